@@ -1,0 +1,9 @@
+// The native core as a Python module: each kernel's file registers itself.
+#include <nanobind/nanobind.h>
+
+#include "bindings/register.hpp"
+
+NB_MODULE(_native, module) {
+  module.doc() = "Vizsla's native core.";
+  vizsla::register_strings(module);
+}

@@ -1,0 +1,89 @@
+"""Artifact: anything that can be saved as a folder of flat files and loaded again."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar, Self
+
+from vizsla.artifact_reader import ArtifactReader
+from vizsla.artifact_writer import ArtifactWriter
+from vizsla.errors import FormatError
+
+KINDS = {
+    "inverted": "vizsla.indexes.inverted:InvertedIndex",
+    "bm25": "vizsla.methods.bm25:Bm25",
+    "composition": "vizsla.compose:Composition",
+}
+"""Where each kind of artefact is implemented; a class is imported only when one is loaded."""
+
+
+class Artifact(ABC):
+    """Something that lives in a folder with a manifest.
+
+    A kind implements `_write` and `_read` and is listed in `KINDS`; the folder, the checksums, the atomic rename and
+    the memory mapping are the same for all.
+    """
+
+    kind: ClassVar[str]
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the artefact to a folder: it is there whole, or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The folder to make.
+        overwrite : bool
+            Replace an artefact that is there already. Anything that is not an artefact is never replaced.
+        """
+        with ArtifactWriter(path, self.kind, overwrite=overwrite) as writer:
+            self._write(writer)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = True) -> Self:
+        """Read an artefact of this kind.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        mmap : bool
+            Map arrays from the file instead of copying them into memory.
+        verify : bool
+            Check every file's checksum. Sizes, offsets and ids are checked in any case.
+        """
+        return cls._from_reader(ArtifactReader(path, mmap=mmap, verify=verify))
+
+    @classmethod
+    def _from_reader(cls, reader: ArtifactReader) -> Self:
+        kind = class_of_kind(reader)
+        if not issubclass(kind, cls):
+            raise FormatError(f"{reader.path}: expected a {cls.__name__}. Got an artefact of kind {reader.kind!r}.")
+        return kind._read(reader)
+
+    @abstractmethod
+    def _write(self, writer: ArtifactWriter) -> None:
+        """Hand all files and parameters to the writer."""
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        """Build the object from the reader's files and parameters; raise FormatError on anything odd."""
+
+
+def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
+    """Return the class that reads this artefact."""
+    if reader.kind not in KINDS:
+        raise FormatError(f"{reader.path}: unknown kind {reader.kind!r}. This version reads {', '.join(sorted(KINDS))}.")
+    module, _, name = KINDS[reader.kind].partition(":")
+    kind: type[Artifact] = getattr(importlib.import_module(module), name)
+    return kind
+
+
+def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:
+    """Load whatever artefact the folder holds."""
+    reader = ArtifactReader(path, mmap=mmap, verify=verify)
+    return class_of_kind(reader)._read(reader)

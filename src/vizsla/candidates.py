@@ -1,0 +1,297 @@
+"""Candidates: the answer to one query or to many. Ragged rows, best first; absent is not zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError, check_positive
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Offsets = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Scores = NDArray[np.float32]
+
+
+class Hit(NamedTuple):
+    """One item of an answer; the score of an unpriced match is None."""
+
+    id: str
+    score: float | None
+
+
+class Candidates:
+    """For each query, the items found, best first; equal scores are ordered by item number.
+
+    Inside are three flat arrays; outside are string ids. Without scores it is a match set, which a Scorer
+    can price. Candidates are never changed: every method returns new ones.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        Row `q` is `items[offsets[q]:offsets[q + 1]]`.
+    items : int32 array
+        Item numbers.
+    scores : float32 array or None
+        Higher is better. None for a match set.
+    catalogue : Strings, optional
+        Item ids by number. Without it an item's id is its number in decimal.
+    query_ids : sequence of str, optional
+        Without it a query's id is its row in decimal.
+    stats : Stats, optional
+        What the answer cost.
+
+    Examples
+    --------
+    >>> found = Candidates.from_dict({"q1": {"pear": 2.0, "fig": 3.0}, "q2": {}})
+    >>> found.ids
+    [['fig', 'pear'], []]
+    >>> found[0][0]
+    Hit(id='fig', score=3.0)
+    """
+
+    __slots__ = ("_query_ids", "catalogue", "items", "offsets", "scores", "stats")
+
+    def __init__(
+        self,
+        offsets: Offsets,
+        items: Numbers,
+        scores: Scores | None,
+        *,
+        catalogue: Strings | None = None,
+        query_ids: Sequence[str] | None = None,
+        stats: Stats | None = None,
+    ):
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.items = np.asarray(items, dtype=np.int32)
+        self.scores = None if scores is None else np.asarray(scores, dtype=np.float32)
+        self.catalogue = catalogue
+        self._query_ids = query_ids
+        self.stats = stats or Stats()
+        self._check()
+
+    @classmethod
+    def trusted(
+        cls, offsets: Offsets, items: Numbers, scores: Scores | None, catalogue: Strings | None, stats: Stats
+    ) -> Candidates:
+        """Wrap arrays of an index that are known to be right: the query path pays no second check."""
+        self = cls.__new__(cls)
+        self.offsets, self.items, self.scores = offsets, items, scores
+        self.catalogue, self._query_ids, self.stats = catalogue, None, stats
+        return self
+
+    @classmethod
+    def ranked(
+        cls,
+        offsets: Offsets,
+        items: Numbers,
+        scores: Scores,
+        *,
+        catalogue: Strings | None = None,
+        query_ids: Sequence[str] | None = None,
+        stats: Stats | None = None,
+    ) -> Candidates:
+        """Build from rows in any order: sorts each row best first, ties by item number."""
+        rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        order = np.lexsort((items, -np.asarray(scores, dtype=np.float32), rows))
+        return cls(
+            offsets,
+            np.asarray(items)[order],
+            np.asarray(scores)[order],
+            catalogue=catalogue,
+            query_ids=query_ids,
+            stats=stats,
+        )
+
+    @classmethod
+    def from_dict(
+        cls, answers: Mapping[str, Mapping[str, float]], *, catalogue: Strings | None = None
+    ) -> Candidates:
+        """Build from `{query id: {item id: score}}`; an unknown item id raises."""
+        if catalogue is None:
+            catalogue = Strings.of(dict.fromkeys(item for row in answers.values() for item in row))
+        offsets = np.cumsum([0, *map(len, answers.values())], dtype=np.int64)
+        items = catalogue.find_all(item for row in answers.values() for item in row)
+        if (items < 0).any():
+            unknown = next(item for row in answers.values() for item in row if item not in catalogue)
+            raise InputError(f"Every item must be in the catalogue. Got {unknown!r}.")
+        scores = np.array([score for row in answers.values() for score in row.values()], dtype=np.float32)
+        return cls.ranked(offsets, items.astype(np.int32), scores, catalogue=catalogue, query_ids=list(answers))
+
+    @classmethod
+    def matches(
+        cls, rows: Sequence[NDArray[np.int32]], *, catalogue: Strings | None = None, stats: Stats | None = None
+    ) -> Candidates:
+        """Build a match set, without scores, from one array of item numbers a query."""
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        items = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
+        return cls(offsets, items, None, catalogue=catalogue, stats=stats)
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """The queries' ids, or their row numbers in decimal."""
+        if self._query_ids is None:
+            return [str(row) for row in range(len(self))]
+        return self._query_ids
+
+    @property
+    def ids(self) -> list[list[str]]:
+        """Item ids, one list a query."""
+        flat = self._flat_ids()
+        bounds = self.offsets.tolist()
+        return [flat[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+    def row(self, query: int) -> tuple[Numbers, Scores | None]:
+        """Return item numbers and scores of one query, without a copy."""
+        at = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
+        return self.items[at], None if self.scores is None else self.scores[at]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> list[Hit]:
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} of {len(self)}")
+        items, scores = self.row(query % len(self))
+        ids = self.catalogue.take(items) if self.catalogue is not None else [str(n) for n in items.tolist()]
+        values = [None] * len(items) if scores is None else scores.tolist()
+        return [Hit(item, score) for item, score in zip(ids, values, strict=True)]
+
+    def __iter__(self) -> Iterator[list[Hit]]:
+        return (self[query] for query in range(len(self)))
+
+    def __repr__(self) -> str:
+        kind = "scored" if self.scores is not None else "match set"
+        return f"Candidates({len(self)} queries, {len(self.items)} items, {kind}, {self.stats.ms:.2f} ms)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Candidates):
+            return NotImplemented
+        return (
+            np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.items, other.items)
+            and (self.scores is None) == (other.scores is None)
+            and (self.scores is None or np.array_equal(self.scores, other.scores))  # type: ignore[arg-type]
+            and self.catalogue == other.catalogue
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def top(self, k: int) -> Candidates:
+        """Keep the best `k` of every query.
+
+        Examples
+        --------
+        >>> Candidates.from_dict({"q": {"a": 1.0, "b": 2.0}}).top(1).ids
+        [['b']]
+        """
+        check_positive("k", k)
+        lengths = np.diff(self.offsets)
+        if not len(lengths) or lengths.max() <= k:
+            return self
+        ranks = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
+        kept = ranks < k
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, k))])
+        scores = None if self.scores is None else self.scores[kept]
+        return self._like(offsets, self.items[kept], scores)
+
+    def with_query_ids(self, query_ids: Sequence[str]) -> Candidates:
+        """Name the queries."""
+        if len(query_ids) != len(self):
+            raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
+        named = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, self.stats)
+        named._query_ids = query_ids
+        return named
+
+    def with_ms(self, ms: float) -> Candidates:
+        """Replace the time in `stats`."""
+        timed = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, replace(self.stats, ms=ms))
+        timed._query_ids = self._query_ids
+        return timed
+
+    def unscored(self) -> Candidates:
+        """Return the match set: the same items without scores."""
+        return self._like(self.offsets, self.items, None)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return `{query id: {item id: score}}`; the items keep their order."""
+        scores = self._required_scores().tolist()
+        flat, bounds = self._flat_ids(), self.offsets.tolist()
+        return {
+            query: dict(zip(flat[start:end], scores[start:end], strict=True))
+            for query, start, end in zip(self.query_ids, bounds, bounds[1:], strict=False)
+        }
+
+    def to_csr(self, *, items: int | None = None) -> csr_array:
+        """Return queries × items as a SciPy CSR array; a stored zero is a found item with score 0."""
+        from scipy.sparse import csr_array
+
+        width = items or (len(self.catalogue) if self.catalogue is not None else int(self.items.max(initial=-1)) + 1)
+        matrix = csr_array((self._required_scores(), self.items, self.offsets), shape=(len(self), width))
+        return matrix.sorted_indices()
+
+    def to_trec(self, path: str | Path | None = None, *, tag: str = "vizsla") -> str:
+        """Return the TREC run as text; with `path`, also write it there.
+
+        Examples
+        --------
+        >>> Candidates.from_dict({"q": {"a": 1.5}}).to_trec()
+        'q Q0 a 1 1.5 vizsla\\n'
+        """
+        lines = []
+        for query, answer in self.to_dict().items():
+            lines += [f"{query} Q0 {item} {rank} {score:.9g} {tag}\n" for rank, (item, score) in enumerate(answer.items(), 1)]
+        text = "".join(lines)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None) -> None:
+        """Print a table of the best `k` of every query; `texts` adds a column of item texts."""
+        from vizsla.tables import print_table
+
+        for query, hits in zip(self.query_ids, self, strict=True):
+            rows = [
+                [str(rank), "" if hit.score is None else f"{hit.score:.4f}", hit.id, *([texts.get(hit.id, "")] if texts else [])]
+                for rank, hit in enumerate(hits[:k], 1)
+            ]
+            print_table(["rank", "score", "id", *(["text"] if texts else [])], rows, title=f"query {query}")
+
+    def _like(self, offsets: Offsets, items: Numbers, scores: Scores | None) -> Candidates:
+        other = Candidates.trusted(offsets, items, scores, self.catalogue, self.stats)
+        other._query_ids = self._query_ids
+        return other
+
+    def _flat_ids(self) -> list[str]:
+        if self.catalogue is None:
+            return [str(number) for number in self.items.tolist()]
+        return self.catalogue.take(self.items)
+
+    def _required_scores(self) -> Scores:
+        if self.scores is None:
+            raise InputError("These candidates must have scores. Got a match set: price it with a Scorer (`>>`).")
+        return self.scores
+
+    def _check(self) -> None:
+        offsets, items = self.offsets, self.items
+        if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(items) or (np.diff(offsets) < 0).any():
+            raise InputError(f"`offsets` must rise from 0 to the number of items ({len(items)}). Got {offsets!r}.")
+        limit = len(self.catalogue) if self.catalogue is not None else np.iinfo(np.int32).max
+        if len(items) and not (0 <= items.min() and items.max() < limit):
+            raise InputError(f"`items` must be numbers from 0 to {limit - 1}. Got {items.min()} to {items.max()}.")
+        if self._query_ids is not None and len(self._query_ids) != len(self):
+            raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(self._query_ids)}.")
+        if self.scores is not None:
+            if self.scores.shape != items.shape:
+                raise InputError(f"`scores` must have one number an item ({len(items)}). Got {self.scores.shape}.")
+            if np.isnan(self.scores).any():
+                raise InputError("`scores` must be numbers. Got NaN: find the scorer that makes it.")

@@ -1,0 +1,99 @@
+"""Encoder: texts in, a matrix out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Matrix = NDArray[np.float32] | csr_array
+
+
+class Encoder(ABC):
+    """Turns texts into the rows of a matrix: a float32 array, or a CSR array when `sparse`."""
+
+    sparse: bool = False
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The width of the matrix."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes whenever the same text would be encoded differently."""
+
+    @abstractmethod
+    def queries(self, texts: Sequence[str]) -> Matrix:
+        """Encode query texts."""
+
+    def items(self, texts: Sequence[str]) -> Matrix:
+        """Encode item texts; like queries unless the encoder knows better."""
+        return self.queries(texts)
+
+
+class FunctionEncoder(Encoder):
+    """Any Python function as a black box.
+
+    Parameters
+    ----------
+    function : callable
+        From a list of texts to an array with a row a text.
+    dim : int
+        The width of its rows.
+    name : str
+        Becomes the fingerprint: change it when the function changes.
+    items : callable, optional
+        Another function for item texts.
+
+    Examples
+    --------
+    >>> lengths = FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
+    >>> lengths.queries(["fig", "apple"]).ravel().tolist()
+    [3.0, 5.0]
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[str]], object],
+        *,
+        dim: int,
+        name: str,
+        items: Callable[[Sequence[str]], object] | None = None,
+    ):
+        self._queries, self._items, self._dim, self.name = function, items or function, dim, name
+
+    @property
+    def dim(self) -> int:
+        """The width that was declared."""
+        return self._dim
+
+    @property
+    def fingerprint(self) -> str:
+        """The name and the width."""
+        return f"function:{self.name}:{self._dim}"
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Call the function for queries and check what it returns."""
+        return self._checked(self._queries(texts), len(texts))
+
+    def items(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Call the function for items and check what it returns."""
+        return self._checked(self._items(texts), len(texts))
+
+    def _checked(self, rows: object, count: int) -> NDArray[np.float32]:
+        matrix = np.ascontiguousarray(rows, dtype=np.float32)
+        if matrix.shape != (count, self._dim):
+            raise InputError(f"Encoder {self.name!r} must return shape ({count}, {self._dim}). Got {matrix.shape}.")
+        if not np.isfinite(matrix).all():
+            raise InputError(f"Encoder {self.name!r} must return finite numbers. Got NaN or infinity.")
+        return matrix

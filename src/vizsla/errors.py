@@ -1,0 +1,82 @@
+"""Every error that Vizsla raises on purpose: what was expected, what came, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class VizslaError(Exception):
+    """The parent of all errors that Vizsla raises on purpose."""
+
+
+class InputError(VizslaError, ValueError):
+    """An argument is not what the call can use."""
+
+
+class DataError(VizslaError, ValueError):
+    """A user's data file breaks the rules of its format; the message names file, line and remedy."""
+
+    def __init__(self, problem: str, *, path: str | Path | None = None, line: int | None = None, remedy: str = ""):
+        place = f"{path}" if path is not None else "input"
+        if line is not None:
+            place += f", line {line}"
+        super().__init__(" ".join(part for part in (f"{place}: {problem}", remedy) if part))
+        self.problem, self.path, self.line, self.remedy = problem, path, line, remedy
+
+
+class FormatError(VizslaError):
+    """An artefact is damaged, incomplete, or not an artefact; the message names the file."""
+
+
+class CompositionError(VizslaError, ValueError):
+    """Parts that cannot be combined, or a composition string that cannot be read."""
+
+
+class MissingExtraError(VizslaError, ImportError):
+    """A feature needs a package that is not installed; the message gives the command that installs it."""
+
+    def __init__(self, feature: str, extra: str):
+        super().__init__(f"{feature} needs an extra. Install it with: pip install 'vizsla[{extra}]'")
+        self.extra = extra
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Raise unless `value` is one of `choices`.
+
+    Examples
+    --------
+    >>> check_choice("variant", "lucene", ["lucene", "atire"])
+    """
+    if value not in choices:
+        raise InputError(f"`{name}` must be one of {', '.join(map(str, choices))}. Got {value!r}.")
+
+
+def check_positive(name: str, value: int) -> int:
+    """Return `value` as an int, or raise when it is not a whole number above 0.
+
+    Examples
+    --------
+    >>> check_positive("k", 10)
+    10
+    """
+    try:
+        whole = value.__index__()
+    except AttributeError:
+        raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
+    if whole < 1:
+        raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
+    return whole
+
+
+def check_range(name: str, value: float, low: float, high: float) -> float:
+    """Return `value`, or raise when it is not between `low` and `high`, both included.
+
+    Examples
+    --------
+    >>> check_range("b", 0.75, 0, 1)
+    0.75
+    """
+    if not low <= value <= high:
+        raise InputError(f"`{name}` must be between {low:g} and {high:g}. Got {value!r}.")
+    return value

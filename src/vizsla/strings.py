@@ -1,0 +1,130 @@
+"""An immutable table of strings: UTF-8 bytes, offsets, and a hash table to find a string's number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.errors import InputError
+
+
+class Strings(Sequence[str]):
+    """Strings in three flat arrays, so that a memory-mapped file can serve millions of ids as it lies.
+
+    Parameters
+    ----------
+    data : uint8 array
+        All strings' UTF-8 bytes, one after another.
+    offsets : int64 array
+        Where each string begins; one more than there are strings.
+    slots : uint32 array
+        The hash table that `Strings.of` builds.
+
+    Examples
+    --------
+    >>> ids = Strings.of(["apple", "pear", "fig"])
+    >>> ids[1], ids.find("fig"), ids.find("plum")
+    ('pear', 2, -1)
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.uint32]):
+        self.data, self.offsets, self.slots = data, offsets, slots
+        self._table = _native.Strings(data, offsets, slots)
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Strings:
+        """Build a table; a repeated string is kept, and `find` gives its first number."""
+        return cls.with_repeats(strings)[0]
+
+    @classmethod
+    def unique(cls, strings: Iterable[str], *, what: str = "id") -> Strings:
+        """Build a table of distinct strings; the first repeated one raises.
+
+        Examples
+        --------
+        >>> Strings.unique(["a", "b", "a"])
+        Traceback (most recent call last):
+        vizsla.errors.InputError: Every id must be given once. Got 'a' again at position 2.
+        """
+        table, repeats = cls.with_repeats(strings)
+        if len(repeats):
+            first = int(repeats[0])
+            raise InputError(f"Every {what} must be given once. Got {table[first]!r} again at position {first}.")
+        return table
+
+    @classmethod
+    def with_repeats(cls, strings: Iterable[str]) -> tuple[Strings, NDArray[np.int64]]:
+        """Build a table; also return the positions of strings that came before."""
+        chunks = [string.encode() for string in strings]
+        data = np.frombuffer(b"".join(chunks), dtype=np.uint8)
+        offsets = np.zeros(len(chunks) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, chunks), dtype=np.int64, count=len(chunks)), out=offsets[1:])
+        slots, repeats = _native.build_slots(data, offsets)
+        return cls(data, offsets, slots), repeats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return self.take(np.arange(len(self), dtype=np.int32)[number])
+        text: str = self._table.get(number + len(self) if number < 0 else number)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._table.get(number) for number in range(len(self)))
+
+    def __contains__(self, string: object) -> bool:
+        return isinstance(string, str) and self.find(string) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Strings) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        head = ", ".join(map(repr, self[:3]))
+        return f"Strings([{head}{', …' if len(self) > 3 else ''}], {len(self)} in all)"
+
+    def take(self, numbers: NDArray[np.int32]) -> list[str]:
+        """Return the strings with these numbers."""
+        strings: list[str] = self._table.take(np.ascontiguousarray(numbers, dtype=np.int32))
+        return strings
+
+    def find(self, string: str) -> int:
+        """Return the number of a string, or -1."""
+        number: int = self._table.find(string)
+        return number
+
+    def find_all(self, strings: Iterable[str]) -> NDArray[np.int64]:
+        """Return the number of each string, -1 where it is not in the table."""
+        numbers: NDArray[np.int64] = self._table.find_all(list(strings))
+        return numbers
+
+    def number(self, string: str, *, what: str = "item") -> int:
+        """Return the number of a string; an unknown one raises."""
+        found = self.find(string)
+        if found < 0:
+            raise InputError(f"`{what}` must be a known id. Got {string!r}.")
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A checksum of the strings and their order: equal tables have equal fingerprints."""
+        starts: Any = np.ascontiguousarray(self.offsets).view(np.uint8)
+        return f"{_native.checksum(self.data, _native.checksum(starts)):016x}"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the three arrays."""
+        return int(self.data.nbytes + self.offsets.nbytes + self.slots.nbytes)
