@@ -81,8 +81,6 @@ class Composable:
 
 def _operand(value: T, expected: type | tuple[type, ...], operator: str) -> T:
     if not isinstance(value, expected):
-        names = expected.__name__ if isinstance(expected, type) else "number"
-        raise CompositionError(
-            f"`{operator}` must be followed by a {names.replace('Composable', 'Retriever')}. Got {type(value).__name__}."
-        )
+        name = expected.__name__.replace("Composable", "Retriever") if isinstance(expected, type) else "number"
+        raise CompositionError(f"`{operator}` must be followed by a {name}. Got {type(value).__name__}.")
     return value
