@@ -1,5 +1,6 @@
 """Vizsla's native core."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -26,3 +27,29 @@ class Strings:
     def find(self, arg: str, /) -> int: ...
 
     def find_all(self, arg: list[str], /) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+unicode_version: str = '14.0.0'
+
+def tokens(text: str, lower: bool, min_chars: int, max_chars: int) -> list:
+    """
+    The tokens of a text: words, or n-grams of words when the lengths are not 0.
+    """
+
+def check_vocabulary(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Raises unless the strings are UTF-8, distinct, and found by their slots.
+    """
+
+class BagBuilder:
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, skipped: Sequence[str]) -> None: ...
+
+    def add(self, arg: list, /) -> None: ...
+
+    def forms(self) -> tuple: ...
+
+    def take_rows(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> tuple: ...
+
+class BagLookup:
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def rows(self, arg: list, /) -> tuple: ...
