@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-from vizsla.demo.page import read_pages
-
 OTHER_PROCESS = """
 import json, sys
 from vizsla.demo.page import read_pages
@@ -16,11 +14,6 @@ loaded = set(sys.modules)
 pages = read_pages()
 print(json.dumps([sorted(set(sys.modules) - loaded), [[page.id, page.text, page.doc.summary] for page in pages]]))
 """
-
-
-@pytest.fixture(scope="module")
-def pages():
-    return {page.id: page for page in read_pages()}
 
 
 @pytest.fixture(scope="module")
