@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-AS_IF = "import runpy, sys; sys.path.insert(0, 'scripts'); {}; runpy.run_path('scripts/prepare.py', run_name='__main__')"
+AS_IF = "import runpy, sys; sys.path[:0] = ['scripts']; {}; runpy.run_path('scripts/prepare.py', run_name='__main__')"
 OLD_PYTHON = (sys.executable, "-c", AS_IF.format("sys.version_info = (3, 9, 1)"))
 NO_VENV = (sys.executable, "-c", AS_IF.format("sys.modules['ensurepip'] = None"))
 RECORDER = """#!/bin/sh
