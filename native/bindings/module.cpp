@@ -7,4 +7,5 @@ NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_strings(module);
   vizsla::register_text(module);
+  vizsla::register_tree_search(module);
 }
