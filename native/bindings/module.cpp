@@ -6,4 +6,5 @@
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_strings(module);
+  vizsla::register_text(module);
 }

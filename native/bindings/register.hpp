@@ -5,5 +5,6 @@
 namespace vizsla {
 
 void register_strings(nanobind::module_& module);
+void register_text(nanobind::module_& module);
 
 }  // namespace vizsla

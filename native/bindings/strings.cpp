@@ -27,13 +27,13 @@ class BoundStrings {
 
   std::size_t size() const { return table_.size(); }
 
-  nb::object get(std::int64_t number) const {
+  nb::str get(std::int64_t number) const {
     if (number < 0 || static_cast<std::size_t>(number) >= table_.size()) throw nb::index_error("string number out of range");
     return decode(static_cast<std::size_t>(number));
   }
 
-  nb::list take(InArray<std::int32_t> numbers) const {
-    nb::list strings;
+  nb::typed<nb::list, nb::str> take(InArray<std::int32_t> numbers) const {
+    nb::typed<nb::list, nb::str> strings;
     for (std::int32_t number : view(numbers)) strings.append(get(number));
     return strings;
   }
@@ -43,7 +43,7 @@ class BoundStrings {
     return table_.find(utf8(text));
   }
 
-  OutArray<std::int64_t> find_all(nb::list texts) const {
+  OutArray<std::int64_t> find_all(nb::typed<nb::list, nb::str> texts) const {
     require_slots();
     std::vector<std::int64_t> numbers;
     numbers.reserve(nb::len(texts));
@@ -52,11 +52,11 @@ class BoundStrings {
   }
 
  private:
-  nb::object decode(std::size_t number) const {
+  nb::str decode(std::size_t number) const {
     const std::string_view text = table_[number];
     PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
     if (decoded == nullptr) throw nb::python_error();
-    return nb::steal(decoded);
+    return nb::steal<nb::str>(decoded);
   }
 
   void require_slots() const {
@@ -69,7 +69,7 @@ class BoundStrings {
   StringTable table_;
 };
 
-nb::tuple build_slots(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets) {
+nb::typed<nb::tuple, OutArray<std::uint32_t>, OutArray<std::int64_t>> build_slots(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets) {
   const StringTable table(view(bytes), view(offsets), {});
   std::vector<std::uint32_t> slots(StringTable::slot_count(table.size()), 0);
   std::vector<std::int64_t> repeats;

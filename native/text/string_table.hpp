@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/hash.hpp"
+#include "text/utf8.hpp"
 
 namespace vizsla {
 
@@ -46,6 +47,17 @@ class StringTable {
 
   static std::uint64_t hash(std::string_view text) {
     return xxh64({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  }
+
+  // Whether every string is well-formed, occurs once, and is found by its slots: what a vocabulary must be.
+  void check_vocabulary() const {
+    if (slots_.empty()) throw std::invalid_argument("a vocabulary needs its slots");
+    for (std::size_t number = 0; number < size(); ++number) {
+      if (!utf8::valid((*this)[number])) throw std::invalid_argument("a string is not UTF-8");
+      if (find((*this)[number]) != static_cast<std::int64_t>(number)) {
+        throw std::invalid_argument("the slots of the string table do not find its strings, or a string is repeated");
+      }
+    }
   }
 
   // Fills empty slots. A repeated string keeps its first number; `repeats` receives the later ones.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,9 +114,7 @@ class Candidates:
         )
 
     @classmethod
-    def from_dict(
-        cls, answers: Mapping[str, Mapping[str, float]], *, catalogue: Strings | None = None
-    ) -> Candidates:
+    def from_dict(cls, answers: Mapping[str, Mapping[str, float]], *, catalogue: Strings | None = None) -> Candidates:
         """Build from `{query id: {item id: score}}`; an unknown item id raises."""
         if catalogue is None:
             catalogue = Strings.of(dict.fromkeys(item for row in answers.values() for item in row))
@@ -148,7 +147,7 @@ class Candidates:
         """Item ids, one list a query."""
         flat = self._flat_ids()
         bounds = self.offsets.tolist()
-        return [flat[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [flat[start:end] for start, end in itertools.pairwise(bounds)]
 
     def row(self, query: int) -> tuple[Numbers, Scores | None]:
         """Return item numbers and scores of one query, without a copy."""
@@ -212,11 +211,15 @@ class Candidates:
         named._query_ids = query_ids
         return named
 
+    def with_stats(self, stats: Stats) -> Candidates:
+        """Replace what the answer cost."""
+        other = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, stats)
+        other._query_ids = self._query_ids
+        return other
+
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        timed = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, replace(self.stats, ms=ms))
-        timed._query_ids = self._query_ids
-        return timed
+        return self.with_stats(replace(self.stats, ms=ms))
 
     def unscored(self) -> Candidates:
         """Return the match set: the same items without scores."""
@@ -249,7 +252,9 @@ class Candidates:
         """
         lines = []
         for query, answer in self.to_dict().items():
-            lines += [f"{query} Q0 {item} {rank} {score:.9g} {tag}\n" for rank, (item, score) in enumerate(answer.items(), 1)]
+            lines += [
+                f"{query} Q0 {item} {rank} {score:.9g} {tag}\n" for rank, (item, score) in enumerate(answer.items(), 1)
+            ]
         text = "".join(lines)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -261,7 +266,12 @@ class Candidates:
 
         for query, hits in zip(self.query_ids, self, strict=True):
             rows = [
-                [str(rank), "" if hit.score is None else f"{hit.score:.4f}", hit.id, *([texts.get(hit.id, "")] if texts else [])]
+                [
+                    str(rank),
+                    "" if hit.score is None else f"{hit.score:.4f}",
+                    hit.id,
+                    *([texts.get(hit.id, "")] if texts else []),
+                ]
                 for rank, hit in enumerate(hits[:k], 1)
             ]
             print_table(["rank", "score", "id", *(["text"] if texts else [])], rows, title=f"query {query}")
@@ -283,10 +293,16 @@ class Candidates:
 
     def _check(self) -> None:
         offsets, items = self.offsets, self.items
-        if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(items) or (np.diff(offsets) < 0).any():
+        if (
+            offsets.ndim != 1
+            or not len(offsets)
+            or offsets[0] != 0
+            or offsets[-1] != len(items)
+            or (np.diff(offsets) < 0).any()
+        ):
             raise InputError(f"`offsets` must rise from 0 to the number of items ({len(items)}). Got {offsets!r}.")
         limit = len(self.catalogue) if self.catalogue is not None else np.iinfo(np.int32).max
-        if len(items) and not (0 <= items.min() and items.max() < limit):
+        if len(items) and not (items.min() >= 0 and items.max() < limit):
             raise InputError(f"`items` must be numbers from 0 to {limit - 1}. Got {items.min()} to {items.max()}.")
         if self._query_ids is not None and len(self._query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(self._query_ids)}.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from vizsla.artifact import Artifact
 from vizsla.candidates import Candidates, Numbers
-from vizsla.compose_operators import Composable
+from vizsla.composable import Composable
 from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filters import Where, allowed_items
@@ -80,6 +80,10 @@ class Retriever(Composable, Scorer, Artifact):
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
         """Price candidates that carry this retriever's own item numbers."""
 
+    def _complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
+        """Price `wanted` for a sum, given what this retriever's own search for the same queries found."""
+        return self._score(texts, wanted)
+
     @abstractmethod
     def _explain(self, text: str, item: int) -> Explanation:
         """Explain the score of one item number."""
@@ -101,5 +105,7 @@ class Retriever(Composable, Scorer, Artifact):
         numbers = self.items.find_all(ids)
         if (numbers < 0).any():
             unknown = ids[int(np.argmax(numbers < 0))]
-            raise InputError(f"Every candidate must be an item of this retriever. Got {unknown!r}, which it does not know.")
+            raise InputError(
+                f"Every candidate must be an item of this retriever. Got {unknown!r}, which it does not know."
+            )
         return numbers.astype(np.int32)

@@ -42,6 +42,11 @@ class Scorer(ABC):
     def items(self) -> Strings:
         """The ids of the items that can be priced."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that pricing needs; 0 for code."""
+        return 0
+
     @abstractmethod
     def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
         """Price each query's candidates and rank them.

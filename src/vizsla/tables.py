@@ -14,7 +14,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
 
     table = Table(title=title and escape(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
-        table.add_column(escape(name), justify="right" if _numeric(rows, column) else "left", overflow="ellipsis", no_wrap=True)
+        table.add_column(
+            escape(name), justify="right" if _numeric(rows, column) else "left", overflow="ellipsis", no_wrap=True
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     Console(highlight=False, soft_wrap=False).print(table)

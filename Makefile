@@ -1,0 +1,64 @@
+# Each target prepares the virtual environment it needs (scripts/prepare.py) and runs one thing in it.
+# Needed beforehand: Python 3.11 or newer, a C++20 compiler. Choose them with PYTHON=... and CXX=...
+
+ROOT := $(shell dirname "$(strip $(MAKEFILE_LIST))")
+PYTHON_CHOICE := $(if $(filter undefined,$(origin PYTHON)),,--this-python)
+PYTHON ?= python3
+ARGS ?=
+ifneq ($(origin CXX),default)
+export CXX
+endif
+
+# The editable install is what runs: nothing on PYTHONPATH may stand before it.
+unexport PYTHONPATH PYTHONHOME
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint sanitize sanitize-threads stubs bench peers wheel clean
+
+HERE := cd "$(ROOT)" &&
+PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
+
+help: ## list the targets
+	@$(HERE) sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
+
+demo: ## search the Python that is installed on this machine
+	@$(PREPARE) --extras eval
+	@$(HERE) .venv/bin/vizsla demo $(ARGS)
+
+test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" chooses
+	@$(PREPARE) --extras test
+	@$(HERE) .venv/bin/python -m pytest $(ARGS)
+
+lint: ## ruff, mypy (strict), and the native core without compiler warnings
+	@$(PREPARE) --extras dev
+	@$(HERE) .venv/bin/ruff check .
+	@$(HERE) .venv/bin/mypy
+	@$(HERE) .venv/bin/python scripts/compiler_warnings.py
+
+sanitize: ## tests of native code under the address and undefined-behaviour sanitizers
+	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address
+	@$(HERE) .venv-sanitize/bin/python scripts/sanitize.py address $(ARGS)
+
+sanitize-threads: ## tests of native code under the thread sanitizer
+	@$(PREPARE) --venv .venv-sanitize-threads --extras test --sanitize thread
+	@$(HERE) .venv-sanitize-threads/bin/python scripts/sanitize.py thread $(ARGS)
+
+stubs: ## write src/vizsla/_native.pyi anew from the built module
+	@$(PREPARE) --extras test
+	@$(HERE) .venv/bin/python scripts/stubs.py
+
+bench: ## the quick form of every benchmark
+	@$(PREPARE) --extras test
+	@$(HERE) .venv/bin/python scripts/bench.py $(ARGS)
+
+peers: ## install the rival libraries into environments of their own
+	@$(PREPARE) --extras test
+	@$(HERE) bash benchmarks/peers/setup.sh $(ARGS)
+
+wheel: ## a wheel in dist/
+	@$(PREPARE)
+	@$(HERE) .venv/bin/python scripts/wheel.py dist
+
+clean: ## remove environments, builds and caches
+	@$(HERE) rm -rf .venv .venv-sanitize .venv-sanitize-threads build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@$(HERE) find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

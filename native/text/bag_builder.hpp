@@ -1,0 +1,130 @@
+// Reads texts one after another and counts the tokens of each: the rows of a bag-of-words matrix.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/growing_array.hpp"
+#include "text/tokens.hpp"
+#include "text/vocabulary.hpp"
+
+namespace vizsla {
+
+struct BagRows {
+  GrowingArray<std::int64_t> offsets;
+  GrowingArray<std::int32_t> terms;
+  GrowingArray<float> counts;
+};
+
+class BagBuilder {
+ public:
+  // Tokens among `skipped` are not counted. They take the first numbers, so that one comparison finds them.
+  BagBuilder(const TokenRule& rule, std::span<const std::string> skipped) : rule_(rule) {
+    rule.check();
+    for (const std::string& word : skipped) {
+      const std::string padded = word + std::string(WordBuffer::padding, ' ');
+      if (!word.empty()) vocabulary_.at(std::string_view(padded).substr(0, word.size()));
+    }
+    skipped_ = static_cast<std::uint32_t>(vocabulary_.size());
+    rows_.offsets.push_back(0);
+  }
+
+  std::size_t rows() const { return rows_.offsets.size() - 1; }
+
+  void add(std::string_view text) {
+    if (text.size() > INT32_MAX) throw std::length_error("a text must be shorter than 2^31 bytes");
+    if (rows() >= INT32_MAX) throw std::length_error("there must be fewer than 2^31 texts");
+    const auto row = static_cast<std::uint32_t>(rows());
+    const std::size_t begin = rows_.terms.size();
+    for_each_token(text, rule_, buffer_, [&](std::string_view token) { count(vocabulary_.at(token), row, begin); });
+    rows_.offsets.push_back(static_cast<std::int64_t>(rows_.terms.size()));
+  }
+
+  // The forms counted so far, by their first occurrence; those that are skipped have none.
+  std::pair<std::vector<std::uint8_t>, std::vector<std::int64_t>> forms() const {
+    const auto& bytes = vocabulary_.bytes();
+    const auto& offsets = vocabulary_.offsets();
+    const std::int64_t begin = offsets[skipped_];
+    std::vector<std::int64_t> starts(offsets.data() + skipped_, offsets.data() + offsets.size());
+    for (std::int64_t& start : starts) start -= begin;
+    return {std::vector<std::uint8_t>(bytes.data() + begin, bytes.data() + bytes.size()), std::move(starts)};
+  }
+
+  // Hands the rows over, terms ascending. `term_of_form` renumbers the forms, -1 drops one; forms of one term are
+  // added up. The rows are rewritten where they lie: each only gets shorter.
+  BagRows take_rows(std::span<const std::int32_t> term_of_form) {
+    if (!term_of_form.empty() && term_of_form.size() != vocabulary_.size() - skipped_) {
+      throw std::invalid_argument("term_of_form must have one entry for every form");
+    }
+    std::vector<Cell> cells;
+    std::size_t out = 0;
+    for (std::size_t row = 0, begin = 0; row < rows(); ++row) {
+      const auto end = static_cast<std::size_t>(rows_.offsets[row + 1]);
+      gather(begin, end, term_of_form, cells);
+      out = write(cells, out);
+      rows_.offsets[row + 1] = static_cast<std::int64_t>(out);
+      begin = end;
+    }
+    rows_.terms.shrink(out);
+    rows_.counts.shrink(out);
+    BagRows taken = std::move(rows_);
+    rows_.offsets.push_back(0);
+    return taken;
+  }
+
+ private:
+  struct Cell {
+    std::int32_t term;
+    float count;
+    bool operator<(const Cell& other) const { return term < other.term; }
+  };
+
+  void count(Vocabulary::Entry& entry, std::uint32_t row, std::size_t begin) {
+    if (entry.number() < skipped_) return;
+    if (entry.row == row) {
+      rows_.counts[begin + entry.place] += 1;
+      return;
+    }
+    entry.row = row;
+    entry.place = static_cast<std::uint32_t>(rows_.terms.size() - begin);
+    rows_.terms.push_back(static_cast<std::int32_t>(entry.number() - skipped_));
+    rows_.counts.push_back(1);
+  }
+
+  void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> term_of_form, std::vector<Cell>& cells) const {
+    cells.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int32_t form = rows_.terms[i];
+      const std::int32_t term = term_of_form.empty() ? form : term_of_form[static_cast<std::size_t>(form)];
+      if (term >= 0) cells.push_back({term, rows_.counts[i]});
+    }
+    std::sort(cells.begin(), cells.end());
+  }
+
+  std::size_t write(const std::vector<Cell>& cells, std::size_t out) {
+    const std::size_t begin = out;
+    for (const Cell& cell : cells) {
+      if (out > begin && rows_.terms[out - 1] == cell.term) {
+        rows_.counts[out - 1] += cell.count;
+      } else {
+        rows_.terms[out] = cell.term;
+        rows_.counts[out++] = cell.count;
+      }
+    }
+    return out;
+  }
+
+  TokenRule rule_;
+  Vocabulary vocabulary_;
+  std::uint32_t skipped_ = 0;
+  WordBuffer buffer_;
+  BagRows rows_;
+};
+
+}  // namespace vizsla

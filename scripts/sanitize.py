@@ -1,0 +1,70 @@
+"""Run the tests that reach native code on a sanitizer build of it, in that build's own virtual environment.
+
+    python scripts/sanitize.py address      # memory errors and undefined behaviour
+    python scripts/sanitize.py thread       # data races
+
+Called by `make sanitize` with the Python of the environment that scripts/prepare.py made.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import toolchain
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ["postings", "text", "formats", "contract", "native"]
+RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so"}
+MARKS = {"address": b"__asan_init", "thread": b"__tsan_init"}
+OPTIONS = {
+    # CPython itself leaks at exit by design; leaks of the module are no memory errors.
+    "address": {"ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1", "UBSAN_OPTIONS": "print_stacktrace=1"},
+    # numpy and faiss are not instrumented, so their own locks are invisible to the sanitizer.
+    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0:exitcode=66"},
+}
+
+
+def main(kind: str, arguments: list[str]) -> int:
+    """Run pytest with the sanitizer's runtime loaded first, on the folders that exist."""
+    require_instrumented(kind)
+    chosen = arguments or [str(f) for f in (ROOT / "tests" / name for name in FOLDERS) if any(f.glob("test_*.py"))]
+    if not chosen:
+        print("No tests of native code exist yet.", file=sys.stderr)
+        return 0
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=0", "--durations-min=5", *chosen]
+    return subprocess.run([*unrandomised(kind), *pytest], cwd=ROOT, env=environment(kind)).returncode
+
+
+def require_instrumented(kind: str) -> None:
+    """Refuse to run on an ordinary build, which would pass and prove nothing."""
+    found = importlib.util.find_spec("vizsla._native")
+    if found is None or found.origin is None or MARKS[kind] not in Path(found.origin).read_bytes():
+        raise toolchain.Refusal("This environment does not hold a sanitizer build. Remove the folder and run again.")
+
+
+def environment(kind: str) -> dict[str, str]:
+    """The variables of the run: the runtimes loaded first, Python's own allocator out of the way."""
+    compiler = toolchain.compiler()
+    # libstdc++ comes along because the sanitizer looks up its exception functions at start.
+    preload = [toolchain.runtime_library(compiler, name) for name in (RUNTIMES[kind], "libstdc++.so")]
+    return {
+        **os.environ,
+        **OPTIONS[kind],
+        "LD_PRELOAD": " ".join(map(str, preload)),
+        "PYTHONMALLOC": "malloc",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def unrandomised(kind: str) -> list[str]:
+    """The thread sanitizer of older compilers cannot start where the kernel spreads addresses widely."""
+    return ["setarch", "-R"] if kind == "thread" else []
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1], sys.argv[2:]))
+    except toolchain.Refusal as refusal:
+        sys.exit(str(refusal))

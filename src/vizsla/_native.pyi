@@ -1,0 +1,55 @@
+"""Vizsla's native core."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int = 0) -> int:
+    """XXH64 of the bytes."""
+
+def build_slots(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    The hash table over the strings, and the numbers of strings that repeat an earlier one.
+    """
+
+class Strings:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def get(self, arg: int, /) -> str: ...
+
+    def take(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> list[str]: ...
+
+    def find(self, arg: str, /) -> int: ...
+
+    def find_all(self, arg: list[str], /) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+unicode_version: str = '14.0.0'
+
+def tokens(text: str, lower: bool, min_chars: int, max_chars: int) -> list:
+    """
+    The tokens of a text: words, or n-grams of words when the lengths are not 0.
+    """
+
+def check_vocabulary(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    Raises unless the strings are UTF-8, distinct, and found by their slots.
+    """
+
+class BagBuilder:
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, skipped: Sequence[str]) -> None: ...
+
+    def add(self, arg: list, /) -> None: ...
+
+    def forms(self) -> tuple: ...
+
+    def take_rows(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> tuple: ...
+
+class BagLookup:
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def rows(self, arg: list, /) -> tuple: ...

@@ -1,0 +1,86 @@
+"""The operators and methods by which retrievers combine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from vizsla.errors import CompositionError
+
+if TYPE_CHECKING:
+    from vizsla.compose import Cut, Normalised, Rerank, Sum, Union
+    from vizsla.retriever import Retriever
+    from vizsla.scorer import Scorer
+
+T = TypeVar("T")
+
+DEPTH = 100
+"""How many candidates a part contributes unless told otherwise."""
+
+
+class Composable:
+    """Gives a Retriever `>>`, `|`, `+`, `*` and `%`; each has a method form with its own depth."""
+
+    def rerank(self, scorer: Scorer, *, depth: int = DEPTH) -> Rerank:
+        """Find `depth` candidates here and let the scorer price them: `self >> scorer`."""
+        from vizsla.compose import Rerank
+
+        return Rerank(self._retriever(), scorer, depth=depth)
+
+    def union(self, other: Retriever, *, depth: int = DEPTH) -> Union:
+        """Join both sides' best `depth` into a match set without scores: `self | other`."""
+        from vizsla.compose import Union
+
+        return Union([self._retriever(), other], depth=depth)
+
+    def plus(self, other: Retriever, *, depth: int = DEPTH) -> Sum:
+        """Add both sides' scores over their best `depth`: `self + other`."""
+        from vizsla.compose import Sum
+
+        return Sum([(1.0, self._retriever()), (1.0, other)], depth=depth)
+
+    def times(self, weight: float) -> Sum:
+        """Multiply the scores: `weight * self`."""
+        from vizsla.compose import Sum
+
+        return Sum([(weight, self._retriever())])
+
+    def cut(self, k: int) -> Cut:
+        """Keep at most the best `k`: `self % k`."""
+        from vizsla.compose import Cut
+
+        return Cut(self._retriever(), k)
+
+    def normalised(self, how: str = "minmax", *, depth: int = DEPTH) -> Normalised:
+        """Bring scores to a common scale, query by query, over the best `depth`: "minmax", "zscore" or "rank"."""
+        from vizsla.compose import Normalised
+
+        return Normalised(self._retriever(), how, depth=depth)
+
+    def __rshift__(self, scorer: Scorer) -> Rerank:
+        from vizsla.scorer import Scorer
+
+        return self.rerank(_operand(scorer, Scorer, ">>"))
+
+    def __or__(self, other: Retriever) -> Union:
+        return self.union(_operand(other, Composable, "|"))
+
+    def __add__(self, other: Retriever) -> Sum:
+        return self.plus(_operand(other, Composable, "+"))
+
+    def __mul__(self, weight: float) -> Sum:
+        return self.times(_operand(weight, (int, float), "*"))
+
+    __rmul__ = __mul__
+
+    def __mod__(self, k: int) -> Cut:
+        return self.cut(_operand(k, int, "%"))
+
+    def _retriever(self) -> Retriever:
+        return cast("Retriever", self)
+
+
+def _operand(value: T, expected: type | tuple[type, ...], operator: str) -> T:
+    if not isinstance(value, expected):
+        name = expected.__name__.replace("Composable", "Retriever") if isinstance(expected, type) else "number"
+        raise CompositionError(f"`{operator}` must be followed by a {name}. Got {type(value).__name__}.")
+    return value

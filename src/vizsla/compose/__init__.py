@@ -1,0 +1,20 @@
+"""Composition: retrievers and scorers joined into new retrievers.
+
+Examples
+--------
+>>> from vizsla.compose import parse
+>>> from vizsla.methods.bm25 import bm25
+>>> fruit = bm25({"a": "fig tree", "b": "apple tree"})
+>>> parse("(fruit % 10) >> fruit", {"fruit": fruit})("fig").ids
+[['a']]
+"""
+
+from vizsla.compose.composition import Composition
+from vizsla.compose.cut import Cut
+from vizsla.compose.normalised import Normalised
+from vizsla.compose.parser import parse
+from vizsla.compose.rerank import Rerank
+from vizsla.compose.sum import Sum
+from vizsla.compose.union import Union
+
+__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Sum", "Union", "parse"]

@@ -1,5 +1,0 @@
-"""Placeholder."""
-
-
-class Composable:
-    """Operators."""

@@ -1,0 +1,195 @@
+"""Dataset: items, queries, clicks and judgements, with string ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vizsla.errors import InputError
+from vizsla.io.records import Records
+from vizsla.item import Item
+from vizsla.query import Query
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.dataset_split import SplitReport
+
+
+class Dataset:
+    """Items, queries, what people chose, and what judges said.
+
+    Ids are held in memory; texts are read again from their source whenever they are iterated. Every matrix has one row
+    a query and one column an item, in the order of `query_ids` and `item_ids`.
+
+    Parameters
+    ----------
+    items, queries : Records
+        Use `Dataset.of` or `Dataset.open` to make them.
+    clicks : csr_array, optional
+        Weights above 0.
+    qrels : mapping of split name to csr_array
+        Graded judgements; a stored 0 is judged and not relevant.
+    warnings : tuple of str
+        What was handled by a documented rule, counted.
+    query_features : csr_array, optional
+        Feature vectors that the source gives in place of texts (PECOS).
+    split_report : SplitReport, optional
+        How the dataset was made by `split`.
+
+    Examples
+    --------
+    >>> ds = Dataset.of({"d1": "a red fig", "d2": "a pear"}, queries={"q1": "figs"}, clicks=[("q1", "d1", 3)])
+    >>> ds
+    Dataset(2 items, 1 queries, 1 clicks, splits: train)
+    >>> ds.text("d2"), ds.clicks.toarray().tolist()
+    ('a pear', [[3.0, 0.0]])
+    """
+
+    def __init__(
+        self,
+        items: Records[Item],
+        queries: Records[Query],
+        *,
+        clicks: csr_array | None = None,
+        qrels: Mapping[str, csr_array] | None = None,
+        warnings: tuple[str, ...] = (),
+        query_features: csr_array | None = None,
+        split_report: SplitReport | None = None,
+    ):
+        self.items, self.queries, self.warnings = items, queries, warnings
+        self._clicks, self._qrels = clicks, dict(qrels or {})
+        self.query_features, self.split_report = query_features, split_report
+        for name, matrix in {"clicks": clicks, **self._qrels}.items():
+            if matrix is not None and matrix.shape != (len(queries), len(items)):
+                raise InputError(f"`{name}` must be {len(queries)} × {len(items)}. Got {matrix.shape}.")
+
+    @classmethod
+    def of(
+        cls,
+        items: Iterable[Any] | Mapping[str, Any],
+        *,
+        queries: Iterable[Any] | Mapping[str, Any] | None = None,
+        clicks: Iterable[Any] | Mapping[str, Any] | None = None,
+        qrels: Iterable[Any] | Mapping[str, Any] | None = None,
+        dangling: str = "warn",
+    ) -> Dataset:
+        """Make a dataset from Python objects.
+
+        Parameters
+        ----------
+        items, queries
+            A list of texts (their ids are "0", "1", …), of (id, text) pairs, of dicts, of Items or Queries; or a
+            mapping of id to text.
+        clicks
+            (query id, item id, weight) triples or pairs, `{query id: {item id: weight}}`, or `{query id: [item id]}`.
+            Repeated pairs are summed. Without `queries`, the queries' texts stand in place of their ids.
+        qrels
+            The same forms with whole numbers as grades, for the split "test"; or a mapping of split to these.
+        dangling : {"warn", "raise"}
+            What to do with clicks and judgements of unknown queries or items.
+
+        Examples
+        --------
+        >>> Dataset.of(["a fig", "a pear"], clicks=[("small fruit", "0")]).queries[0].text
+        'small fruit'
+        """
+        from vizsla.io.lists import read_lists
+        from vizsla.io.parts import assemble
+
+        parts = read_lists(items, queries=queries, clicks=clicks, qrels=qrels)
+        return assemble(parts, dangling=dangling)
+
+    @classmethod
+    def open(cls, source: str | Path, **options: Any) -> Dataset:
+        """Open a folder, a file or an ir_datasets id; see `vizsla.io.open.open_dataset` for the options."""
+        from vizsla.io.open import open_dataset
+
+        return open_dataset(source, **options)
+
+    @property
+    def item_ids(self) -> Strings:
+        """Items' ids, by column."""
+        return self.items.ids
+
+    @property
+    def query_ids(self) -> Strings:
+        """Queries' ids, by row."""
+        return self.queries.ids
+
+    @cached_property
+    def clicks(self) -> csr_array:
+        """Click weights above 0, float32: the click log, or else the split "train" where its grade is above 0."""
+        from scipy.sparse import csr_array
+
+        if self._clicks is not None:
+            return self._clicks
+        if "train" not in self._qrels:
+            shape = (len(self.queries), len(self.items))
+            return csr_array(shape, dtype=np.float32)  # type: ignore[return-value]
+        clicks = self._qrels["train"].astype(np.float32)
+        clicks.data[clicks.data < 0] = 0
+        clicks.eliminate_zeros()
+        return clicks
+
+    @property
+    def has_click_log(self) -> bool:
+        """Whether the clicks are a log of their own and not the split "train"."""
+        return self._clicks is not None
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits that have judgements; a click log is the split "train" where no other is."""
+        implied = ("train",) if self._clicks is not None and "train" not in self._qrels else ()
+        return (*implied, *self._qrels)
+
+    def qrels(self, split: str = "test") -> csr_array:
+        """Return the grades of a split, int32; of a click log, 1 for every click."""
+        if split in self._qrels:
+            return self._qrels[split]
+        if split != "train" or self._clicks is None:
+            known = ", ".join(self.splits) or "none"
+            raise InputError(f"`split` must be one that has judgements ({known}). Got {split!r}.")
+        grades = self._clicks.astype(np.int32)
+        grades.data[:] = 1
+        return grades
+
+    def qrels_dict(self, split: str = "test") -> dict[str, dict[str, int]]:
+        """Return the grades of a split as `{query id: {item id: grade}}`, for queries that have any.
+
+        Examples
+        --------
+        >>> Dataset.of(["a fig"], queries=["figs", "pears"], qrels={"0": {"0": 2}}).qrels_dict("test")
+        {'0': {'0': 2}}
+        """
+        matrix = self.qrels(split)
+        items, grades = self.item_ids.take(matrix.indices), matrix.data.tolist()
+        rows = np.flatnonzero(np.diff(matrix.indptr))
+        bounds = zip(rows.tolist(), matrix.indptr[rows].tolist(), matrix.indptr[rows + 1].tolist(), strict=True)
+        return {self.query_ids[row]: dict(zip(items[a:b], grades[a:b], strict=True)) for row, a, b in bounds}
+
+    def query_texts(self, split: str | None = None) -> tuple[list[str], list[str]]:
+        """Return ids and texts of the queries of a split, in row order; without `split`, of all queries."""
+        chosen = None if split is None else np.diff(self.qrels(split).indptr) > 0
+        pairs = [(query.id, query.text) for row, query in enumerate(self.queries) if chosen is None or chosen[row]]
+        return [id for id, _ in pairs], [text for _, text in pairs]
+
+    def text(self, item_id: str) -> str:
+        """Return an item's title and text; an unknown id raises."""
+        return self.items.get(item_id).default_text()
+
+    def split(self, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0) -> tuple[Dataset, Dataset]:
+        """Hold out clicks to choose parameters by; see `vizsla.dataset_split.split_dataset`."""
+        from vizsla.dataset_split import split_dataset
+
+        return split_dataset(self, held_out=held_out, cold=cold, seed=seed)
+
+    def __repr__(self) -> str:
+        splits = ", ".join(self.splits) or "none"
+        counts = f"{len(self.items)} items, {len(self.queries)} queries, {self.clicks.nnz} clicks"
+        return f"Dataset({counts}, splits: {splits})"

@@ -1,0 +1,10 @@
+"""How good are the answers, what do they cost, and is the difference more than chance?"""
+
+from vizsla.evaluate.compare import compare
+from vizsla.evaluate.comparison import Comparison
+from vizsla.evaluate.cost import Cost
+from vizsla.evaluate.evaluate import evaluate
+from vizsla.evaluate.evaluation import Evaluation
+from vizsla.evaluate.paired import PairedTest
+
+__all__ = ["Comparison", "Cost", "Evaluation", "PairedTest", "compare", "evaluate"]

@@ -1,0 +1,84 @@
+"""The cells, names and JSON that evaluation's tables and files share."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from vizsla.evaluate.cost import Cost
+
+COST_HEADER = ("ms p50", "ms p99", "bytes/item", "scorer calls")
+
+
+def cost_cells(cost: Cost) -> list[str]:
+    """Return the cells under `COST_HEADER`.
+
+    Examples
+    --------
+    >>> cost_cells(Cost(ms_p50=0.1834, ms_p99=12.5, bytes=123456, scorer_calls=0.0, queries=9, items=100))
+    ['0.183', '12.5', '1,235', '0']
+    """
+    return [three_digits(value) for value in (cost.ms_p50, cost.ms_p99, cost.bytes_per_item, cost.scorer_calls)]
+
+
+def measure_cell(value: float) -> str:
+    """Return a measure's mean with four decimals.
+
+    Examples
+    --------
+    >>> measure_cell(0.51236)
+    '0.5124'
+    """
+    return "–" if math.isnan(value) else f"{value:.4f}"
+
+
+def three_digits(value: float | None) -> str:
+    """Return a cost with three significant digits, whole numbers as they are, a dash for None.
+
+    Examples
+    --------
+    >>> [three_digits(value) for value in (None, 0, 0.01234, 4.5, 25.0, 98765.4)]
+    ['–', '0', '0.0123', '4.5', '25', '98,765']
+    """
+    if value is None:
+        return "–"
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def json_text(value: Any) -> str:
+    """Return indented JSON; a number that JSON cannot hold becomes null."""
+    return json.dumps(_without_nan(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def trec_tag(name: str) -> str:
+    """Return a system's name without the white space that would break a run file's columns.
+
+    Examples
+    --------
+    >>> trec_tag("bm25 | xr linear")
+    'bm25_|_xr_linear'
+    """
+    return re.sub(r"\s+", "_", name.strip()) or "vizsla"
+
+
+def file_stem(name: str) -> str:
+    """Return a system's name as a file name that stays inside its folder.
+
+    Examples
+    --------
+    >>> file_stem("../0.7*bm25 + pefa")
+    '0.7_bm25_+_pefa'
+    """
+    return re.sub(r"[^\w.+-]+", "_", name).strip("._") or "system"
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

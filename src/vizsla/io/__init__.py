@@ -1,0 +1,1 @@
+"""Readers and writers of datasets: one format per file."""

@@ -1,0 +1,35 @@
+"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv; each may be gzipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vizsla.errors import DataError
+from vizsla.io.clicks import read_clicks
+from vizsla.io.fields import ITEM_FIELDS, Fields
+from vizsla.io.found import found
+from vizsla.io.jsonl import read_items, read_queries
+from vizsla.io.parts import Parts
+from vizsla.io.qrels import read_qrels
+
+
+def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, skip_errors: bool = False) -> Parts:
+    """Return the parts of a BEIR folder; `clicks.tsv`, if there, is a click log by query id."""
+    folder = Path(folder)
+    corpus, queries, clicks = (found(folder, name) for name in ("corpus.jsonl", "queries.jsonl", "clicks.tsv"))
+    if corpus is None:
+        raise DataError("there is no corpus.jsonl or corpus.jsonl.gz.", path=folder, remedy="Give a BEIR folder.")
+    return Parts(
+        read_items(corpus, fields=fields, skip_errors=skip_errors),
+        read_queries(queries, skip_errors=skip_errors) if queries else None,
+        read_clicks(clicks, skip_errors=skip_errors) if clicks else None,
+        {split: read_qrels(path, skip_errors=skip_errors) for split, path in _splits(folder).items()},
+    )
+
+
+def _splits(folder: Path) -> dict[str, Path]:
+    files = sorted([*folder.glob("qrels/*.tsv"), *folder.glob("qrels/*.tsv.gz")])
+    splits = {path.name.removesuffix(".gz").removesuffix(".tsv"): path for path in files}
+    if len(splits) < len(files):
+        raise DataError("a split is there twice, plain and gzipped.", path=folder / "qrels", remedy="Keep one of them.")
+    return splits

@@ -1,0 +1,92 @@
+"""A text file read line by line, plain or gzipped, as often as wanted."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from vizsla.errors import DataError
+
+BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+
+
+class Line(NamedTuple):
+    """A line with its place, so that whoever reads it can say what is wrong and where."""
+
+    path: Path | str | None
+    number: int
+    text: str = ""
+    offset: int = 0
+
+    def error(self, problem: str, remedy: str = "") -> DataError:
+        """Return the error that names this line."""
+        return DataError(problem, path=self.path, line=self.number, remedy=remedy)
+
+
+class LineFile:
+    """UTF-8 lines without their ends (`\\n` or `\\r\\n`); a byte order mark at the start is dropped.
+
+    A file that changes between two readings raises: ids and texts would no longer belong together.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self._state = self._stat()
+        with self.path.open("rb") as stream:
+            self.gzipped = stream.read(2) == GZIP
+
+    def __iter__(self) -> Iterator[Line]:
+        if self._stat() != self._state:
+            raise DataError("the file changed after it was opened.", path=self.path, remedy="Open the dataset again.")
+        offset = 0
+        with self._open() as stream:
+            for number, raw in enumerate(self._guarded(stream), 1):
+                yield self._line(raw, number, offset)
+                offset += len(raw)
+
+    def at(self, offset: int) -> Line:
+        """Return the line that begins at a byte of a plain file; its number is not known."""
+        with self.path.open("rb") as stream:
+            stream.seek(offset)
+            return self._line(stream.readline(), 0, offset)
+
+    def _line(self, raw: bytes, number: int, offset: int) -> Line:
+        body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
+        if offset == 0:
+            body = body.removeprefix(BOM)
+        if b"\0" in body:
+            raise self._not_text(number, "a NUL byte")
+        try:
+            return Line(self.path, number, body.decode(), offset)
+        except UnicodeDecodeError as error:
+            bad = f"invalid UTF-8 (byte 0x{body[error.start]:02x} at column {error.start + 1})"
+            raise self._not_text(number, bad) from None
+
+    def _not_text(self, number: int, what: str) -> DataError:
+        return DataError(
+            f"the line has {what}.", path=self.path, line=number, remedy="Convert the file to UTF-8 (see `iconv`)."
+        )
+
+    def _open(self) -> IO[bytes]:
+        return gzip.open(self.path, "rb") if self.gzipped else self.path.open("rb")  # type: ignore[return-value]
+
+    def _guarded(self, stream: IO[bytes]) -> Iterator[bytes]:
+        number = 0
+        try:
+            for raw in stream:
+                number += 1
+                yield raw
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(
+                f"the gzip stream is damaged ({error}).", path=self.path, line=number + 1, remedy="Fetch it again."
+            ) from None
+
+    def _stat(self) -> tuple[int, int]:
+        if not self.path.is_file():
+            raise DataError("there is no such file.", path=self.path, remedy="Check the path.")
+        status = self.path.stat()
+        return status.st_size, status.st_mtime_ns

@@ -1,0 +1,104 @@
+"""Datasets from Python lists and mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from vizsla.errors import InputError
+from vizsla.io.clicks import weight_of
+from vizsla.io.entries import ListEntries
+from vizsla.io.fields import item_from, query_from
+from vizsla.io.line_file import Line
+from vizsla.io.list_source import ListSource
+from vizsla.io.parts import Parts
+from vizsla.io.qrels import grade_of
+from vizsla.item import Item
+from vizsla.query import Query
+
+
+def read_lists(items: Any, *, queries: Any = None, clicks: Any = None, qrels: Any = None) -> Parts:
+    """Return the parts of a dataset in memory; see `Dataset.of` for what each may be."""
+    return Parts(
+        ListSource(list(read_items(items)), name="items"),
+        None if queries is None else ListSource(list(read_queries(queries)), name="queries"),
+        None if clicks is None else read_clicks(clicks),
+        {} if qrels is None else {split: read_judgements(rows, split) for split, rows in _by_split(qrels).items()},
+    )
+
+
+def read_items(items: Any) -> Iterator[Item]:
+    """Yield Items from texts, (id, text) pairs, dicts, Items, or a mapping of id to one of these."""
+    for number, thing in enumerate(_records(items, "items", Item), 1):
+        record = thing._asdict() if isinstance(thing, Item) else thing
+        yield item_from(record, Line("items", number))
+
+
+def read_queries(queries: Any) -> Iterator[Query]:
+    """Yield Queries, from the same forms as items."""
+    for number, thing in enumerate(_records(queries, "queries", Query), 1):
+        record = thing._asdict() if isinstance(thing, Query) else thing
+        yield query_from(record, Line("queries", number))
+
+
+def read_clicks(clicks: Any) -> ListEntries:
+    """Return click entries from triples, pairs, or a mapping of query id to item ids or to weights."""
+    entries = [
+        (str(query), str(item), weight_of(str(weight), Line("clicks", number)))
+        for number, (query, item, weight) in enumerate(_triples(clicks, "clicks"), 1)
+    ]
+    return ListEntries(entries, name="clicks")
+
+
+def read_judgements(rows: Any, split: str) -> ListEntries:
+    """Return the judgements of one split, from the same forms as clicks."""
+    name = f"qrels {split}"
+    entries = [
+        (str(query), str(item), grade_of(str(grade), Line(name, number)))
+        for number, (query, item, grade) in enumerate(_triples(rows, name), 1)
+    ]
+    return ListEntries(entries, name=name)
+
+
+def _records(things: Any, what: str, kind: type) -> Iterator[Any]:
+    if isinstance(things, str) or not isinstance(things, Iterable):
+        raise InputError(f"`{what}` must be a list or a mapping. Got {things!r:.80}: put it into a list.")
+    if isinstance(things, Mapping):
+        return (_with_id(id, thing, what, kind) for id, thing in things.items())
+    return (_with_id(str(number), thing, what, kind) for number, thing in enumerate(things))
+
+
+def _with_id(id: object, thing: Any, what: str, kind: type) -> Any:
+    if isinstance(thing, kind):
+        return thing
+    if isinstance(thing, str):
+        return {"_id": id, "text": thing}
+    if isinstance(thing, Mapping):
+        return thing if {"_id", "id"} & thing.keys() else {"_id": id, **thing}
+    if isinstance(thing, tuple | list) and len(thing) == 2:
+        return {"_id": thing[0], "text": thing[1]}
+    raise InputError(f"`{what}` must hold texts, (id, text) pairs, dicts or {kind.__name__}s. Got {thing!r:.80}.")
+
+
+def _by_split(qrels: Any) -> Mapping[str, Any]:
+    """A mapping two deep is one split, called "test"; three deep names its splits."""
+    if not isinstance(qrels, Mapping):
+        return {"test": qrels}
+    rows = next(iter(qrels.values()), None)
+    inner = next(iter(rows.values()), None) if isinstance(rows, Mapping) else None
+    pairs = isinstance(rows, list | tuple) and rows and isinstance(rows[0], list | tuple)
+    return qrels if isinstance(inner, Mapping | list | tuple | set) or pairs else {"test": qrels}
+
+
+def _triples(rows: Any, what: str) -> Iterator[tuple[Any, Any, Any]]:
+    if isinstance(rows, Mapping):
+        for query, answers in rows.items():
+            if isinstance(answers, str):
+                answers = [answers]
+            pairs = answers.items() if isinstance(answers, Mapping) else ((item, 1) for item in answers)
+            yield from ((query, item, weight) for item, weight in pairs)
+        return
+    for row in rows:
+        if isinstance(row, str) or not isinstance(row, tuple | list) or len(row) not in (2, 3):
+            raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {row!r:.80}.")
+        yield (row[0], row[1], row[2] if len(row) == 3 else 1)

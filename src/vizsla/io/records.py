@@ -1,0 +1,122 @@
+"""The items or the queries of a dataset: streamed, counted, and found by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Generic
+
+import numpy as np
+
+from vizsla.dataset_warning import Tally
+from vizsla.errors import DataError
+from vizsla.io.packed import Packed
+from vizsla.io.source import Record, Source
+from vizsla.strings import Strings
+
+
+class Records(Generic[Record]):
+    """Records with distinct ids; only the ids are held in memory.
+
+    Iterating reads the source again. `records[number]` jumps where the source can; a source that can only be read
+    from its start (a gzipped file) is packed into memory at the first jump.
+
+    Parameters
+    ----------
+    source : Source
+        Where the records are.
+    ids : Strings
+        Their ids, in the source's order.
+    dropped : frozenset of int
+        Numbers of source records that are left out.
+
+    Examples
+    --------
+    >>> from vizsla.dataset import Dataset
+    >>> items = Dataset.of(["a red fig", "a pear"]).items
+    >>> len(items), items[1].text, [item.id for item in items]
+    (2, 'a pear', ['0', '1'])
+    """
+
+    def __init__(self, source: Source[Record], ids: Strings, *, dropped: frozenset[int] = frozenset()):
+        self.ids, self._source, self._dropped = ids, source, dropped
+
+    def __iter__(self) -> Iterator[Record]:
+        if not self._dropped:
+            return iter(self._source)
+        return (record for number, record in enumerate(self._source) if number not in self._dropped)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, number: int) -> Record:
+        at = range(len(self))[number]
+        record = None if self._dropped else self._source.pick(at)
+        return self._packed[at] if record is None else record
+
+    def get(self, id: str, *, what: str = "item") -> Record:
+        """Return the record with this id; an unknown one raises."""
+        return self[self.ids.number(id, what=what)]
+
+    def __repr__(self) -> str:
+        return f"Records({len(self)} in {self._source.name})"
+
+    @cached_property
+    def _packed(self) -> Packed[Record]:
+        return Packed(self)
+
+
+def scan(source: Source[Record], tally: Tally, *, what: str, skip_errors: bool, texts: bool = True) -> Records[Record]:
+    """Read a source once: check ids, count empty texts, and return its records.
+
+    Parameters
+    ----------
+    source : Source
+        What to read.
+    tally : Tally
+        Receives the counts.
+    what : {"item", "query"}
+        For messages.
+    skip_errors : bool
+        Keep the first of records with the same id and count the others; otherwise they raise.
+    texts : bool
+        Whether the format has texts at all; if not, empty ones are not counted.
+    """
+    plural = "items" if what == "item" else "queries"
+    empty = _Counter()
+    ids, repeats = Strings.with_repeats(_ids(source, empty))
+    if not len(ids):
+        raise DataError(f"there are no {plural}.", path=source.name, remedy="Give at least one.")
+    source.report(tally)
+    if texts:
+        tally.add(empty.count, f"{plural} with an empty text in {source.name}: kept, but no word finds them")
+    if not len(repeats):
+        return Records(source, ids)
+    return _without_repeats(source, ids, repeats.tolist(), tally, plural, skip_errors=skip_errors)
+
+
+class _Counter:
+    count = 0
+
+
+def _ids(source: Iterable[Record], empty: _Counter) -> Iterator[str]:
+    for record in source:
+        if not record.text and not record.default_text().strip():
+            empty.count += 1
+        yield record.id
+
+
+def _without_repeats(
+    source: Source[Record], ids: Strings, repeats: list[int], tally: Tally, plural: str, *, skip_errors: bool
+) -> Records[Record]:
+    if not skip_errors:
+        repeated = ids[repeats[0]]
+        first = source.place(ids.find(repeated)).number
+        raise source.place(repeats[0]).error(
+            f"the id {repeated!r} was given before, on line {first}.",
+            'Give every id once, or pass on_error="warn" to keep the first.',
+        )
+    tally.add(len(repeats), f"{plural} with a repeated id in {source.name}: the first of each was kept")
+    dropped = frozenset(repeats)
+    kept = np.setdiff1d(np.arange(len(ids)), repeats).astype(np.int32)
+    return Records(source, Strings.of(ids.take(kept)), dropped=dropped)

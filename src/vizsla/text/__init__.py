@@ -1,0 +1,1 @@
+"""Text: analysers, and bags of words."""

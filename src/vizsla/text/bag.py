@@ -1,0 +1,229 @@
+"""BagOfWords: which terms a text holds, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.errors import FormatError, InputError
+from vizsla.strings import Strings
+from vizsla.text.analyser import Analyser
+from vizsla.text.stemming import stem_words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+BATCH = 512
+"""Texts handed to the native builder at once; the result does not depend on it."""
+
+
+class BagRows(NamedTuple):
+    """Texts as rows of term counts: row i holds the entries from ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        One more than there are texts.
+    terms : int32 array
+        Term numbers, ascending within a row.
+    counts : float32 array
+        How often each occurs: whole numbers, as floats because they serve as weights.
+    """
+
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    counts: NDArray[np.float32]
+
+
+class BagOfWords(Encoder):
+    """An analyser and the vocabulary it met; turns a text into counts of known terms.
+
+    Terms are numbered by their first occurrence. With stemming, `forms` holds the words as they were written,
+    and `term_of_form` the term of each (-1 for a stop word): only a form never seen has to be stemmed.
+
+    Parameters
+    ----------
+    analyser : Analyser
+        How texts become tokens.
+    terms : Strings
+        The vocabulary.
+    forms : Strings, optional
+        The words as written, when the analyser stems.
+    term_of_form : int32 array, optional
+        A term for each form.
+
+    Examples
+    --------
+    >>> bag, rows = BagOfWords.fit(["to be or not to be", "to do"])
+    >>> list(bag.terms)
+    ['to', 'be', 'or', 'not', 'do']
+    >>> rows.offsets.tolist(), rows.counts.tolist()
+    ([0, 4, 6], [2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    >>> bag.rows(["do or die"]).terms.tolist()
+    [2, 4]
+    """
+
+    sparse = True
+
+    def __init__(
+        self,
+        analyser: Analyser,
+        terms: Strings,
+        forms: Strings | None = None,
+        term_of_form: NDArray[np.int32] | None = None,
+    ):
+        self.analyser, self.terms = analyser, terms
+        self.forms = terms if forms is None else forms
+        self.term_of_form = np.zeros(0, np.int32) if term_of_form is None else term_of_form
+        self._check_forms()
+        self._lookup = _native.BagLookup(
+            *analyser.rule, self.forms.data, self.forms.offsets, self.forms.slots, self.term_of_form
+        )
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], analyser: Analyser | None = None) -> tuple[Self, BagRows]:
+        """Read texts once; return the bag and the texts' rows.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Read in batches, so it may be larger than memory.
+        analyser : Analyser, optional
+            Plain lower-cased words unless given.
+        """
+        analyser = analyser or Analyser()
+        dropped = sorted(analyser.dropped)
+        builder = _native.BagBuilder(*analyser.rule, dropped)
+        for batch in _batches(texts):
+            _call(builder.add, batch)
+        data, offsets = builder.forms()
+        surface = Strings(data, offsets, _native.build_slots(data, offsets)[0])
+        if analyser.stem is None:
+            return cls(analyser, surface), BagRows(*builder.take_rows(np.zeros(0, np.int32)))
+        terms, term_of_form = _stems(analyser.stem, surface)
+        rows = BagRows(*builder.take_rows(term_of_form))
+        forms = Strings.of([*surface, *dropped])
+        return cls(analyser, terms, forms, np.append(term_of_form, np.full(len(dropped), -1, np.int32))), rows
+
+    @property
+    def dim(self) -> int:
+        """The number of terms."""
+        return len(self.terms)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the analyser, its stop words, and the vocabulary."""
+        tables = (self.terms.fingerprint, self.forms.fingerprint, sorted(self.analyser.dropped))
+        text = repr((self.analyser.to_dict(), tables)).encode() + self.term_of_form.tobytes()
+        return f"bag:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
+
+    def rows(self, texts: Sequence[str]) -> BagRows:
+        """Count the known terms of each text; unknown ones are left out."""
+        listed = texts if type(texts) is list else _listed(texts)
+        offsets, terms, counts, unknown_rows, unknown = _call(self._lookup.rows, listed)
+        rows = BagRows(_array(offsets, np.int64), _array(terms, np.int32), _array(counts, np.float32))
+        if not unknown:
+            return rows
+        return self._with_unknown(rows, _array(unknown_rows, np.int64), unknown)
+
+    def queries(self, texts: Sequence[str]) -> csr_array:
+        """Return the rows as a CSR array, a column a term."""
+        from scipy.sparse import csr_array
+
+        offsets, terms, counts = self.rows(texts)
+        return csr_array((counts, terms, offsets), shape=(len(offsets) - 1, self.dim))
+
+    def write(self, writer: ArtifactWriter, prefix: str) -> None:
+        """Store the bag among an artefact's files, under names that begin with `prefix`."""
+        writer.json(prefix, self.analyser.to_dict())
+        writer.strings(f"{prefix}.terms", self.terms)
+        if self.analyser.stem is not None:
+            writer.strings(f"{prefix}.forms", self.forms)
+            writer.array(f"{prefix}.term_of_form", self.term_of_form)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, prefix: str) -> Self:
+        """Read what `write` stored; anything that does not fit together raises FormatError."""
+        analyser = Analyser.from_dict(reader.json(prefix))
+        forms, term_of_form = None, None
+        try:
+            terms = _vocabulary(reader, f"{prefix}.terms")
+            if analyser.stem is not None:
+                forms = _vocabulary(reader, f"{prefix}.forms")
+                term_of_form = reader.array(f"{prefix}.term_of_form", np.int32)
+            return cls(analyser, terms, forms, term_of_form)
+        except ValueError as error:
+            raise FormatError(f"{reader.path / prefix}: {error}") from error
+
+    def _check_forms(self) -> None:
+        if (self.analyser.stem is not None) != (self.forms is not self.terms):
+            raise InputError("`forms` must be given exactly when the analyser stems.")
+        if self.forms is self.terms:
+            return
+        numbers, count = self.term_of_form, len(self.forms)
+        if len(numbers) != count:
+            raise InputError(f"`term_of_form` must have an entry for each of {count} forms. Got {len(numbers)}.")
+        if count and (numbers.min() < -1 or numbers.max() >= self.dim):
+            raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
+
+    def _with_unknown(self, rows: BagRows, in_rows: NDArray[np.int64], forms: list[str]) -> BagRows:
+        """Add forms that the table does not hold, where their stems are known."""
+        found = self.terms.find_all(stem_words(str(self.analyser.stem), forms))
+        known = found >= 0
+        if not known.any():
+            return rows
+        numbers = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
+        cells = np.append(numbers, in_rows[known]) * self.dim + np.append(rows.terms, found[known])
+        cells, place = np.unique(cells, return_inverse=True)
+        counts = np.bincount(place, np.append(rows.counts, np.ones(known.sum(), np.float32)))
+        offsets = np.searchsorted(cells, np.arange(len(rows.offsets)) * self.dim).astype(np.int64)
+        return BagRows(offsets, (cells % self.dim).astype(np.int32), counts.astype(np.float32))
+
+
+def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
+    """Return the distinct stems by first occurrence, and each form's."""
+    numbers: dict[str, int] = {}
+    stems = stem_words(language, list(surface))
+    term_of_form = np.fromiter((numbers.setdefault(s, len(numbers)) for s in stems), np.int32, len(stems))
+    return Strings.of(numbers), term_of_form
+
+
+def _vocabulary(reader: ArtifactReader, name: str) -> Strings:
+    strings = reader.strings(name)
+    _native.check_vocabulary(strings.data, strings.offsets, strings.slots)
+    return strings
+
+
+def _array(data: bytes, dtype: Any) -> NDArray[Any]:
+    return np.frombuffer(data, dtype)
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    if isinstance(texts, str):
+        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
+    remaining = iter(texts)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
+    return list(texts)
+
+
+def _call(function: Any, texts: list[str]) -> Any:
+    try:
+        return function(texts)
+    except TypeError as error:
+        raise InputError(str(error)) from None

@@ -1,0 +1,76 @@
+"""Composition strings mean what the same symbols mean in Python."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.table_retriever import TableRetriever
+
+from vizsla.compose import parse
+from vizsla.errors import CompositionError, VizslaError
+
+ITEMS = ["a", "b", "c", "d"]
+NAMES = {
+    "x": TableRetriever({"q": {"a": 4.0, "b": 3.0, "c": 2.0}}, ITEMS),
+    "y": TableRetriever({"q": {"d": 9.0, "b": 8.0}}, ITEMS),
+    "z": TableRetriever({"q": {"d": 1.0, "c": 8.0}}, ITEMS, scale="other"),
+}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x",
+        "(x)",
+        "x % 2",
+        "0.5*x + 2*y",
+        "x*0.5 + y % 1",
+        "x | y >> z",
+        "(x | y) >> z",
+        "x + y >> z",
+        "x.normalised('rank') + z.normalised(\"rank\")",
+        "(x | y).rerank(z, depth=2) % 1",
+        "x.union(y, depth=1) >> y",
+        "2*(x + y).normalised('zscore', depth=3)",
+    ],
+)
+def test_means_what_python_means(expression):
+    from_text = parse(expression, NAMES)
+    from_python = eval(expression, dict(NAMES))
+    assert str(from_text) == str(from_python)
+    assert from_text("q", k=10) == from_python("q", k=10)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("", "ends too soon at character 1"),
+        ("x +", "ends too soon"),
+        ("x y", "unexpected 'y' at character 3"),
+        ("w", "unknown name 'w'.*Known names: x, y, z"),
+        ("x & y", "unexpected '&' at character 2"),
+        ("(x", r"expected '\)'"),
+        ("x.save('p')", "unknown method 'save'"),
+        ("x.__class__", "unknown method '__class__'"),
+        ("x.cut(1, 2)", r"cut\(\) does not take these arguments"),
+        ("1 + 2", "must have a retriever"),
+        ("x >> 3", "Scorer. Got int"),
+        ("3 >> x", "cannot join"),
+        ("x + z", "one scale"),
+        ("7", "must describe a Retriever"),
+        ("(" * 60 + "x" + ")" * 60, "nested"),
+        ("x" * 10_001, "at most 10000 characters"),
+    ],
+)
+def test_errors_say_what_and_where(expression, message):
+    with pytest.raises(CompositionError, match=message):
+        parse(expression, NAMES)
+
+
+@given(st.text(alphabet="xyz0123456789.|>+*%()=,'\" abc", max_size=40))
+def test_any_string_is_a_retriever_or_a_typed_error(expression):
+    with contextlib.suppress(VizslaError):
+        parse(expression, NAMES)

@@ -1,0 +1,82 @@
+"""A retriever whose scores are written down: the truth that compositions are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from vizsla.candidates import Candidates
+from vizsla.explanation import Explanation
+from vizsla.retriever import Retriever
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+
+class TableRetriever(Retriever):
+    """Answers each query text from a table `{query: {item: score}}`; an item that is not in the row costs `floor`."""
+
+    kind = "table"
+
+    def __init__(
+        self, table: Mapping[str, Mapping[str, float]], items: list[str], *, scale: str = "table", floor: float = 0.0
+    ):
+        self.table, self._items, self.scale, self.floor = table, Strings.unique(items), scale, floor
+
+    def __str__(self) -> str:
+        return self.scale
+
+    @property
+    def items(self) -> Strings:
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        return 8 * len(self._items)
+
+    def _search(self, texts, k, allowed, threads):
+        rows = []
+        for text in texts:
+            row = {self._items.number(item): score for item, score in self.table.get(text, {}).items()}
+            ranked = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))
+            rows.append([pair for pair in ranked if allowed is None or allowed[pair[0]]][:k])
+        offsets = np.cumsum([0, *map(len, rows)])
+        flat = [pair for row in rows for pair in row]
+        items = np.array([item for item, _ in flat], dtype=np.int32)
+        return Candidates(
+            offsets,
+            items,
+            np.array([s for _, s in flat], np.float32),
+            catalogue=self._items,
+            stats=Stats(postings=len(flat)),
+        )
+
+    def _score(self, texts, candidates):
+        prices = [self._price(text, item) for text, row in zip(texts, candidates.ids, strict=True) for item in row]
+        return Candidates.ranked(
+            candidates.offsets,
+            candidates.items,
+            np.array(prices, np.float32),
+            catalogue=candidates.catalogue,
+            stats=Stats(scorer_calls=len(prices)),
+        )
+
+    def _explain(self, text, item):
+        return Explanation(self._price(text, self._items[item]), f"table {self.scale}")
+
+    def _price(self, text: str, item: str) -> float:
+        return self.table.get(text, {}).get(item, self.floor)
+
+    def _write(self, writer):
+        writer.parameters(table=self.table, scale=self.scale, floor=self.floor)
+        writer.strings("items", self._items)
+
+    @classmethod
+    def _read(cls, reader):
+        table = reader.parameter("table", dict)
+        return cls(
+            table,
+            list(reader.strings("items")),
+            scale=reader.parameter("scale", str),
+            floor=reader.parameter("floor", float),
+        )
