@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from vizsla.demo.page import read_pages
+from vizsla.errors import VizslaError
 
 OTHER_PROCESS = """
 import json, sys
@@ -16,11 +17,6 @@ loaded = set(sys.modules)
 pages = read_pages()
 print(json.dumps([sorted(set(sys.modules) - loaded), [[page.id, page.text, page.doc.summary] for page in pages]]))
 """
-
-
-@pytest.fixture(scope="module")
-def pages():
-    return {page.id: page for page in read_pages()}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +38,12 @@ def test_the_calling_process_stays_clean_and_nothing_is_printed(other):
     assert not heavy & {name.partition(".")[0] for name in modules}
     assert len(modules) < 10
     assert other.stdout.count("\n") == 1 and other.stderr == ""
+
+
+def test_a_reader_that_dies_gives_one_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(VizslaError, match=r"could not be read.*exit code 1"):
+        read_pages()
 
 
 def test_thousands_of_pages_with_unique_ids_in_order(pages):

@@ -72,13 +72,16 @@ def _collect() -> dict[str, Any]:
     # Sets in signatures are written in the order of their hashes; more threads only cost time to start.
     environment |= {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-P", str(Path(__file__).with_name("collector.py"))]
-    with tempfile.TemporaryDirectory(prefix="vizsla-demo-") as folder:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS
-        )
+    try:
+        with tempfile.TemporaryDirectory(prefix="vizsla-demo-") as folder:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS
+            )
+    except subprocess.TimeoutExpired:
+        raise VizslaError(f"Reading the documentation of this Python took over {_SECONDS} s. Try again.") from None
     if done.returncode != 0:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise VizslaError(f"The documentation of this Python must be readable. Its reader ended with: {last}")
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        raise VizslaError(f"The documentation of this Python could not be read. Its reader ended with: {last}")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vizsla.demo.holding_out import hold_out
 from vizsla.demo.page import Page, read_pages
 from vizsla.demo.questions import questions
 from vizsla.item import Item
@@ -13,7 +12,7 @@ from vizsla.item import Item
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
-WARM, COLD = 540, 60
+HELD_OUT, COLD = 0.07, 0.1
 
 
 def python_docs(*, seed: int = 0) -> Dataset:
@@ -21,8 +20,8 @@ def python_docs(*, seed: int = 0) -> Dataset:
 
     An item's id is its qualified public name, its title that name as words, its text its signature and docstring
     without the summary. The queries are the summaries, and the descriptions of an item in the sections "See Also" of
-    others. The split "test" holds queries most of whose items (nine in ten) keep a query in the split "train"; for
-    the others nobody has asked before.
+    others. Nine in ten queries of the split "test" are about items that keep a query in the split "train"; about the
+    items of the others nobody has asked before.
 
     The documentation is read by a process of its own, which takes some seconds; nothing is downloaded. For a given
     installation, the same seed gives the same dataset.
@@ -32,17 +31,18 @@ def python_docs(*, seed: int = 0) -> Dataset:
     seed : int
         Chooses the held-out queries.
     """
-    return docs_dataset(read_pages(), warm=WARM, cold=COLD, seed=seed)
+    return docs_dataset(read_pages(), held_out=HELD_OUT, cold=COLD, seed=seed)
 
 
-def docs_dataset(pages: Sequence[Page], *, warm: int, cold: int, seed: int) -> Dataset:
-    """Make the dataset of some pages, with at most so many held-out queries about warm and about cold items.
+def docs_dataset(pages: Sequence[Page], *, held_out: float, cold: float, seed: int) -> Dataset:
+    """Make the dataset of some pages; `held_out` and `cold` are those of `Dataset.split`.
 
     Examples
     --------
     >>> from vizsla.demo.docstring import Docstring
-    >>> page = Page(("a.mean",), "(x)", Docstring("", "Average of numbers.", "Fast."), ())
-    >>> ds = docs_dataset([page], warm=1, cold=0, seed=0)
+    >>> docs = {"a.mean": "Average of numbers.", "a.var": "Spread of numbers."}
+    >>> pages = [Page((name,), "(x)", Docstring("", said, "Fast."), ()) for name, said in docs.items()]
+    >>> ds = docs_dataset(pages, held_out=0.5, cold=1, seed=0)
     >>> ds.text("a.mean"), ds.queries[0].text, ds.splits
     ('a mean a.mean(x)\\n\\nFast.', 'Average of numbers', ('train', 'test'))
     """
@@ -50,11 +50,16 @@ def docs_dataset(pages: Sequence[Page], *, warm: int, cold: int, seed: int) -> D
 
     about = questions(pages)
     texts = {f"q{number}": text for number, text in enumerate(about, 1)}
-    held = hold_out(about, warm=warm, cold=cold, seed=seed)
     judged = {query: dict.fromkeys(about[text], 1) for query, text in texts.items()}
-    train = {query: items for query, items in judged.items() if texts[query] not in held}
-    test = {query: items for query, items in judged.items() if texts[query] in held}
-    return Dataset.of([_item(page) for page in pages], queries=texts, qrels={"train": train, "test": test})
+    whole = Dataset.of([_item(page) for page in pages], queries=texts, qrels={"train": judged})
+    train, held = whole.split(held_out=held_out, cold=cold, seed=seed)
+    return Dataset(
+        whole.items,
+        whole.queries,
+        qrels={"train": train.qrels("train"), "test": held.qrels("test")},
+        warnings=train.warnings,
+        split_report=train.split_report,
+    )
 
 
 def _item(page: Page) -> Item:
