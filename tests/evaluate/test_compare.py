@@ -103,6 +103,20 @@ def test_runs_of_all_systems_stay_in_their_folder(tmp_path):
     assert files["a b"].read_text().splitlines()[0].split()[-1] == "a_b"
 
 
+@pytest.mark.parametrize("columns", [80, 200])
+def test_no_figure_is_cut_off_on_the_terminal(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    whole = compare(SYSTEMS, DATA, latency_queries=10)
+    whole.show()
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    for line in whole.to_markdown().splitlines()[2:5]:
+        letter, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        assert all(cell in printed for cell in cells) and f" {letter} " in printed
+    whole.evaluations["strong too"].show()
+    assert "…" not in capsys.readouterr().out
+
+
 def test_one_system_needs_no_test(capsys):
     done = compare({"only": SYSTEMS["weak"]}, DATA, measures="R@5", latency_queries=0)
     assert done.tests == []

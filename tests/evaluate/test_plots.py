@@ -47,6 +47,12 @@ def test_the_same_data_gives_the_same_bytes(tmp_path, suffix):
     assert first == second
 
 
+def test_a_cost_of_zero_gets_a_linear_axis_without_negative_ticks(comparison, tmp_path):
+    texts = svg_texts(comparison.plot(tmp_path / "calls.svg", x="scorer_calls"))
+    assert "scorer calls a query (left is better)" in texts
+    assert not any(text.startswith(("-", "−")) for text in texts)
+
+
 def test_names_are_written_as_they_are(tmp_path):
     assert set(POINTS) <= svg_texts(plot_points(POINTS, tmp_path / "points.svg", **TEXTS))
 

@@ -71,6 +71,14 @@ def test_a_query_without_a_value_is_left_out(test):
     assert p_values(gaps[:, None], test=test) == pytest.approx(p_values(differences[:, None], test=test))
 
 
+@pytest.mark.parametrize("queries", [1023, 1024, 5000])
+def test_thousands_of_queries(queries):
+    noise = np.random.default_rng(6).normal(size=queries)
+    same, better = p_values(np.column_stack([noise - noise.mean(), noise + 1]), samples=500)
+    assert same == 1
+    assert better == pytest.approx(1 / 501)
+
+
 def test_a_constant_difference():
     assert p_values(np.full((10, 1), 0.25))[0] == pytest.approx(2 / 2**10)
     assert p_values(np.full((10, 1), 0.25), test="t")[0] == 0

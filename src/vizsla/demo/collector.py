@@ -29,23 +29,26 @@ SKIPPED = {
 }
 SKIPPED_ANYWHERE = {"conftest", "setup", "test", "tests"}
 
+DEPRECATIONS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+DEPRECATED = re.compile(r"([\w.]+)[`']?(?: module| package| namespace)? is deprecated")
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class Collector:
     """Pages by object identity: aliases of one object become the names of one page."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: list[warnings.WarningMessage]) -> None:
+        self.log = log  # Python adds the warnings of the run.
         self.pages: dict[int, dict[str, Any]] = {}
         self.kept: list[object] = []  # An object that dies would give its identity to another.
         self.failed: list[str] = []
-        self.deprecations: list[str] = []
 
     def collect(self) -> dict[str, Any]:
         """Import all public modules, then read their members."""
         loaded = [module for name in self.roots() for module in self.load(name)]
+        deprecated = self.deprecated()
         for name, module in loaded:
-            if not self.is_deprecated(name):
+            if not deprecated & {name, *parents(name)}:
                 self.read_module(name, module)
         return {"pages": list(self.pages.values()), "failed": self.failed}
 
@@ -68,11 +71,10 @@ class Collector:
             if not child.startswith("_") and child not in SKIPPED_ANYWHERE:
                 yield from self.load(f"{name}.{child}")
 
-    def is_deprecated(self, name: str) -> bool:
-        """Tell whether a warning of this run calls the module deprecated."""
-        said = re.compile(rf"(?<![\w.]){re.escape(name)}[`']?( module| package| namespace)? is deprecated")
-        parent = name.rpartition(".")[0]
-        return any(map(said.search, self.deprecations)) or bool(parent and self.is_deprecated(parent))
+    def deprecated(self) -> set[str]:
+        """Return the names that the warnings so far call deprecated."""
+        said = (str(warning.message) for warning in self.log if issubclass(warning.category, DEPRECATIONS))
+        return {name for message in said for name in DEPRECATED.findall(message)}
 
     def read_module(self, name: str, module: ModuleType) -> None:
         """Add the module's public functions, classes and documented callables."""
@@ -90,12 +92,12 @@ class Collector:
 
     def get(self, module: ModuleType, member: str) -> Any:
         """Return a member, or None when it is missing or deprecated."""
-        before = len(self.deprecations)
+        before = len(self.log)
         try:
             found = getattr(module, member, None)
         except Exception:
             return None
-        return found if len(self.deprecations) == before else None
+        return None if any(issubclass(said.category, DEPRECATIONS) for said in self.log[before:]) else found
 
     def read_class(self, name: str, cls: type) -> None:
         """Add the public methods that the class itself defines, or a private parent for it."""
@@ -128,6 +130,13 @@ def aliases(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
         found = vars(module).get(member)
         if isinstance(found, ModuleType) and not found.__name__.startswith(name.partition(".")[0] + "." + member):
             yield f"{name}.{member}", found
+
+
+def parents(name: str) -> Iterator[str]:
+    """Yield the packages above a module."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
 
 
 def belongs(found: Any, module: str) -> bool:
@@ -169,15 +178,9 @@ def main() -> None:
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
-    collector = Collector()
-
-    def note(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
-            collector.deprecations.append(str(message))
-
-    warnings.simplefilter("always")
-    warnings.showwarning = note
-    json.dump(collector.collect(), answer)
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        json.dump(Collector(log).collect(), answer)
     answer.close()
     os._exit(0)  # Some modules register work for the end of the process; there is nothing left to do.
 

@@ -102,7 +102,7 @@ class _Counter:
 
 def _ids(source: Iterable[Record], empty: _Counter) -> Iterator[str]:
     for record in source:
-        if not record.text and not record.default_text().strip():
+        if not record.text.strip() and not record.default_text().strip():
             empty.count += 1
         yield record.id
 
