@@ -11,14 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from vizsla.text.stop_words import STOP_WORDS
+
 SETS = ("squad-sent", "debian-synopsis", "wordnet-senses", "cranfield", "tldr", "xquad-en")
 QUERY_SETS = ("squad-sent", "debian-synopsis", "cranfield", "xquad-en")
 WORD = re.compile(r"[a-z0-9]{2,}")
-STOP_WORDS = frozenset(
-    "a about after all also an and any are as at be been but by can do does for from had has have he her his how if in "
-    "into is it its may more most not of on one only or other she so some such than that the their them then there "
-    "these they this to up used was we were what when where which while who whom why will with would you your".split()
-)
+DROPPED = frozenset(STOP_WORDS["english"])
 
 
 def data_folder() -> Path:
@@ -32,7 +30,7 @@ def data_folder() -> Path:
 
 def clean(text: str) -> list[str]:
     """Return the content words, lower-cased: what every engine is given, so that all do the same work."""
-    return [word for word in WORD.findall(text.lower()) if word not in STOP_WORDS]
+    return [word for word in WORD.findall(text.lower()) if word not in DROPPED]
 
 
 def _texts(file: str, sets: tuple[str, ...]) -> Iterator[str]:
