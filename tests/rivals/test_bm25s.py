@@ -12,10 +12,10 @@ from vizsla.methods.bm25 import VARIANTS, bm25
 
 bm25s = pytest.importorskip("bm25s", reason="the rival test needs bm25s: pip install 'vizsla[test]'")
 
-WORDS = ["fig", "pear", "apple", "plum", "quince", "tree", "leaf", "root", "seed", "bark", "river", "café", "größe", "ω"]
+WORDS = ["fig", "pear", "apple", "plum", "quince", "tree", "leaf", "root", "seed", "bark", "café", "größe", "ω"]
 PICK = random.Random(3)
 TEXTS = [" ".join(PICK.choices(WORDS, k=PICK.randint(1, 12))) for _ in range(400)]
-QUERIES = ["fig pear", "fig fig tree", "café größe root seed bark", "plum", "ω x1 don apple quince river"]
+QUERIES = ["fig pear", "fig fig tree", "café größe root seed bark", "plum", "ω x1 don apple quince seed"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
