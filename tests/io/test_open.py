@@ -45,7 +45,8 @@ def test_given_files_take_the_place_of_the_folders_own(put: Put) -> None:
     put("set/queries.jsonl", '{"_id": "q1", "text": "first"}\n')
     folder = put("set/qrels/test.tsv", "q1\ta\t1\n").parent.parent
     other = put("q.tsv", "q2\tsecond\n")
-    dataset = Dataset.open(folder, queries=other, qrels={"dev": put("dev.tsv", "q2\ta\t3\n")}, clicks=put("c.csv", "q2,a\n"))
+    qrels = {"dev": put("dev.tsv", "q2\ta\t3\n")}
+    dataset = Dataset.open(folder, queries=other, qrels=qrels, clicks=put("c.csv", "q2,a\n"))
     assert dataset.query_texts() == (["q2"], ["second"])
     assert dataset.splits == ("train", "dev")
     assert dataset.qrels_dict("dev") == {"q2": {"a": 3}}
