@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,12 @@ def test_matrices_must_fit() -> None:
     dataset = Dataset.of(["x"], queries=["y"])
     with pytest.raises(InputError, match=r"`clicks` must be 1 × 1. Got"):
         Dataset(dataset.items, dataset.queries, clicks=csr_array(np.ones((2, 2), np.float32)))
+
+
+def test_records_can_go_to_another_process() -> None:
+    records = [Item("a", "x"), Item("b", "y", "T", {"n": 1}), Query("q", "z")]
+    assert pickle.loads(pickle.dumps(records)) == records
+    assert Item("a", "x") == Item("a", "x", "", {})
 
 
 def test_default_text_joins_what_is_there() -> None:
