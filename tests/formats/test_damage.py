@@ -127,6 +127,14 @@ def test_invalid_utf8_is_a_format_error_at_load_or_at_access(saved):
             access()
 
 
+def test_a_flag_that_is_neither_true_nor_false_is_refused(saved):
+    file = saved / "flags.npy"
+    replace(file, file.read_bytes()[:-1] + b"\x02")
+    sign_file(file)
+    with pytest.raises(FormatError, match=r"flags\.npy: a flag"):
+        load(saved)
+
+
 def test_a_string_that_begins_inside_a_character_is_noticed(saved):
     file = saved / "ids.offsets.npy"
     offsets = np.load(file)
