@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.indexes.tree import NodeWeights, TreeIndex
+from vizsla.indexes.tree_matchers import layer_matchers, node_matcher
 
 DIM = 23
 
@@ -207,3 +208,30 @@ def test_wrong_queries_are_refused():
     ):
         with pytest.raises(InputError):
             call()
+
+
+@pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
+def test_the_layout_can_be_read_back(weights):
+    pick = np.random.default_rng(8)
+    layers, items = make_tree(pick, [5, 40])
+    matchers = make_matchers(pick, layers)
+    index = TreeIndex.build(layers, items, matchers, dim=DIM, weights=weights)
+    for number, given in enumerate(matchers):
+        read = layer_matchers(index, number)
+        assert np.array_equal(read.offsets, given.offsets) and np.array_equal(read.features, given.features)
+        assert read.values == pytest.approx(given.values, abs={"float32": 0, "int16": 1e-4, "int8": 0.03}[weights])
+        for node in (0, int(layers[number][-1]) - 1):
+            features, values = node_matcher(index, number, node)
+            at = slice(read.offsets[node], read.offsets[node + 1])
+            assert np.array_equal(features, read.features[at]) and np.array_equal(values, read.values[at])
+
+
+def test_path_leads_to_the_item():
+    pick = np.random.default_rng(9)
+    layers, items = make_tree(pick, [4, 4, 4])
+    index = TreeIndex.build(layers, items, make_matchers(pick, layers), dim=DIM)
+    for item in range(len(index)):
+        path = index.path(item)
+        assert items[path[-1]] == item
+        for number, (parent, child) in enumerate(zip([0, *path], path, strict=False)):
+            assert layers[number][parent] <= child < layers[number][parent + 1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
 WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
-BYTES_PER_ROW_LOOKED_UP = 64
 
 
 class NodeWeights(NamedTuple):
@@ -127,6 +128,41 @@ class TreeIndex(Index):
     def nbytes(self) -> int:
         """Bytes of all layers."""
         return int(sum(array.nbytes for layer in self.layers for array in layer) + self.leaf_items.nbytes)
+
+    def with_beam(self, beam: int) -> Self:
+        """Return the same index with another default beam; it shares all arrays."""
+        other = copy(self)
+        other.beam = check_positive("beam", beam)
+        return other
+
+    def with_last_layer(
+        self, child_offsets: NDArray[np.int32], items: NDArray[np.int32], matchers: NodeWeights
+    ) -> Self:
+        """Return the index with other items at its leaves."""
+        last = Layer(child_offsets, *_native.build_tree_layer(child_offsets, *matchers, self.weights))
+        return type(self)(
+            [*self.layers[:-1], last],
+            items,
+            dim=self.dim,
+            bias=self.bias,
+            transform=self.transform,
+            weights=self.weights,
+            beam=self.beam,
+        )
+
+    def path(self, item: int) -> list[int]:
+        """Return the item's node in every layer, from the root's child to its leaf position."""
+        nodes = [int(self.positions[item])]
+        for layer in self.layers[:0:-1]:
+            nodes.append(int(np.searchsorted(layer.child_offsets, nodes[-1], side="right")) - 1)
+        return nodes[::-1]
+
+    @cached_property
+    def positions(self) -> NDArray[np.int32]:
+        """The leaf position of each item."""
+        positions = np.empty(len(self), dtype=np.int32)
+        positions[self.leaf_items] = np.arange(len(self), dtype=np.int32)
+        return positions
 
     def search(
         self, queries: csr_array, k: int, *, allowed: Mask | None = None, threads: int = 1, beam: int | None = None
