@@ -34,10 +34,12 @@ class StringTable {
     return {reinterpret_cast<const char*>(bytes_.data()) + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
   }
 
-  std::int64_t find(std::string_view wanted) const {
+  std::int64_t find(std::string_view wanted) const { return find(wanted, hash(wanted)); }
+
+  std::int64_t find(std::string_view wanted, std::uint64_t hashed) const {
     const std::size_t mask = slots_.size() - 1;
     // A damaged table may be full: the number of probes is bounded as well.
-    for (std::size_t slot = hash(wanted) & mask, probes = 0; probes <= mask; slot = (slot + 1) & mask, ++probes) {
+    for (std::size_t slot = hashed & mask, probes = 0; probes <= mask; slot = (slot + 1) & mask, ++probes) {
       const std::uint32_t entry = slots_[slot];
       if (entry == 0) return absent;
       if ((*this)[entry - 1] == wanted) return entry - 1;
