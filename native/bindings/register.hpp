@@ -8,6 +8,7 @@ void register_strings(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
 void register_postings(nanobind::module_& module);
 void register_text(nanobind::module_& module);
+void register_tree_training(nanobind::module_& module);
 
 void register_tree_search(nanobind::module_& module);
 

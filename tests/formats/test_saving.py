@@ -95,6 +95,19 @@ def test_of_rivals_for_a_new_path_one_wins(tmp_path):
     assert names(tmp_path) == ["saved"]
 
 
+@pytest.mark.parametrize("taken", ["empty folder", "full folder", "file"])
+def test_a_rename_to_a_taken_name_is_refused(tmp_path, taken):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    if taken == "file":
+        target.touch()
+    else:
+        (target / "inside" if taken == "full folder" else target).mkdir(parents=True)
+    with pytest.raises(FileExistsError):
+        renames.rename_new(source, target)
+    assert names(tmp_path) == ["source", "target"]
+
+
 def _fork(action):
     process = os.fork()
     if process:
