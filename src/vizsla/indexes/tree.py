@@ -33,6 +33,12 @@ class NodeWeights(NamedTuple):
     features: NDArray[np.int32]
     values: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, matrix: csr_array) -> Self:
+        """Read the matchers from the rows of a matrix, nodes × (features and the bias)."""
+        rows = matrix.sorted_indices()
+        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))
+
 
 class Layer(NamedTuple):
     """A layer as search reads it; see native/tree/chunked_layer.hpp."""

@@ -59,6 +59,24 @@ def as_csr(matrix: Matrix | Csr, name: str) -> Csr:
     )
 
 
+def as_scipy(matrix: Matrix) -> csr_array:
+    """Return any sparse or dense matrix as a CSR array of float32, without stored zeros.
+
+    Examples
+    --------
+    >>> as_scipy(np.array([[0, 2.5]])).indices.tolist()
+    [1]
+    """
+    from scipy import sparse
+
+    csr: csr_array = sparse.csr_array(matrix, dtype=np.float32)
+    if not csr.has_canonical_format or not csr.data.all():
+        csr = csr.copy()  # its arrays may be the caller's
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    return csr
+
+
 def from_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
     """Build the pattern of a matrix from its entries, each kept once, with the value 1.
 

@@ -24,16 +24,26 @@ class Instances(NamedTuple):
         The queries with clicks first, then the items' texts.
     clicks : csr_array
         Instances × items, weights above 0.
-    queries : int
-        How many of the texts are queries.
+    rows : int array
+        The dataset's row of each text that is a query.
     """
 
     texts: list[str]
     clicks: csr_array
-    queries: int
+    rows: NDArray[np.int64]
+
+    @property
+    def queries(self) -> int:
+        """How many of the texts are queries."""
+        return len(self.rows)
+
+    @property
+    def warm(self) -> NDArray[np.bool_]:
+        """Which items have clicks."""
+        return np.bincount(self.clicks[: self.queries].indices, minlength=self.clicks.shape[1]) > 0
 
 
-def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: bool = True) -> Instances:
+def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: bool = False) -> Instances:
     """Collect what a dataset teaches.
 
     Parameters
@@ -43,7 +53,15 @@ def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: b
     item_texts : bool
         Let every item's own text be an instance that should find the item.
     weighted : bool
-        Keep the clicks' weights; otherwise a click is a click.
+        Let a click cost what it weighs, scaled so that the mean click weighs 1; otherwise a click is a click.
+
+    Examples
+    --------
+    >>> from vizsla.dataset import Dataset
+    >>> log = Dataset.of({"f": "a fig", "p": ""}, queries=["figs", "pears"], clicks=[("0", "f", 3), ("1", "p", 1)])
+    >>> instances = training_instances(log, weighted=True)
+    >>> instances.texts, instances.clicks.toarray().tolist()
+    (['figs', 'pears', 'a fig'], [[1.5, 0.0], [0.0, 0.5], [1.0, 0.0]])
     """
     from scipy.sparse import csr_array, vstack
 
@@ -53,21 +71,23 @@ def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: b
         raise InputError("`dataset` must have clicks to learn from. Got none: name a click log or a split 'train'.")
     texts = _texts_of_rows(dataset, rows)
     chosen = clicks[rows].astype(np.float32)
-    if not weighted:
-        chosen.data[:] = 1
+    chosen.data = chosen.data / chosen.data.mean() if weighted else np.ones_like(chosen.data)
     if item_texts:
         own, numbers = _item_texts(dataset)
         ones = np.ones(len(numbers), np.float32)
         shape = (len(numbers), clicks.shape[1])
         chosen = vstack([chosen, csr_array((ones, (np.arange(len(numbers)), numbers)), shape=shape)], format="csr")
         texts += own
-    return Instances(texts, chosen, len(rows))
+    return Instances(texts, chosen, rows)
 
 
 def _texts_of_rows(dataset: Dataset, rows: NDArray[np.int64]) -> list[str]:
     wanted = np.zeros(len(dataset.queries), dtype=np.bool_)
     wanted[rows] = True
-    return [query.text for row, query in enumerate(dataset.queries) if wanted[row]]
+    texts = [query.text for row, query in enumerate(dataset.queries) if wanted[row]]
+    if not any(text.strip() for text in texts):
+        raise InputError("The clicked queries must have texts. Got none: give the dataset its queries' texts.")
+    return texts
 
 
 def _item_texts(dataset: Dataset) -> tuple[list[str], NDArray[np.int64]]:

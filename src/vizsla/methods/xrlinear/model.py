@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.encoder import Encoder
@@ -16,6 +15,7 @@ from vizsla.index import Mask
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.csr import Csr, as_csr
+from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.taught import Taught
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
@@ -42,7 +42,7 @@ class XrLinear(Retriever):
         The tree and its matchers.
     taught : Taught
         The training queries of every item, for explanations.
-    texts : InvertedIndex, optional
+    texts : ItemTexts, optional
         The items' own texts, to find neighbours of items that have no clicks.
     calibration : Calibration, optional
         How the text of an item without clicks becomes a matcher.
@@ -58,13 +58,15 @@ class XrLinear(Retriever):
         index: TreeIndex,
         taught: Taught,
         *,
-        texts: InvertedIndex | None = None,
+        texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
     ):
         if len(index) != len(items):
             raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
         if index.dim != encoder.dim:
             raise InputError(f"`index` must be over the encoder's {encoder.dim} features. Got {index.dim}.")
+        if texts is not None and len(texts) != len(items):
+            raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
         self._items, self.encoder, self.index, self.taught = items, encoder, index, taught
         self.texts, self.calibration = texts, calibration
 
@@ -144,30 +146,31 @@ class XrLinear(Retriever):
         self.encoder.write(writer, "encoder")
         self.taught.write(writer, "taught")
         writer.child("tree", self.index)
-        writer.parameters(texts=self.texts is not None)
-        if self.texts is not None and self.calibration is not None:
-            writer.child("texts", self.texts)
-            writer.parameters(calibration=list(self.calibration))
+        postings = None if self.texts is None or self.calibration is None else self.texts.index
+        writer.parameters(texts=postings is not None)
+        if postings is not None:
+            writer.child("texts", postings)
+            writer.parameters(calibration=list(self.calibration or ()))
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        from vizsla.methods.xrlinear.cold import Calibration
-
         index, items = reader.child("tree"), reader.strings("items")
         if not isinstance(index, TreeIndex):
             raise FormatError(f"{reader.path / 'tree'}: expected a tree. Got kind {index.kind!r}.")
         encoder, taught = NgramTfidf.read(reader, "encoder"), Taught.read(reader, "taught", items=len(items))
-        texts: Any = None
-        calibration = None
-        if reader.parameter("texts", bool):
-            texts = reader.child("texts")
-            numbers = reader.parameter("calibration", list)
-            if not isinstance(texts, InvertedIndex) or len(texts) != len(items) or texts.width != encoder.dim:
-                raise FormatError(f"{reader.path / 'texts'}: expected the texts of {len(items)} items.")
-            if len(numbers) != len(Calibration._fields) or not all(type(n) is float and np.isfinite(n) for n in numbers):
-                raise FormatError(f"{reader.path}: the calibration must be {len(Calibration._fields)} numbers.")
-            calibration = Calibration(*numbers)
+        texts, calibration = cls._read_texts(reader, encoder.dim) if reader.parameter("texts", bool) else (None, None)
         try:
             return cls(items, encoder, index, taught, texts=texts, calibration=calibration)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+    @staticmethod
+    def _read_texts(reader: ArtifactReader, dim: int) -> tuple[ItemTexts, Calibration]:
+        from vizsla.methods.xrlinear.cold import Calibration
+
+        postings, numbers = reader.child("texts"), reader.parameter("calibration", list)
+        if not isinstance(postings, InvertedIndex) or postings.width != dim:
+            raise FormatError(f"{reader.path / 'texts'}: expected postings over {dim} features.")
+        if len(numbers) != len(Calibration._fields) or not all(type(n) is float and isfinite(n) for n in numbers):
+            raise FormatError(f"{reader.path}: the calibration must be {len(Calibration._fields)} numbers.")
+        return ItemTexts(index=postings), Calibration(*numbers)

@@ -11,6 +11,8 @@ from vizsla.errors import InputError, check_choice, check_range
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from vizsla.methods.xrlinear.csr import Matrix
+
 REPRESENTATIONS = ("pifa", "text", "concat", "blend")
 
 
@@ -27,14 +29,14 @@ def pifa(features: csr_array, clicks: csr_array) -> csr_array:
 
 
 def item_vectors(
-    how: str, features: csr_array, clicks: csr_array, texts: csr_array | None, *, share: float = 0.5
-) -> csr_array:
+    how: str | Matrix, features: csr_array, clicks: csr_array, texts: csr_array | None, *, share: float = 0.5
+) -> Matrix:
     """Return the vectors that the tree is built from.
 
     Parameters
     ----------
-    how : {"pifa", "text", "concat", "blend"}
-        Clicks, text, both side by side, or their weighted mean.
+    how : {"pifa", "text", "concat", "blend"} or matrix
+        Clicks, text, both side by side, or their weighted mean; or vectors of the user's own, a row for each item.
     features : csr_array
         Instances × features.
     clicks : csr_array
@@ -44,19 +46,29 @@ def item_vectors(
     share : float
         The weight of the clicks in "blend" and "concat", from 0 to 1.
     """
-    from scipy.sparse import hstack
-
-    check_choice("representation", how, REPRESENTATIONS)
     check_range("share", share, 0, 1)
+    if not isinstance(how, str):
+        return _given(how, clicks.shape[1])
+    check_choice("representation", how, REPRESENTATIONS)
     if how == "pifa":
         return pifa(features, clicks)
     if texts is None:
         raise InputError(f"The representation {how!r} must have item texts. Got none: use 'pifa'.")
-    if how == "text":
-        return unit_rows(texts)
-    learned, written = pifa(features, clicks) * share, unit_rows(texts) * (1 - share)
-    joined = hstack([learned, written], format="csr") if how == "concat" else (learned + written).tocsr()
-    return unit_rows(joined)
+    return unit_rows(texts) if how == "text" else _both(how, pifa(features, clicks), unit_rows(texts), share)
+
+
+def _given(vectors: Matrix, items: int) -> Matrix:
+    if getattr(vectors, "ndim", 0) != 2 or vectors.shape[0] != items:
+        shape = getattr(vectors, "shape", None)
+        raise InputError(f"`representation` as a matrix must have {items} rows, one for each item. Got shape {shape}.")
+    return vectors
+
+
+def _both(how: str, learned: csr_array, written: csr_array, share: float) -> csr_array:
+    from scipy.sparse import hstack
+
+    learned, written = learned * share, written * (1 - share)
+    return unit_rows(hstack([learned, written], format="csr") if how == "concat" else (learned + written).tocsr())
 
 
 def unit_rows(matrix: csr_array) -> csr_array:

@@ -55,6 +55,11 @@ class Taught:
         at = slice(int(self.offsets[item]), min(int(self.offsets[item + 1]), int(self.offsets[item]) + most))
         return list(zip(self.texts.take(self.queries[at]), self.weights[at].tolist(), strict=True))
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many queries taught each item."""
+        return np.diff(self.offsets)
+
     def count(self, item: int) -> int:
         """Return how many queries taught an item."""
         return int(self.offsets[item + 1] - self.offsets[item])

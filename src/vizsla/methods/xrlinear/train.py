@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.encoder import Encoder
-from vizsla.errors import InputError, check_choice
-from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.tree import NodeWeights, TreeIndex
-from vizsla.methods.xrlinear.calibrate import calibrate
-from vizsla.methods.xrlinear.cold import Calibration, choose_leaves, cold_matchers, nearest
-from vizsla.methods.xrlinear.csr import Csr, as_csr
-from vizsla.methods.xrlinear.instances import training_instances
-from vizsla.methods.xrlinear.matchers import LayerWeights, Negatives, train_matchers
+from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
+from vizsla.methods.xrlinear.cold_training import ColdItems
+from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
+from vizsla.methods.xrlinear.instances import Instances, training_instances
+from vizsla.methods.xrlinear.item_texts import ItemTexts
+from vizsla.methods.xrlinear.leaves import MOST_CHILDREN, with_cold_leaves
+from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, train_matchers
 from vizsla.methods.xrlinear.model import XrLinear
-from vizsla.methods.xrlinear.negatives import NEGATIVES, matcher_aware
+from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
 from vizsla.methods.xrlinear.representation import item_vectors
 from vizsla.methods.xrlinear.taught import Taught
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from vizsla.dataset import Dataset
+    from vizsla.methods.xrlinear.csr import Matrix
+
+SPARE_ROOM = 1.5
+"""A tree grown for items with clicks has room for all items so many times, so that each finds a leaf it fits."""
 
 
 def train_xrlinear(
@@ -35,11 +36,11 @@ def train_xrlinear(
     encoder: Encoder | None = None,
     item_texts: bool = True,
     cold_start: bool = True,
-    representation: Any = "pifa",
+    representation: str | Matrix = "pifa",
     tree: LabelTree | None = None,
     branching: int = 32,
     max_leaf: int = 100,
-    negatives: str | Negatives = "tfn",
+    negatives: str | Matrix | Negatives = "tfn",
     loss: str = "squared_hinge",
     C: float = 1.0,
     bias: float = 1.0,
@@ -53,63 +54,132 @@ def train_xrlinear(
     seed: int = 0,
     threads: int = 1,
 ) -> XrLinear:
-    """Learn."""
+    """Learn from clicks which items a query wants: a tree of items with a sparse linear matcher at every node.
+
+    The same dataset, options and seed give the same model, with any number of threads.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its clicks are the training signal; its items are what can be found.
+    encoder : Encoder, optional
+        From query texts to features, sparse or dense. By default an `NgramTfidf` fitted on the training texts; only
+        that kind can be saved with the model.
+    item_texts : bool
+        Let each item's own text be a training instance of the item. Items without text have none.
+    cold_start : bool
+        Place items without clicks beside their nearest neighbours by text, with matchers made from theirs, and keep the
+        texts so that items can be added later. Where no item has a text there is nothing to do.
+    representation : {"pifa", "text", "concat", "blend"} or matrix
+        What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
+        `item_texts`), their texts, both side by side, or the mean of both. Or vectors of your own, a row for each item.
+    tree : LabelTree, optional
+        Your own tree, instead of clustering; no node may have more than 256 children.
+    branching : int
+        The most children of a node above the leaves (the paper's B).
+    max_leaf : int
+        The most items that clustering puts into a leaf, 256 at most.
+    negatives : {"tfn", "man", "tfn+man"}, matrix or callable
+        Whom a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
+        above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such as
+        items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        The loss of a margin.
+    C : float
+        Weight of the losses against the regulariser.
+    bias : float
+        Value of the feature that every query has; 0 for none.
+    weighted : bool
+        Let a click cost what it weighs, scaled so that the mean click weighs 1.
+    threshold : float
+        Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
+    max_nonzeros : int, optional
+        The most weights of a matcher, the largest first.
+    transform : str
+        How a margin becomes an activation: "l1-hinge" to "l5-hinge", "sigmoid" or "none".
+    weights : {"float32", "int16", "int8"}
+        How weights are stored.
+    beam : int
+        How many nodes of a layer a search follows unless it says otherwise.
+    neighbours : int
+        How many neighbours make the matcher of an item without clicks.
+    seed : int
+        Of everything random.
+    threads : int
+        How many to use.
+
+    Examples
+    --------
+    >>> from vizsla.dataset import Dataset
+    >>> log = [("red fruit", "fig"), ("green fruit", "pear"), ("red thing", "fig"), ("green thing", "pear")]
+    >>> model = train_xrlinear(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=log))
+    >>> model("something green").ids
+    [['pear', 'fig']]
+    """
+    _check_options(dataset, tree, max_leaf=max_leaf, negatives=negatives, loss=loss, transform=transform, weights=weights)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
-    encoder = encoder or NgramTfidf.fit(instances.texts)
-    features = encoder.queries(instances.texts)
-    texts = encoder.items([item.default_text() for item in dataset.items])
-    warm = np.diff(instances.clicks[: instances.queries].tocsc().indptr) > 0
-    vectors = item_vectors(representation, features, instances.clicks, texts)
-    text_index = InvertedIndex.build(texts)
-    near = _without_self(text_index, texts, warm, neighbours)
-    if cold_start and not warm.all():
-        tree = cluster_items(vectors[np.flatnonzero(warm)], branching=branching, max_leaf=max_leaf, seed=seed, threads=threads)
-        tree = with_cold(tree, warm, near)
-    else:
-        tree = cluster_items(vectors, branching=branching, max_leaf=max_leaf, seed=seed, threads=threads)
-    layers = train_matchers(as_csr(features, "f"), as_csr(instances.clicks, "c"), tree, loss=loss, C=C, bias=bias,
-        threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads)
-    from scipy.sparse import csr_array
-    last = layers[-1]
-    by_item = csr_array((last.values, last.features, last.offsets), shape=(len(tree), encoder.dim + 1))[tree.places]
-    leaf_of = np.searchsorted(tree.layers[-1], tree.places, side="right") - 1
-    cal = calibrate(near, by_item, texts, features[: instances.queries], instances.clicks[: instances.queries], leaf_of, bias=bias, seed=seed)
-    if cold_start and not warm.all():
-        cold = np.flatnonzero(~warm)
-        new = cold_matchers(near[cold], by_item, texts[cold], cal)
-        by_item = _replaced(by_item, cold, new)
-    rows = by_item[tree.items]
-    matchers = [NodeWeights(*l[:3]) for l in layers[:-1]] + [NodeWeights(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))]
-    index = TreeIndex.build([l.astype(np.int32) for l in tree.layers], tree.items, matchers, dim=encoder.dim, bias=bias, transform=transform, weights=weights, beam=beam)
+    encoder = NgramTfidf.fit(instances.texts) if encoder is None else encoder
+    features, texts = as_scipy(encoder.queries(instances.texts)), _item_texts(dataset, encoder)
+    cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads) if cold_start and texts else None
+    if tree is None:
+        vectors = item_vectors(representation, features, instances.clicks, texts.vectors if texts else None)
+        dense = isinstance(representation, str) and not encoder.sparse
+        shape: dict[str, Any] = {"branching": branching, "max_leaf": max_leaf, "seed": seed, "threads": threads}
+        tree = _grow(vectors.toarray() if dense else vectors, cold, **shape)
+    inputs = as_csr(features, "features")
+    layers = train_matchers(
+        inputs, as_csr(instances.clicks, "clicks"), tree,
+        negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
+        teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
+        loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
+    )  # fmt: skip
+    matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
+    if cold is not None:
+        asked = features[: instances.queries], instances.clicks[: instances.queries]
+        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, *asked, bias=bias, seed=seed)
+    offsets = [layer.astype(np.int32) for layer in tree.layers]
+    options: dict[str, Any] = {"bias": bias, "transform": transform, "weights": weights, "beam": beam}
+    index = TreeIndex.build(offsets, tree.items, matchers, dim=encoder.dim, **options)
     taught = Taught.of(instances.texts[: instances.queries], instances.clicks)
-    return XrLinear(dataset.item_ids, encoder, index, taught, texts=text_index, calibration=cal)
+    known = cold.texts if cold else None
+    return XrLinear(dataset.item_ids, encoder, index, taught, texts=known, calibration=calibration)
 
 
-def _without_self(texts, vectors, warm, count):
-    found = texts.search(vectors, count + 1, allowed=warm).to_csr(items=len(texts))
-    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    found.data[rows == found.indices] = 0
-    found.eliminate_zeros()
-    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    sums = np.bincount(rows, found.data, minlength=found.shape[0])
-    found.data = (found.data / sums[rows]).astype(np.float32)
-    return found
+def _check_options(
+    dataset: Dataset, tree: LabelTree | None, *, max_leaf: int, negatives: object, loss: str, transform: str, weights: str
+) -> None:
+    """Refuse what can be refused before the first minute of work."""
+    check_choice("loss", loss, LOSSES)
+    check_choice("transform", transform, TRANSFORMS)
+    check_choice("weights", weights, list(WEIGHTS))
+    check_scheme(negatives)
+    if check_positive("max_leaf", max_leaf) > MOST_CHILDREN:
+        raise InputError(f"`max_leaf` must be at most {MOST_CHILDREN}. Got {max_leaf}.")
+    if tree is not None and len(tree) != len(dataset.items):
+        raise InputError(f"`tree` must hold the dataset's {len(dataset.items)} items. Got one of {len(tree)}.")
+    widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
+    if widest > MOST_CHILDREN:
+        raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
 
 
-def with_cold(tree, warm, near):
-    w = np.flatnonzero(warm)
-    cold = np.flatnonzero(~warm)
-    leaf_of = np.full(len(warm), 0, dtype=np.int64)
-    leaf_of[w] = np.searchsorted(tree.layers[-1], tree.places, side="right") - 1
-    sizes = np.diff(tree.layers[-1])
-    leaf_of[cold] = choose_leaves(near[cold], leaf_of, sizes)
-    order = np.lexsort((np.arange(len(warm)), ~warm, leaf_of))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(leaf_of, minlength=len(sizes)))])
-    return LabelTree([*tree.layers[:-1], offsets], order)
+def _item_texts(dataset: Dataset, encoder: Encoder) -> ItemTexts | None:
+    texts = [item.default_text() for item in dataset.items]
+    return ItemTexts(as_scipy(encoder.items(texts))) if any(text.strip() for text in texts) else None
 
 
-def _replaced(matrix, rows, new):
-    from scipy.sparse import vstack
-    n = matrix.shape[0]
-    at = np.arange(n); at[rows] = n + np.arange(len(rows))
-    return vstack([matrix, new], format="csr")[at]
+def _grow(vectors: Matrix, cold: ColdItems | None, *, max_leaf: int, **options: Any) -> LabelTree:
+    """Cluster the items; those without clicks join the leaves of their neighbours, as they will when they are added."""
+    items, warm = vectors.shape[0], 0 if cold is None else int(cold.warm.sum())
+    smaller = min(max_leaf, int(MOST_CHILDREN * warm / (SPARE_ROOM * items)))
+    if cold is None or warm == items or smaller == 0:
+        return cluster_items(vectors, max_leaf=max_leaf, **options)
+    tree = cluster_items(vectors[np.flatnonzero(cold.warm)], max_leaf=smaller, **options)
+    return with_cold_leaves(tree, cold.warm, cold.near)
+
+
+def _further(
+    scheme: str | Matrix | Negatives, features: Csr, tree: LabelTree, instances: Instances, **options: Any
+) -> Negatives | None:
+    if isinstance(scheme, str):
+        return None if scheme == "tfn" else matcher_aware(features, tree, **options)
+    return scheme if callable(scheme) else given(scheme, tree, instances.rows, features.rows)
