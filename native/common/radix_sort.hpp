@@ -20,7 +20,7 @@ void radix_sort(std::vector<T>& values, std::vector<T>& spare, std::uint32_t bou
     return;
   }
   spare.resize(values.size());
-  for (int shift = 0; shift < std::bit_width(bound); shift += digit_bits) {
+  for (int shift = 0; shift < static_cast<int>(std::bit_width(bound)); shift += digit_bits) {
     std::array<std::uint32_t, 1U << digit_bits> places{};
     const auto digit = [&](const T& value) { return key_of(value) >> shift & ((1U << digit_bits) - 1); };
     for (const T& value : values) ++places[digit(value)];
