@@ -95,7 +95,7 @@ class Environment:
     def _rebuild(self, known: dict) -> None:
         """Vizsla alone; what an interrupted attempt leaves, the next attempt replaces."""
         self._check_toolchain()
-        say(f"Rebuilding the native core in {self.folder.name}")
+        say(f"Rebuilding vizsla in {self.folder.name}")
         self._remember({**known, "native": ""})
         self._pip("--no-deps", *self._editable("."))
 

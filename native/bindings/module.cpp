@@ -6,5 +6,6 @@
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_strings(module);
+  vizsla::register_postings(module);
   vizsla::register_text(module);
 }

@@ -1,3 +1,58 @@
-"""Vizsla: a catalogue of texts and a log of clicks become a first-stage search engine."""
+"""Vizsla: a catalogue of texts and a log of clicks become a first-stage search engine.
+
+Examples
+--------
+>>> import vizsla
+>>> search = vizsla.bm25(["a fig tree", "an apple tree", "a pear"])
+>>> search("fig")[0][0].id
+'0'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from vizsla.artifact import load as load
+    from vizsla.candidates import Candidates as Candidates
+    from vizsla.compose import parse as parse
+    from vizsla.dataset import Dataset as Dataset
+    from vizsla.encoder import FunctionEncoder as FunctionEncoder
+    from vizsla.evaluate import compare as compare
+    from vizsla.io.open import open_dataset as open_dataset
+    from vizsla.item import Item as Item
+    from vizsla.methods.bm25 import Bm25 as Bm25
+    from vizsla.methods.bm25 import bm25 as bm25
+    from vizsla.scorer import FunctionScorer as FunctionScorer
+    from vizsla.text.analyser import Analyser as Analyser
+
+# Imported on first use, so that `import vizsla` costs little more than numpy.
+_PUBLIC = {
+    "Analyser": "vizsla.text.analyser",
+    "Bm25": "vizsla.methods.bm25",
+    "Candidates": "vizsla.candidates",
+    "Dataset": "vizsla.dataset",
+    "FunctionEncoder": "vizsla.encoder",
+    "FunctionScorer": "vizsla.scorer",
+    "Item": "vizsla.item",
+    "bm25": "vizsla.methods.bm25",
+    "compare": "vizsla.evaluate",
+    "load": "vizsla.artifact",
+    "open_dataset": "vizsla.io.open",
+    "parse": "vizsla.compose",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'vizsla' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

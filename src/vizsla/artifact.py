@@ -9,7 +9,10 @@ from typing import ClassVar, Self
 
 from vizsla.artifact_reader import ArtifactReader
 from vizsla.artifact_writer import ArtifactWriter
-from vizsla.errors import FormatError
+from vizsla.artifacts.folder import read_folder
+from vizsla.artifacts.manifest import MANIFEST
+from vizsla.artifacts.staging import Staging
+from vizsla.errors import FormatError, MissingExtraError
 
 KINDS = {
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
@@ -17,6 +20,9 @@ KINDS = {
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""
+
+# What a constructor may raise when sound files hold values that make no sense together.
+_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError)
 
 
 class Artifact(ABC):
@@ -36,10 +42,11 @@ class Artifact(ABC):
         path : path
             The folder to make.
         overwrite : bool
-            Replace an artefact that is there already. Anything that is not an artefact is never replaced.
+            Replace an artefact that is there already, in one step: who loads meanwhile gets the old or the new one.
+            Anything that is not an artefact is never replaced.
         """
-        with ArtifactWriter(path, self.kind, overwrite=overwrite) as writer:
-            self._write(writer)
+        with Staging(path, overwrite=overwrite) as folder:
+            ArtifactWriter(folder, self.kind).write(self)
         return Path(path)
 
     @classmethod
@@ -55,14 +62,22 @@ class Artifact(ABC):
         verify : bool
             Check every file's checksum. Sizes, offsets and ids are checked in any case.
         """
-        return cls._from_reader(ArtifactReader(path, mmap=mmap, verify=verify))
+        return read_folder(path, lambda folder: cls._from_reader(ArtifactReader(folder, mmap=mmap, verify=verify)))
 
     @classmethod
     def _from_reader(cls, reader: ArtifactReader) -> Self:
         kind = class_of_kind(reader)
         if not issubclass(kind, cls):
             raise FormatError(f"{reader.path}: expected a {cls.__name__}. Got an artefact of kind {reader.kind!r}.")
-        return kind._read(reader)
+        reader.check_sizes()
+        try:
+            artifact = kind._read(reader)
+        except MissingExtraError:
+            raise
+        except _UNREADABLE as error:
+            raise FormatError(f"{reader.path / MANIFEST}: not a sound {reader.kind!r} ({error}).") from error
+        reader.verify_rest()
+        return artifact
 
     @abstractmethod
     def _write(self, writer: ArtifactWriter) -> None:
@@ -77,13 +92,16 @@ class Artifact(ABC):
 def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
     """Return the class that reads this artefact."""
     if reader.kind not in KINDS:
-        raise FormatError(f"{reader.path}: unknown kind {reader.kind!r}. This version reads {', '.join(sorted(KINDS))}.")
+        raise FormatError(
+            f"{reader.path / MANIFEST}: unknown kind {reader.kind!r}, written by vizsla {reader.manifest.vizsla!r}. "
+            f"This version reads {', '.join(sorted(KINDS))}: upgrade with pip install --upgrade vizsla."
+        )
     module, _, name = KINDS[reader.kind].partition(":")
     kind: type[Artifact] = getattr(importlib.import_module(module), name)
     return kind
 
 
 def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:
-    """Load whatever artefact the folder holds."""
-    reader = ArtifactReader(path, mmap=mmap, verify=verify)
-    return class_of_kind(reader)._read(reader)
+    """Load whatever artefact the folder holds; see `Artifact.load`."""
+    artifact: Artifact = Artifact.load(path, mmap=mmap, verify=verify)
+    return artifact

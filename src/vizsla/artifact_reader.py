@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from vizsla.artifact_writer import FORMAT, MANIFEST, file_checksum
+from vizsla.artifacts import npy, strict_json
+from vizsla.artifacts.folder import Folder
+from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord, digest
 from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
@@ -18,79 +19,145 @@ if TYPE_CHECKING:
 
 
 class ArtifactReader:
-    """An opened artefact: its manifest, and its files checked as they are asked for."""
+    """An opened artefact: its manifest, and its files checked as they are asked for.
 
-    def __init__(self, path: str | Path, *, mmap: bool = True, verify: bool = True):
-        self.path, self._mmap, self._verify = Path(path), mmap, verify
-        manifest = self._read_manifest()
-        self.kind: str = manifest["kind"]
-        self.manifest: dict[str, Any] = manifest
+    Parameters
+    ----------
+    folder : path or Folder
+        Where the artefact lies.
+    mmap : bool
+        Map arrays from their files instead of copying them into memory.
+    verify : bool
+        Check every file's checksum. Manifests, sizes and headers are checked in any case.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path | Folder,
+        *,
+        mmap: bool = True,
+        verify: bool = True,
+        expected: ParentRecord | None = None,
+        nesting: int = 0,
+    ):
+        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
+        self.path, self._mmap, self._verify, self._nesting = self.folder.path, mmap, verify, nesting
+        self.manifest = self.folder.manifest(expected)
+        self._unread = {*self.manifest.files, *self.manifest.parents}
+
+    @property
+    def kind(self) -> str:
+        """What the artefact is, as `KINDS` lists it."""
+        return self.manifest.kind
 
     def parameter(self, name: str, expected: type | tuple[type, ...]) -> Any:
-        """Return a parameter of the expected type."""
-        parameters = self.manifest["parameters"]
-        if name not in parameters or not isinstance(parameters[name], expected):
+        """Return a parameter of the expected type; a whole number serves as a float, a bool as neither."""
+        kinds = expected if isinstance(expected, tuple) else (expected,)
+        value = self.manifest.parameters.get(name)
+        known = name in self.manifest.parameters
+        if known and float in kinds and int not in kinds and type(value) is int:
+            return float(value)
+        if not known or not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise FormatError(f"{self.path / MANIFEST}: parameter {name!r} is missing or of the wrong type.")
-        return parameters[name]
+        return value
 
     def array(self, name: str, dtype: DTypeLike, *, ndim: int = 1) -> NDArray[Any]:
-        """Return the array stored as `name.npy`, which must have this type and rank."""
-        file = self._checked_file(f"{name}.npy")
-        try:
-            values = np.load(file, mmap_mode="r" if self._mmap else None, allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise FormatError(f"{file}: not a readable array ({error}).") from error
+        """Return the array stored as `name.npy`, read-only, which must have this type and rank."""
+        values = self._parse_array(f"{name}.npy")
         if values.dtype != np.dtype(dtype) or values.ndim != ndim:
-            raise FormatError(f"{file}: expected {ndim}-dimensional {np.dtype(dtype)}. Got {values.ndim}-dimensional {values.dtype}.")
-        return np.asarray(values)
-
-    def strings(self, name: str) -> Strings:
-        """Return a string table."""
-        try:
-            return Strings(
-                self.array(f"{name}.bytes", np.uint8),
-                self.array(f"{name}.offsets", np.int64),
-                self.array(f"{name}.slots", np.uint32),
+            raise FormatError(
+                f"{self.path / name}.npy: expected {ndim}-dimensional {np.dtype(dtype)}. "
+                f"Got {values.ndim}-dimensional {values.dtype}."
             )
+        return values
+
+    def strings(self, name: str, *, findable: bool = True) -> Strings:
+        """Return a string table; one without slots only where nothing will be looked up in it."""
+        file = self.path / f"{name}.bytes.npy"
+        data = self.array(f"{name}.bytes", np.uint8)
+        offsets = self.array(f"{name}.offsets", np.int64)
+        slots = self.array(f"{name}.slots", np.uint32)
+        if findable and not len(slots):
+            raise FormatError(f"{self.path / name}.slots.npy: the string table has no slots.")
+        try:
+            strings = Strings(data, offsets, slots, source=str(file))
         except ValueError as error:
-            raise FormatError(f"{self.path / name}: {error}.") from error
+            raise FormatError(f"{file}: {error}.") from error
+        if self._verify:
+            strings.check_text()
+        return strings
 
     def json(self, name: str) -> Any:
         """Return the JSON document stored as `name.json`."""
-        return self._parse_json(self._checked_file(f"{name}.json"))
+        try:
+            return strict_json.parse(self._read(f"{name}.json", mmap=True).tobytes())
+        except ValueError as error:
+            raise FormatError(f"{self.path / name}.json: {error}.") from error
 
     def child(self, name: str) -> Artifact:
         """Return the artefact stored inside this one under `name`."""
-        from vizsla.artifact import load
+        from vizsla.artifact import Artifact
 
-        return load(self.path / name, mmap=self._mmap, verify=self._verify)
+        return Artifact._from_reader(self.open_child(name))
 
-    def _checked_file(self, name: str) -> Path:
-        file = self.path / name
-        record = self.manifest["files"].get(name)
-        if record is None or not file.is_file():
-            raise FormatError(f"{file}: the file is missing.")
-        if file.stat().st_size != record["bytes"]:
-            raise FormatError(f"{file}: expected {record['bytes']} bytes. Got {file.stat().st_size}.")
-        if self._verify and file_checksum(file) != record["xxh64"]:
-            raise FormatError(f"{file}: the checksum does not match; the file is damaged.")
-        return file
+    def open_child(self, name: str) -> ArtifactReader:
+        """Return the reader of the artefact stored inside this one under `name`."""
+        record = self.manifest.parents.get(name)
+        if record is None:
+            raise FormatError(f"{self.path / name}: the artefact is missing.")
+        if self._nesting == MAX_NESTING:
+            raise FormatError(f"{self.path / name}: nested more than {MAX_NESTING} deep.")
+        self._unread.discard(name)
+        return ArtifactReader(
+            Folder(self.path / name, inside=self.folder),
+            mmap=self._mmap,
+            verify=self._verify,
+            expected=record,
+            nesting=self._nesting + 1,
+        )
 
-    def _read_manifest(self) -> dict[str, Any]:
-        file = self.path / MANIFEST
-        if not file.is_file():
-            raise FormatError(f"{self.path}: not an artefact (it has no {MANIFEST}).")
-        manifest = self._parse_json(file)
-        shape = {"kind": str, "format": int, "parameters": dict, "parents": dict, "files": dict}
-        if not isinstance(manifest, dict) or any(not isinstance(manifest.get(k), t) for k, t in shape.items()):
-            raise FormatError(f"{file}: not a manifest.")
-        if manifest["format"] != FORMAT:
-            raise FormatError(f"{file}: this version reads format {FORMAT}. Got {manifest['format']}.")
-        return manifest
+    def check_sizes(self) -> None:
+        """Raise unless every file is there in its full length."""
+        for name, record in self.manifest.files.items():
+            self._check_size(name, self.folder.size(name), record.bytes)
 
-    @staticmethod
-    def _parse_json(file: Path) -> Any:
+    def verify_file(self, name: str) -> None:
+        """Check a file's checksum, and that it is an array or a JSON document if its name says so."""
+        if name.endswith(".json"):
+            self.json(name.removesuffix(".json"))
+        elif name.endswith(".npy"):
+            self._parse_array(name)
+        else:
+            self._read(name, mmap=True)
+
+    def verify_rest(self) -> None:
+        """Check what nobody asked for, so that a loaded artefact is sound as a whole."""
+        for name in sorted(self._unread):
+            if name in self.manifest.parents:
+                child = self.open_child(name)
+                child.check_sizes()
+                child.verify_rest()
+            elif self._verify:
+                self.verify_file(name)
+
+    def _read(self, name: str, *, mmap: bool) -> NDArray[np.uint8]:
+        record = self.manifest.files.get(name)
+        if record is None:
+            raise FormatError(f"{self.path / name}: the file is missing.")
+        self._check_size(name, self.folder.size(name), record.bytes)
+        data = self.folder.read(name, mmap=mmap)
+        self._check_size(name, len(data), record.bytes)
+        if self._verify and digest(data) != record.xxh64:
+            raise FormatError(f"{self.path / name}: the checksum does not match; the file is damaged.")
+        self._unread.discard(name)
+        return data
+
+    def _check_size(self, name: str, size: int, expected: int) -> None:
+        if size != expected:
+            raise FormatError(f"{self.path / name}: expected {expected} bytes. Got {size}.")
+
+    def _parse_array(self, name: str) -> NDArray[Any]:
         try:
-            return json.loads(file.read_bytes())
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{file}: not readable as JSON ({error}).") from error
+            return npy.parse(self._read(name, mmap=self._mmap))
+        except ValueError as error:
+            raise FormatError(f"{self.path / name}: {error}.") from error

@@ -1,64 +1,66 @@
-"""Writes an artefact's folder: flat files, a manifest, one atomic rename."""
+"""Writes an artefact's files and the manifest that describes them."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla import __version__, _native
+from vizsla.artifacts import npy, strict_json
+from vizsla.artifacts.manifest import (
+    MANIFEST,
+    MAX_NESTING,
+    FileRecord,
+    Manifest,
+    ParentRecord,
+    check_name,
+    digest,
+)
+from vizsla.artifacts.renames import sync
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from vizsla.artifact import Artifact
 
-MANIFEST = "manifest.json"
-FORMAT = 1
-
 
 class ArtifactWriter:
-    """Collects an artefact's files under a temporary name; leaving the `with` block puts them in place."""
+    """Fills an empty folder with one artefact; every file is flushed to the disk as it is written."""
 
-    def __init__(self, path: str | Path, kind: str, *, overwrite: bool = False):
-        self.path, self.kind, self._overwrite = Path(path), kind, overwrite
-        self._folder = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        self._files: dict[str, dict[str, Any]] = {}
-        self._parents: dict[str, dict[str, str]] = {}
+    def __init__(self, folder: Path, kind: str, *, nesting: int = 0):
+        self._folder, self._kind, self._nesting = folder, kind, nesting
+        self._files: dict[str, FileRecord] = {}
+        self._parents: dict[str, ParentRecord] = {}
         self._parameters: dict[str, Any] = {}
 
-    def __enter__(self) -> Self:
-        self._check_target()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            return
-        self._write_manifest()
-        _sync(self._folder)
-        self._put_in_place()
+    def write(self, artifact: Artifact) -> str:
+        """Write the whole artefact and return the checksum of its manifest."""
+        artifact._write(self)
+        manifest = Manifest(self._kind, self._parameters, self._parents, self._files)
+        try:
+            data = manifest.dump()
+        except (TypeError, ValueError) as error:
+            raise InputError(f"Parameters must be plain JSON values. Got one that is not: {error}.") from error
+        self._write_file(MANIFEST, data)
+        sync(self._folder)
+        return digest(data)
 
     def parameters(self, **parameters: Any) -> None:
         """Record parameters: numbers, texts, booleans, None, lists and dicts of them."""
         self._parameters.update(parameters)
 
     def array(self, name: str, values: NDArray[Any]) -> None:
-        """Store an array as `name.npy`."""
-        file = self._folder / f"{name}.npy"
-        with file.open("wb") as out:
-            np.save(out, np.ascontiguousarray(values), allow_pickle=False)
-            _flush(out)
-        self._record(file)
+        """Store an array of numbers or flags as `name.npy`."""
+        values = np.asarray(values, order="C")
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+        try:
+            header = npy.header(values)
+        except ValueError as error:
+            raise InputError(f"`{name}` must be an array of numbers. Got another: {error}.") from error
+        self._add_file(f"{name}.npy", header, values.reshape(-1).view(np.uint8))
 
     def strings(self, name: str, strings: Strings) -> None:
         """Store a string table as three arrays."""
@@ -67,68 +69,39 @@ class ArtifactWriter:
         self.array(f"{name}.slots", strings.slots)
 
     def json(self, name: str, value: Any) -> None:
-        """Store a JSON document as `name.json`."""
-        self._write_json(self._folder / f"{name}.json", value)
-        self._record(self._folder / f"{name}.json")
+        """Store a JSON document as `name.json`; what grows with the catalogue belongs in arrays."""
+        try:
+            data = strict_json.dump(value)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"`{name}` must be a plain JSON value. Got one that is not: {error}.") from error
+        self._add_file(f"{name}.json", data)
 
     def child(self, name: str, artifact: Artifact) -> None:
         """Store another artefact inside this one."""
-        artifact.save(self._folder / name)
-        manifest = self._folder / name / MANIFEST
-        self._parents[name] = {"kind": artifact.kind, "xxh64": file_checksum(manifest)}
+        self._check_name(name)
+        if self._nesting == MAX_NESTING:
+            raise InputError(f"Artefacts must be nested at most {MAX_NESTING} deep. Got one more.")
+        (self._folder / name).mkdir()
+        writer = ArtifactWriter(self._folder / name, artifact.kind, nesting=self._nesting + 1)
+        self._parents[name] = ParentRecord(artifact.kind, writer.write(artifact))
 
-    def _record(self, file: Path) -> None:
-        self._files[file.name] = {"bytes": file.stat().st_size, "xxh64": file_checksum(file)}
+    def _add_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
+        self._check_name(name)
+        self._write_file(name, *parts)
+        written = np.memmap(self._folder / name, np.uint8, mode="r")
+        self._files[name] = FileRecord(len(written), digest(written))
 
-    def _write_manifest(self) -> None:
-        manifest = {
-            "kind": self.kind,
-            "format": FORMAT,
-            "vizsla": __version__,
-            "parameters": self._parameters,
-            "parents": self._parents,
-            "files": dict(sorted(self._files.items())),
-        }
-        self._write_json(self._folder / MANIFEST, manifest)
+    def _write_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
+        with (self._folder / name).open("xb") as out:
+            for part in parts:
+                out.write(part if isinstance(part, bytes) else part.data)
+            out.flush()
+            os.fsync(out.fileno())
 
-    @staticmethod
-    def _write_json(file: Path, value: Any) -> None:
-        with file.open("wb") as out:
-            out.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False).encode())
-            _flush(out)
-
-    def _check_target(self) -> None:
-        if not self.path.exists():
-            return
-        if not (self.path / MANIFEST).is_file():
-            raise InputError(f"`path` must be new or an artefact. Got {self.path}, which is something else: choose another path.")
-        if not self._overwrite:
-            raise InputError(f"`path` must be new. Got {self.path}, which exists: choose another, or pass overwrite=True.")
-
-    def _put_in_place(self) -> None:
-        old = self.path.with_name(f".{self.path.name}.{os.getpid()}.old")
-        if self.path.exists():
-            self.path.rename(old)
-        self._folder.rename(self.path)
-        _sync(self.path.parent)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def file_checksum(file: Path) -> str:
-    """Return the XXH64 of a file's bytes in hexadecimal."""
-    if file.stat().st_size == 0:
-        return f"{_native.checksum(np.zeros(0, np.uint8)):016x}"
-    return f"{_native.checksum(np.memmap(file, dtype=np.uint8, mode='r')):016x}"
-
-
-def _flush(out: Any) -> None:
-    out.flush()
-    os.fsync(out.fileno())
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    def _check_name(self, name: str) -> None:
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise InputError(f"Every file must have a plain name. Got another: {error}.") from error
+        if name in self._files or name in self._parents:
+            raise InputError(f"Every name must be used once. Got {name!r} again.")

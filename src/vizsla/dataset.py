@@ -148,6 +148,11 @@ class Dataset:
         implied = ("train",) if self._clicks is not None and "train" not in self._qrels else ()
         return (*implied, *self._qrels)
 
+    @property
+    def judged_splits(self) -> tuple[str, ...]:
+        """Names of the splits that have judgements of their own, without a click log."""
+        return tuple(self._qrels)
+
     def qrels(self, split: str = "test") -> csr_array:
         """Return the grades of a split, int32; of a click log, 1 for every click."""
         if split in self._qrels:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -10,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.errors import InputError
+from vizsla.errors import FormatError, InputError
+
+_CHUNK = 1 << 20
 
 
 class Strings(Sequence[str]):
@@ -24,6 +28,8 @@ class Strings(Sequence[str]):
         Where each string begins; one more than there are strings.
     slots : uint32 array
         The hash table that `Strings.of` builds.
+    source : str
+        The file that the bytes came from, named if they turn out not to be UTF-8.
 
     Examples
     --------
@@ -32,8 +38,15 @@ class Strings(Sequence[str]):
     ('pear', 2, -1)
     """
 
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.uint32]):
-        self.data, self.offsets, self.slots = data, offsets, slots
+    def __init__(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        slots: NDArray[np.uint32],
+        *,
+        source: str = "string table",
+    ):
+        self.data, self.offsets, self.slots, self.source = data, offsets, slots, source
         self._table = _native.Strings(data, offsets, slots)
 
     @classmethod
@@ -60,10 +73,11 @@ class Strings(Sequence[str]):
     @classmethod
     def with_repeats(cls, strings: Iterable[str]) -> tuple[Strings, NDArray[np.int64]]:
         """Build a table; also return the positions of strings that came before."""
-        chunks = [string.encode() for string in strings]
-        data = np.frombuffer(b"".join(chunks), dtype=np.uint8)
-        offsets = np.zeros(len(chunks) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, chunks), dtype=np.int64, count=len(chunks)), out=offsets[1:])
+        buffer, ends = bytearray(), array("q", [0])
+        for string in strings:
+            buffer += _encode(string)
+            ends.append(len(buffer))
+        data, offsets = np.frombuffer(buffer, dtype=np.uint8), np.frombuffer(ends, dtype=np.int64)
         slots, repeats = _native.build_slots(data, offsets)
         return cls(data, offsets, slots), repeats
 
@@ -77,11 +91,10 @@ class Strings(Sequence[str]):
     def __getitem__(self, number: int | slice) -> str | list[str]:
         if isinstance(number, slice):
             return self.take(np.arange(len(self), dtype=np.int32)[number])
-        text: str = self._table.get(number + len(self) if number < 0 else number)
-        return text
+        return self._get(number + len(self) if number < 0 else number)
 
     def __iter__(self) -> Iterator[str]:
-        return (self._table.get(number) for number in range(len(self)))
+        return (self._get(number) for number in range(len(self)))
 
     def __contains__(self, string: object) -> bool:
         return isinstance(string, str) and self.find(string) >= 0
@@ -98,17 +111,27 @@ class Strings(Sequence[str]):
 
     def take(self, numbers: NDArray[np.int32]) -> list[str]:
         """Return the strings with these numbers."""
-        strings: list[str] = self._table.take(np.ascontiguousarray(numbers, dtype=np.int32))
+        try:
+            strings: list[str] = self._table.take(np.ascontiguousarray(numbers, dtype=np.int32))
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.source}: a string is not valid UTF-8 ({error.reason}).") from error
         return strings
 
     def find(self, string: str) -> int:
         """Return the number of a string, or -1."""
-        number: int = self._table.find(string)
+        try:
+            number: int = self._table.find(string)
+        except UnicodeEncodeError:
+            return -1  # Half a surrogate pair has no UTF-8, so no table holds it.
         return number
 
     def find_all(self, strings: Iterable[str]) -> NDArray[np.int64]:
         """Return the number of each string, -1 where it is not in the table."""
-        numbers: NDArray[np.int64] = self._table.find_all(list(strings))
+        strings = list(strings)
+        try:
+            numbers: NDArray[np.int64] = self._table.find_all(strings)
+        except UnicodeEncodeError:
+            numbers = np.fromiter(map(self.find, strings), dtype=np.int64, count=len(strings))
         return numbers
 
     def number(self, string: str, *, what: str = "item") -> int:
@@ -117,6 +140,26 @@ class Strings(Sequence[str]):
         if found < 0:
             raise InputError(f"`{what}` must be a known id. Got {string!r}.")
         return found
+
+    def check_text(self) -> None:
+        """Raise FormatError unless every string is valid UTF-8; one pass over the bytes, at memory speed."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for start in range(0, len(self.data), _CHUNK):
+                decoder.decode(self.data[start : start + _CHUNK].tobytes())
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.source}: not valid UTF-8 ({error.reason}).") from error
+        for start in range(0, len(self), _CHUNK):
+            # The whole is valid, so a string is too unless it begins inside a character, at a byte 10xxxxxx.
+            begins = self.offsets[start : start + _CHUNK]
+            if np.any(self.data[begins[begins < len(self.data)]] & 0xC0 == 0x80):
+                raise FormatError(f"{self.source}: a string begins inside a character.")
+
+    def check_slots(self) -> None:
+        """Raise FormatError unless every string can be found; builds the hash table anew to compare."""
+        if len(self.slots) and not np.array_equal(_native.build_slots(self.data, self.offsets)[0], self.slots):
+            raise FormatError(f"{self.source}: the hash table does not match the strings.")
 
     @cached_property
     def fingerprint(self) -> str:
@@ -128,3 +171,17 @@ class Strings(Sequence[str]):
     def nbytes(self) -> int:
         """Memory of the three arrays."""
         return int(self.data.nbytes + self.offsets.nbytes + self.slots.nbytes)
+
+    def _get(self, number: int) -> str:
+        try:
+            text: str = self._table.get(number)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.source}: string {number} is not valid UTF-8 ({error.reason}).") from error
+        return text
+
+
+def _encode(string: str) -> bytes:
+    try:
+        return string.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"Every string must be valid Unicode. Got {string!r}, {error.reason}.") from error

@@ -10,10 +10,10 @@ from typing import Any
 from vizsla.errors import InputError, check_choice, check_range
 from vizsla.evaluate.evaluation import Evaluation
 from vizsla.evaluate.paired import LETTERS, PairedTest, better_than, letters_of, paired_tests
-from vizsla.evaluate.report import COST_HEADER, cost_cells, file_stem, json_text, measure_cell
+from vizsla.evaluate.report import COST_HEADER, cost_cells, file_stem, json_text, measure_cell, print_report
 from vizsla.evaluate.significance import TESTS
 from vizsla.evaluate.write import write_text
-from vizsla.tables import markdown_table, print_table
+from vizsla.tables import markdown_table
 
 
 class Comparison:
@@ -107,7 +107,7 @@ class Comparison:
 
     def show(self) -> None:
         """Print the table and its footnote."""
-        print_table(*self._table())
+        print_report(*self._table())
         print(self.footnote)
 
     def plot(self, path: str | Path, *, x: str = "ms_p50", y: str | None = None, title: str | None = None) -> Path:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from vizsla.candidates import Candidates
 from vizsla.evaluate.cost import Cost
 from vizsla.evaluate.measuring import ranked_run
-from vizsla.evaluate.report import COST_HEADER, cost_cells, json_text, measure_cell, trec_tag
+from vizsla.evaluate.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, trec_tag
 from vizsla.evaluate.write import write_text
-from vizsla.tables import markdown_table, print_table
+from vizsla.tables import markdown_table
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Evaluation:
     def show(self) -> None:
         """Print the table."""
         left_out = f", {self.unjudged} without judgements left out" if self.unjudged else ""
-        print_table(*self._table(), title=f"{self.cost.queries} queries{left_out}")
+        print_report(*self._table(), title=f"{self.cost.queries} queries{left_out}")
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.measures.items())

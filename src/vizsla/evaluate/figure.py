@@ -93,7 +93,7 @@ def scale_axes(axes: Any, costs: Sequence[float], qualities: Sequence[float]) ->
         axes.tick_params(axis="x", which="minor", length=0)
     else:
         span = (high - low) or 1.0
-        axes.set_xlim(low - 0.08 * span, high + 0.15 * span)
+        axes.set_xlim(low - 0.04 * span, low + 1.15 * span)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     span = (max(qualities) - min(qualities)) or 0.1

@@ -47,7 +47,10 @@ class JudgedQueries:
     @classmethod
     def of(cls, dataset: JudgedSplits, split: str) -> JudgedQueries:
         """Take a split's judged queries; a judged query without a text raises."""
-        check_choice("split", split, list(dataset.splits))
+        splits = list(dataset.splits)
+        if not splits:
+            raise InputError("`dataset` must have judgements (qrels) to be evaluated on. Got none.")
+        check_choice("split", split, splits)
         ids, texts = dataset.query_texts(split)
         text_of = dict(zip(ids, texts, strict=True))
         judged = {query: row for query, row in dataset.qrels_dict(split).items() if row}

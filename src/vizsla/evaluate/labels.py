@@ -88,12 +88,10 @@ def _beside(centre: Place, size: Place, radius: float, direction: int) -> Box:
 
 def _write(axes: Any, name: str, centre: Place, box: Box, colour: str, *, leader: bool) -> None:
     """Write the name, in distances from its point: they survive another resolution or format."""
-    from matplotlib.patheffects import withStroke
-
     to_points = 72.0 / axes.figure.dpi
     middle = ((box[0] + box[2]) / 2 - centre[0], (box[1] + box[3]) / 2 - centre[1])
     line = {"arrowstyle": "-", "color": colour, "alpha": 0.5, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
-    text = axes.annotate(
+    axes.annotate(
         name,
         axes.transData.inverted().transform(centre),
         xytext=(middle[0] * to_points, middle[1] * to_points),
@@ -102,11 +100,11 @@ def _write(axes: Any, name: str, centre: Place, box: Box, colour: str, *, leader
         va="center",
         fontsize=10.5,
         color=_darker(colour),
-        zorder=4,
+        zorder=2,
+        # White behind the name hides the grid lines that it crosses.
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5},
         arrowprops=line if leader else None,
     )
-    # A white rim keeps the name readable where it crosses a grid line.
-    text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
 
 
 def _square(centre: Place, half: float) -> Box:

@@ -46,7 +46,7 @@ def parse_measure(measure: Any) -> Any:
         raise InputError(f"`measures` must be names of ir-measures. Got {measure!r}: {_suggestion(measure)}") from None
     except ValueError:
         raise InputError(f"`measures` must be written like {_USUAL}. Got {measure!r}.") from None
-    _check_parameters(parsed)
+    _check_parameters(parsed, measure)
     return parsed
 
 
@@ -77,18 +77,21 @@ def depth_needed(measures: Iterable[Any]) -> int:
     return max(int(measure.params.get("cutoff", UNLIMITED_DEPTH)) for measure in measures)
 
 
-def _check_parameters(measure: Any) -> None:
+def _check_parameters(measure: Any, asked: object) -> None:
     """Refuse what would crash the native code under ir-measures: it takes any cutoff on trust."""
-    try:
-        measure.validate_params()
-    except AssertionError as error:
-        info = measure.SUPPORTED_PARAMS.get("cutoff")
-        bare = info is not None and info.required and "cutoff" not in measure.params
-        remedy = f"It needs a cutoff, as in {measure}@10." if bare else f"{error}."
-        raise InputError(f"`measures` must be complete. Got {measure}. {remedy}") from None
+    known = measure.SUPPORTED_PARAMS
+    unknown = next((name for name in measure.params if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"{measure.NAME} must have parameters of {', '.join(known)}. Got {unknown!r} in {asked!r}.")
+    missing = next((name for name, info in known.items() if info.required and name not in measure.params), None)
+    if missing is not None:
+        raise InputError(f"{measure.NAME} must have a {missing}, as in {measure.NAME}@10. Got {asked!r}.")
+    wrong = next((name for name, value in measure.params.items() if not known[name].validate(value)), None)
+    if wrong is not None:
+        raise InputError(f"{measure.NAME} must have another {wrong}. Got {asked!r}: see the documents of ir-measures.")
     cutoff = measure.params.get("cutoff", 1)
     if isinstance(cutoff, bool) or not 1 <= cutoff <= DEEPEST:
-        raise InputError(f"A measure's cutoff must be between 1 and {DEEPEST}. Got {measure}.")
+        raise InputError(f"A measure's cutoff must be between 1 and {DEEPEST}. Got {asked!r}.")
 
 
 def _suggestion(text: str) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from vizsla.evaluate.cost import Cost
+from vizsla.tables import print_table
 
 COST_HEADER = ("ms p50", "ms p99", "bytes/item", "scorer calls")
 
@@ -21,6 +24,18 @@ def cost_cells(cost: Cost) -> list[str]:
     ['0.183', '12.5', '1,235', '0']
     """
     return [three_digits(value) for value in (cost.ms_p50, cost.ms_p99, cost.bytes_per_item, cost.scorer_calls)]
+
+
+def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
+    """Print quality and cost side by side, or one below the other where the terminal would cut figures off."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    if sum(widths) + 3 * len(widths) + 1 <= get_terminal_size().columns:
+        print_table(header, rows, title=title)
+        return
+    quality, named = len(header) - len(COST_HEADER), header.index("system") + 1
+    print_table(header[:quality], [row[:quality] for row in rows], title=title)
+    costs = [[*row[:named], *row[quality:]] for row in rows]
+    print_table([*header[:named], *header[quality:]], costs)
 
 
 def measure_cell(value: float) -> str:

@@ -47,8 +47,9 @@ def randomisation(differences: Values, *, samples: int = 10_000, seed: int = 0) 
     check_positive("samples", samples)
     filled = np.nan_to_num(differences, nan=0.0)  # a difference of 0 stays 0 under any flip: the query drops out
     filled = filled[filled.any(axis=1)]
-    exact = 2.0 ** len(filled) <= samples
-    flips = 2 ** len(filled) if exact else samples
+    # Whole numbers: 2.0 ** n overflows from 1024 queries on.
+    exact = 1 << len(filled) <= samples
+    flips = 1 << len(filled) if exact else samples
     observed = np.abs(filled.sum(axis=0))
     # Sums that are equal on paper differ by rounding: a flip as extreme as the observation must count.
     bar = observed - 1e-10 * np.maximum(np.abs(filled).sum(axis=0), 1e-300)

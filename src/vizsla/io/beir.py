@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vizsla.dataset import Dataset
 from vizsla.errors import DataError
+from vizsla.io.atomic import writing_folder
 from vizsla.io.clicks import read_clicks
 from vizsla.io.fields import ITEM_FIELDS, Fields
 from vizsla.io.found import found
-from vizsla.io.jsonl import read_items, read_queries
+from vizsla.io.jsonl import read_items, read_queries, write_items, write_queries
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import read_qrels
+from vizsla.io.write_entries import splits_to_write, write_entries
 
 
 def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, skip_errors: bool = False) -> Parts:
@@ -25,6 +28,18 @@ def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, skip_errors: 
         read_clicks(clicks, skip_errors=skip_errors) if clicks else None,
         {split: read_qrels(path, skip_errors=skip_errors) for split, path in _splits(folder).items()},
     )
+
+
+def write_beir(dataset: Dataset, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a dataset as a BEIR folder; a click log becomes `clicks.tsv`, which other readers of BEIR pass over."""
+    with writing_folder(folder, overwrite=overwrite) as out:
+        write_items(dataset, out / "corpus.jsonl")
+        if len(dataset.queries):
+            write_queries(dataset, out / "queries.jsonl")
+        if dataset.has_click_log:
+            write_entries(dataset, dataset.clicks, out / "clicks.tsv", "weight")
+        for split in splits_to_write(dataset):
+            write_entries(dataset, dataset.qrels(split), out / "qrels" / f"{split}.tsv", "score")
 
 
 def _splits(folder: Path) -> dict[str, Path]:

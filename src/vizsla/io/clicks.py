@@ -32,7 +32,7 @@ def read_clicks(path: str | Path, *, skip_errors: bool = False) -> LineEntries:
 def _read_head(line: Line, commas: bool) -> tuple[Parse, bool]:
     first = _split(line, commas)
     names = [_name(field) for field in first]
-    if names[0] is None or len(first) < 2 or names[1] is None:
+    if not {"query", "item"} <= set(names):
         return _parser(line, list(ORDER[: len(first)]), commas, width=len(first)), False
     if None in names or len(set(names)) < len(names):
         raise line.error(f"the header must name query, item, weight and time once. Got {first}.", "Rename the columns.")
@@ -45,7 +45,7 @@ def _name(field: str) -> str | None:
 
 
 def _parser(line: Line, names: list[str], commas: bool, *, width: int) -> Parse:
-    if not 2 <= width <= 4 or not {"query", "item"} <= set(names):
+    if not 2 <= width <= 4:
         raise line.error(
             f"expected 2 to 4 columns: query, item, weight, time. Got {width}.",
             "Separate columns by tabs, or by commas in a .csv file.",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vizsla.dataset import Dataset
+from vizsla.errors import DataError
+from vizsla.io.atomic import writing
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.line_file import Line, LineFile
 from vizsla.io.line_source import LineSource
 from vizsla.item import Item
+from vizsla.progress import progress
 from vizsla.query import Query
 
 
@@ -23,9 +28,33 @@ def read_queries(path: str | Path, *, fields: Fields = QUERY_FIELDS, skip_errors
     return LineSource(LineFile(path), lambda line: query_from(_object(line), line, fields), skip_errors=skip_errors)
 
 
+def write_items(dataset: Dataset, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the items as JSONL: `_id`, `title`, `text`, `metadata`."""
+    with writing(path, overwrite=overwrite) as out:
+        for item in progress(dataset.items, total=len(dataset.items), what="items"):
+            out.write(_line({"_id": item.id, "title": item.title, "text": item.text}, item.metadata))
+
+
+def write_queries(dataset: Dataset, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the queries as JSONL: `_id`, `text`, `metadata`."""
+    with writing(path, overwrite=overwrite) as out:
+        for query in progress(dataset.queries, total=len(dataset.queries), what="queries"):
+            out.write(_line({"_id": query.id, "text": query.text}, query.metadata))
+
+
+def _line(record: dict[str, Any], metadata: Mapping[str, Any]) -> bytes:
+    try:
+        more = {"metadata": dict(metadata)} if metadata else {}
+        return json.dumps({**record, **more}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"the metadata of {record['_id']!r} cannot be JSON ({error}).", remedy="Use texts and numbers."
+        ) from None
+
+
 def _object(line: Line) -> dict[str, Any]:
     try:
-        value = json.loads(line.text, parse_constant=_refuse)
+        value = _DECODER.decode(line.text)
     except (ValueError, RecursionError) as error:
         raise line.error(f"this is not JSON ({error}).", "Write one JSON object a line.") from None
     if not isinstance(value, dict):
@@ -35,3 +64,7 @@ def _object(line: Line) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not allowed")
+
+
+# One decoder for all lines: json.loads would make one for each, which takes longer than the line itself.
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

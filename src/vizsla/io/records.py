@@ -12,6 +12,7 @@ from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.packed import Packed
 from vizsla.io.source import Record, Source
+from vizsla.progress import progress
 from vizsla.strings import Strings
 
 
@@ -84,7 +85,7 @@ def scan(source: Source[Record], tally: Tally, *, what: str, skip_errors: bool, 
     """
     plural = "items" if what == "item" else "queries"
     empty = _Counter()
-    ids, repeats = Strings.with_repeats(_ids(source, empty))
+    ids, repeats = Strings.with_repeats(_ids(progress(source, what=f"reading {plural}"), empty))
     if not len(ids):
         raise DataError(f"there are no {plural}.", path=source.name, remedy="Give at least one.")
     source.report(tally)
@@ -101,7 +102,7 @@ class _Counter:
 
 def _ids(source: Iterable[Record], empty: _Counter) -> Iterator[str]:
     for record in source:
-        if not record.text and not record.default_text().strip():
+        if not record.text.strip() and not record.default_text().strip():
             empty.count += 1
         yield record.id
 

@@ -1,0 +1,87 @@
+// A place in one inverted list that only moves forward.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "postings/query.hpp"
+
+namespace vizsla {
+
+class Cursor {
+ public:
+  static constexpr std::int64_t no_item = std::numeric_limits<std::int64_t>::max();
+
+  Cursor(const Postings::List& list, float weight)
+      : items_(list.items.data()), impacts_(list.impacts.data()), blocks_(list.blocks.data()), count_(list.items.size()),
+        block_count_(list.blocks.size()), weight_(weight) {}
+
+  // Moves to the first item from `low` on, and returns it.
+  std::int64_t seek(std::int64_t low) {
+    if (position_ < count_ && items_[position_] >= low) return items_[position_];
+    seek_block(low);
+    position_ = std::max(position_, block_ * Postings::block_size);
+    if (position_ >= count_) return no_item;
+    const std::int32_t* end = items_ + block_end(block_);
+    position_ = static_cast<std::size_t>(std::lower_bound(items_ + position_, end, low) - items_);
+    return items_[position_];
+  }
+
+  // The most that an item in [low, high) can get from this list, by the bounds of the blocks that reach into it.
+  double bound(std::int64_t low, std::int64_t high) {
+    seek_block(low);
+    float largest = 0;
+    blocks_met_ = 0;
+    for (std::size_t block = block_; block < block_count_; ++block) {
+      largest = std::max(largest, blocks_[block].bound);
+      ++blocks_met_;
+      if (blocks_[block].last >= high - 1) break;
+    }
+    return blocks_met_ == 0 ? 0 : Query::largest_product(weight_, largest);
+  }
+
+  // At most so many postings lie in the range that was last bounded.
+  std::size_t postings_met() const { return blocks_met_ * Postings::block_size; }
+
+  // What the item gets from this list. Items must be asked for in ascending order.
+  float value(std::int64_t item) { return seek(item) == item ? weight_ * impacts_[position_] : 0.0F; }
+
+  // Calls `add(item - low, value)` for every posting in [low, high), and returns how many there were.
+  template <class Add>
+  std::size_t walk(std::int64_t low, std::int64_t high, const Add& add) {
+    begin_ = (seek(low), position_);
+    const auto base = static_cast<std::int32_t>(low);
+    std::size_t at = begin_;
+    const auto step = [&](std::size_t i) { add(static_cast<std::uint32_t>(items_[i] - base), weight_ * impacts_[i]); };
+    // A block that ends inside the range needs no look at each item.
+    for (std::size_t block = at / Postings::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
+      for (const std::size_t end = block_end(block); at < end; ++at) step(at);
+    }
+    for (; at < count_ && items_[at] < high; ++at) step(at);
+    position_ = at;
+    return position_ - begin_;
+  }
+
+  // Calls `visit(item - low)` for every posting of the last walk.
+  template <class Visit>
+  void again(std::int64_t low, const Visit& visit) const {
+    for (std::size_t at = begin_; at < position_; ++at) visit(static_cast<std::uint32_t>(items_[at] - static_cast<std::int32_t>(low)));
+  }
+
+ private:
+  std::size_t block_end(std::size_t block) const { return std::min(count_, (block + 1) * Postings::block_size); }
+
+  void seek_block(std::int64_t low) {
+    while (block_ < block_count_ && blocks_[block_].last < low) ++block_;
+  }
+
+  const std::int32_t* items_;
+  const float* impacts_;
+  const Block* blocks_;
+  std::size_t count_, block_count_;
+  float weight_;
+  std::size_t position_ = 0, begin_ = 0, block_ = 0, blocks_met_ = 0;
+};
+
+}  // namespace vizsla

@@ -1,0 +1,48 @@
+// Working memory that is lent to one thread at a time and kept for the next: the query path allocates nothing.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace vizsla {
+
+template <class Scratch>
+class ScratchPool {
+ public:
+  class Loan {
+   public:
+    explicit Loan(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    ~Loan() { pool_.give_back(std::move(scratch_)); }
+    Scratch& operator*() { return *scratch_; }
+    Scratch* operator->() { return scratch_.get(); }
+
+   private:
+    ScratchPool& pool_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+ private:
+  std::unique_ptr<Scratch> take() {
+    const std::lock_guard guard(lock_);
+    if (free_.empty()) return std::make_unique<Scratch>();
+    std::unique_ptr<Scratch> scratch = std::move(free_.back());
+    free_.pop_back();
+    return scratch;
+  }
+
+  void give_back(std::unique_ptr<Scratch> scratch) noexcept {
+    const std::lock_guard guard(lock_);
+    try {
+      free_.push_back(std::move(scratch));
+    } catch (...) {  // no room to remember it: it is freed
+    }
+  }
+
+  std::mutex lock_;
+  std::vector<std::unique_ptr<Scratch>> free_;
+};
+
+}  // namespace vizsla

@@ -1,0 +1,182 @@
+// Exact top-k over inverted lists. Items are worked through in windows whose accumulators stay in the cache. In each
+// window the lists whose bounds cannot lift an item over the threshold by themselves are left for last (MaxScore), and
+// are looked up only for the items that could still make it. What is left out never changes the answer.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/topk.hpp"
+#include "postings/cursor.hpp"
+
+namespace vizsla {
+
+class Searcher {
+ public:
+  struct Question {
+    std::span<const std::int32_t> terms;
+    std::span<const float> weights;
+    float base;  // added to every score that is found
+    std::size_t k;
+    std::span<const std::uint8_t> allowed;  // one flag an item, or empty
+  };
+
+  // The keys of the best k, best first; they live until the next search.
+  std::span<const std::uint64_t> search(const Postings& postings, const Question& question) {
+    start(postings, question);
+    std::int64_t low = 0;
+    while ((low = next_item(low)) < static_cast<std::int64_t>(postings.items())) {
+      const std::int64_t high = std::min<std::int64_t>(low + window, static_cast<std::int64_t>(postings.items()));
+      const std::size_t essential = bound_lists(low, high);
+      if (essential > 0) search_window(low, high, essential, question);
+      low = high;
+    }
+    return top_.finish();
+  }
+
+  // Postings that the last search read.
+  std::size_t read() const { return read_; }
+
+ private:
+  // 32 KB of accumulators: they share the first two cache levels with the postings that stream by.
+  static constexpr std::int64_t window = 8192;
+  // Looking up one item costs about as much as adding this many postings.
+  static constexpr std::size_t lookup_cost = 16;
+
+  void start(const Postings& postings, const Question& question) {
+    query_.prepare(postings, question.terms, question.weights);
+    cursors_.clear();
+    for (const QueryTerm& entry : query_.terms()) cursors_.emplace_back(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
+    rest_.assign(cursors_.size() + 1, 0);
+    whole_rest_.assign(cursors_.size() + 1, 0);
+    for (std::size_t i = cursors_.size(); i-- > 0;) whole_rest_[i] = whole_rest_[i + 1] + query_.terms()[i].bound;
+    // A float sum of n products may exceed the sum of their bounds by a few units of the last place for each.
+    rounding_ = 1 - static_cast<double>(cursors_.size() + 4) * 0x1p-22;
+    base_ = question.base;
+    top_.start(std::min(question.k, postings.items()));
+    sums_.assign(window, 0);
+    found_.resize(window + 1);
+    cut_ = 0;
+    read_ = 0;
+  }
+
+  // The first item from `low` on that the whole lists' bounds do not rule out.
+  std::int64_t next_item(std::int64_t low) {
+    std::int64_t next = Cursor::no_item;
+    for (std::size_t i = 0; whole_rest_[i] > cut_; ++i) next = std::min(next, cursors_[i].seek(low));
+    return next;
+  }
+
+  // Fills in the bounds for the window, and returns how many lists from the first on are needed to pass the threshold.
+  std::size_t bound_lists(std::int64_t low, std::int64_t high) {
+    for (std::size_t i = cursors_.size(); i-- > 0;) rest_[i] = rest_[i + 1] + cursors_[i].bound(low, high);
+    std::size_t essential = 0;
+    while (rest_[essential] > cut_) ++essential;
+    return essential;
+  }
+
+  void search_window(std::int64_t low, std::int64_t high, std::size_t essential, const Question& question) {
+    std::size_t added = 0, walked = essential, found = 0;
+    for (std::size_t i = 0; i < essential; ++i) added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
+    found = keep_allowed(found, low, question.allowed);
+    for (std::size_t i = essential; i < cursors_.size() && found > 0; ++i) {
+      if (walked == i && found * lookup_cost > cursors_[i].postings_met()) {
+        added += add(cursors_[i], low, high);
+        ++walked;
+      } else {
+        look_up(cursors_[i], low, found, walked == i);
+      }
+      found = keep_passing(found, to_pass(i + 1));
+    }
+    for (std::size_t i = 0; i < found; ++i) push(found_[i], low);
+    raise_threshold();
+    clear(low, high, walked, added);
+  }
+
+  // What an item must have more of, when only the lists from `done` on are still to come.
+  float to_pass(std::size_t done) const {
+    const double sum = cut_ - rest_[done];
+    return sum <= 0 ? 0.0F : std::nextafter(static_cast<float>(sum), 0.0F);
+  }
+
+  // Adds a list to the window, and collects the items that pass. No branch on the sums: they are unpredictable.
+  std::size_t add_and_collect(Cursor& cursor, std::int64_t low, std::int64_t high, float passing, std::size_t& found) {
+    float* sums = sums_.data();
+    std::uint32_t* collected = found_.data();
+    std::size_t count = found;
+    const std::size_t added = cursor.walk(low, high, [&](std::uint32_t at, float value) {
+      const float before = sums[at], after = before + value;
+      sums[at] = after;
+      collected[count] = at;
+      count += static_cast<std::size_t>(after > passing) & static_cast<std::size_t>(before <= passing);
+    });
+    found = count;
+    read_ += added;
+    return added;
+  }
+
+  std::size_t add(Cursor& cursor, std::int64_t low, std::int64_t high) {
+    float* sums = sums_.data();
+    const std::size_t added = cursor.walk(low, high, [&](std::uint32_t at, float value) { sums[at] += value; });
+    read_ += added;
+    return added;
+  }
+
+  void look_up(Cursor& cursor, std::int64_t low, std::size_t found, bool unsorted) {
+    if (unsorted) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(found));
+    for (std::size_t i = 0; i < found; ++i) sums_[found_[i]] += cursor.value(low + found_[i]);
+    read_ += found;
+  }
+
+  std::size_t keep_allowed(std::size_t found, std::int64_t low, std::span<const std::uint8_t> allowed) {
+    if (allowed.empty()) return found;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < found; ++i) {
+      if (allowed[static_cast<std::size_t>(low) + found_[i]] != 0) found_[kept++] = found_[i];
+    }
+    return kept;
+  }
+
+  std::size_t keep_passing(std::size_t found, float passing) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::uint32_t at = found_[i];
+      found_[kept] = at;
+      kept += static_cast<std::size_t>(sums_[at] > passing);
+    }
+    return kept;
+  }
+
+  void push(std::uint32_t at, std::int64_t low) {
+    top_.push(ranking_key(sums_[at] + base_, static_cast<std::uint32_t>(low) + at));
+  }
+
+  // Later windows hold higher item numbers, which lose a tie: they must exceed the threshold.
+  void raise_threshold() {
+    top_.settle();
+    cut_ = std::max(0.0, double{top_.threshold()} * rounding_ - double{base_});
+  }
+
+  void clear(std::int64_t low, std::int64_t high, std::size_t walked, std::size_t added) {
+    if (added * 8 > static_cast<std::size_t>(high - low)) {
+      std::fill_n(sums_.begin(), high - low, 0.0F);
+    } else {
+      for (std::size_t i = 0; i < walked; ++i) cursors_[i].again(low, [&](std::uint32_t at) { sums_[at] = 0; });
+    }
+  }
+
+  Query query_;
+  std::vector<Cursor> cursors_;
+  std::vector<double> rest_, whole_rest_;  // [i]: the most that lists i, i + 1, ... can add, in the window and anywhere
+  std::vector<float> sums_;
+  std::vector<std::uint32_t> found_;
+  TopK top_;
+  double rounding_ = 1, cut_ = 0;
+  float base_ = 0;
+  std::size_t read_ = 0;
+};
+
+}  // namespace vizsla

@@ -1,0 +1,141 @@
+"""An opened folder: its files are reached through it, whatever happens to its name meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap as memory_map
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.artifacts import strict_json
+from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord, digest
+from vizsla.errors import FormatError
+
+T = TypeVar("T")
+
+# A named pipe would block for ever without O_NONBLOCK; a link could lead anywhere without O_NOFOLLOW.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_ATTEMPTS = 20
+
+
+class Folder:
+    """A folder held open, so that one artefact is read even while another one takes its place."""
+
+    def __init__(self, path: str | Path, *, inside: Folder | None = None):
+        self.path, self._handle = Path(path), -1
+        try:
+            if inside is None:
+                self._handle = _open_or_replaced(self.path)
+            else:
+                self._handle = os.open(self.path.name, _FOLDER | os.O_NOFOLLOW, dir_fd=inside._handle)
+        except (OSError, ValueError) as error:
+            raise FormatError(f"{self.path}: not a folder that can be opened ({_reason(error)}).") from error
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+    def names(self) -> list[str]:
+        """Return the names of everything in the folder."""
+        with os.scandir(self._handle) as entries:
+            return sorted(entry.name for entry in entries)
+
+    def size(self, name: str) -> int:
+        """Return a file's bytes; anything but a regular file raises."""
+        try:
+            status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+        except OSError as error:
+            raise FormatError(f"{self.path / name}: the file is missing ({_reason(error)}).") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError(f"{self.path / name}: not a regular file; links are not followed inside an artefact.")
+        return status.st_size
+
+    def read(self, name: str, *, mmap: bool) -> NDArray[np.uint8]:
+        """Return a file's bytes, read-only: mapped, or copied into memory."""
+        try:
+            handle = os.open(name, _FILE, dir_fd=self._handle)
+        except OSError as error:
+            raise FormatError(f"{self.path / name}: cannot be opened ({_reason(error)}).") from error
+        with os.fdopen(handle, "rb") as file:
+            try:
+                return _contents(file, mmap=mmap)
+            except (OSError, ValueError) as error:
+                raise FormatError(f"{self.path / name}: cannot be read ({_reason(error)}).") from error
+
+    def manifest(self, expected: ParentRecord | None = None) -> Manifest:
+        """Return the manifest, which must be the one that the folder around this one recorded."""
+        file = self.path / MANIFEST
+        if MANIFEST not in self.names():
+            raise FormatError(f"{self.path}: not an artefact (it has no {MANIFEST}).")
+        if self.size(MANIFEST) > strict_json.MAX_BYTES:
+            raise FormatError(f"{file}: more than {strict_json.MAX_BYTES} bytes.")
+        data = self.read(MANIFEST, mmap=False)
+        if expected is not None and digest(data) != expected.xxh64:
+            raise FormatError(f"{file}: not the manifest that the artefact around it was saved with.")
+        try:
+            manifest = Manifest.parse(data.tobytes())
+        except ValueError as error:
+            raise FormatError(f"{file}: {error}.") from error
+        if expected is not None and manifest.kind != expected.kind:
+            raise FormatError(f"{file}: expected the kind {expected.kind!r}. Got {manifest.kind!r}.")
+        return manifest
+
+    def replaced(self) -> bool:
+        """Whether the path leads to another folder by now."""
+        try:
+            there, here = self.path.stat(), os.fstat(self._handle)
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+
+def read_folder(path: str | Path, action: Callable[[Folder], T]) -> T:
+    """Return what `action` makes of the folder, which may be replaced by a new save at any moment.
+
+    A writer deletes the folder that it replaced: a reader that was busy in it starts again with the new one.
+    """
+    for _ in range(_ATTEMPTS):
+        folder = Folder(path)
+        try:
+            return action(folder)
+        except FormatError:
+            if not folder.replaced():
+                raise
+    return action(Folder(path))
+
+
+def _open_or_replaced(path: Path) -> int:
+    # Without an atomic exchange the old artefact waits beside its path for the moment between two renames.
+    waiting = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.replaced")
+    for _ in range(_ATTEMPTS):
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, _FOLDER)
+        found = next((entry for entry in path.parent.iterdir() if waiting.fullmatch(entry.name)), None)
+        if found is None:
+            break
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(found, _FOLDER | os.O_NOFOLLOW)
+    return os.open(path, _FOLDER)
+
+
+def _contents(file: BinaryIO, *, mmap: bool) -> NDArray[np.uint8]:
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is not a regular file")
+    if mmap and status.st_size:
+        return np.frombuffer(memory_map.mmap(file.fileno(), status.st_size, access=memory_map.ACCESS_READ), np.uint8)
+    data: NDArray[np.uint8] = np.fromfile(file, np.uint8, count=status.st_size)
+    data.flags.writeable = False
+    return data
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,0 +1,46 @@
+"""Which folders a save may replace: artefacts, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from vizsla.artifacts import strict_json
+from vizsla.artifacts.folder import Folder
+from vizsla.artifacts.manifest import MANIFEST
+from vizsla.errors import FormatError, InputError
+
+
+def check_replaceable(path: Path, *, overwrite: bool) -> bool:
+    """Return whether something is at the path; raise unless a save may go there."""
+    if not os.path.lexists(path):
+        return False
+    listed = _listed(path)
+    if listed is None:
+        raise InputError(
+            f"`path` must be new or an artefact. Got {path}, which is something else: choose another path."
+        )
+    if not overwrite:
+        raise InputError(f"`path` must be new. Got {path}, which exists: choose another, or pass overwrite=True.")
+    strays = [name for name in Folder(path).names() if name not in listed]
+    if strays:
+        raise InputError(
+            f"`path` must hold nothing but an artefact. Got {path}, which also holds {strays[0]!r}: move it away."
+        )
+    return True
+
+
+def _listed(path: Path) -> set[str] | None:
+    # Many programs have a manifest.json: only one with our keys counts. A damaged artefact may still be replaced.
+    try:
+        folder = Folder(path)
+        if folder.size(MANIFEST) > strict_json.MAX_BYTES:
+            return None
+        value = strict_json.parse(folder.read(MANIFEST, mmap=False).tobytes())
+    except (FormatError, ValueError):
+        return None
+    if not isinstance(value, dict) or not {"kind", "format", "vizsla", "files", "parents"} <= value.keys():
+        return None
+    if not isinstance(value["files"], dict) or not isinstance(value["parents"], dict):
+        return None
+    return {MANIFEST, *value["files"], *value["parents"]}

@@ -1,0 +1,25 @@
+"""vizsla check: audit every file of an artefact."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the artefacts."""
+    parser.add_argument("artefacts", nargs="+", metavar="ARTEFACT")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a line an artefact; exit with 1 when any is damaged."""
+    from vizsla.check_artifact import check
+
+    damaged = False
+    for path in arguments.artefacts:
+        problems = check(path)
+        damaged = damaged or bool(problems)
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        print(f"{path}: {f'{len(problems)} problems' if problems else 'sound'}")
+    return int(damaged)

@@ -1,0 +1,54 @@
+"""vizsla index: build an index over a catalogue."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+from vizsla.cli.options import add_data, add_output, open_data
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the kinds of index."""
+    kinds = parser.add_subparsers(metavar="KIND", required=True)
+    _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Build and save; the sub-parser chose the kind."""
+    arguments.build(arguments)
+
+
+def _add_bm25(parser: argparse.ArgumentParser) -> None:
+    from vizsla.methods.bm25 import VARIANTS
+
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--variant", default="lucene", choices=list(VARIANTS), help="default: lucene")
+    parser.add_argument("--k1", type=float, default=1.5, help="saturation of repeated words (default: 1.5)")
+    parser.add_argument("--b", type=float, default=0.75, help="how much length counts (default: 0.75)")
+    parser.add_argument("--delta", type=float, default=0.5, help="floor of bm25l and bm25+ (default: 0.5)")
+    parser.add_argument("--stop-words", metavar="LANGUAGE", help="leave out a language's most frequent words")
+    parser.add_argument("--stem", metavar="LANGUAGE", help="Snowball stemming")
+    parser.add_argument("--chars", action="store_true", help="character n-grams, for languages without spaces")
+    parser.set_defaults(build=_build_bm25)
+
+
+def _build_bm25(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.bm25 import bm25
+    from vizsla.text.analyser import Analyser
+
+    kind = "chars" if arguments.chars else "words"
+    analyser = Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
+    start = perf_counter()
+    built = bm25(
+        open_data(arguments),
+        analyser=analyser,
+        variant=arguments.variant,
+        k1=arguments.k1,
+        b=arguments.b,
+        delta=arguments.delta,
+    )
+    built.save(arguments.output, overwrite=arguments.overwrite)
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(built.items):,} items, {built.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

@@ -1,0 +1,87 @@
+"""Arguments that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from vizsla.artifact import load
+from vizsla.dataset import Dataset
+from vizsla.errors import InputError
+from vizsla.retriever import Retriever
+
+DATA_HELP = "a BEIR folder, JSONL, TSV, CSV or Parquet file, PECOS folder, or ir_datasets id"
+
+
+def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
+    """Add the dataset and how it is read."""
+    parser.add_argument("data" if positional else "--data", metavar="DATA", help=DATA_HELP)
+    parser.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
+    parser.add_argument("--clicks", metavar="FILE", help="a click log: query, item, weight[, time]")
+    parser.add_argument("--qrels", metavar="FILE", help="judgements for the split 'test'")
+
+
+def open_data(arguments: argparse.Namespace) -> Dataset:
+    """Open the dataset that the arguments name."""
+    names = ("queries", "clicks", "qrels")
+    options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n, None) is not None}
+    return Dataset.open(arguments.data, **options)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add where an artefact is written."""
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the artefact's folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace an artefact that is there already")
+
+
+def add_evaluation(parser: argparse.ArgumentParser) -> None:
+    """Add how quality and cost are measured, and where the result goes."""
+    parser.add_argument("--split", default="test", help="which judgements (default: test)")
+    parser.add_argument("--measures", default="nDCG@10,R@10,R@100,RR@10", metavar="NAMES", help="ir-measures names")
+    parser.add_argument("--threads", type=int, default=1, help="queries answered at a time")
+    parser.add_argument("--latency-queries", type=int, default=200, metavar="N", help="queries timed one by one")
+    parser.add_argument("--json", metavar="FILE", help="write measures and cost as JSON")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
+
+
+def evaluation_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keyword arguments that `evaluate` and `compare` share."""
+    return {
+        "measures": [name for name in arguments.measures.replace(",", " ").split() if name],
+        "threads": arguments.threads,
+        "latency_queries": arguments.latency_queries,
+    }
+
+
+def load_retriever(path: str) -> Retriever:
+    """Load an artefact that must be a Retriever."""
+    loaded = load(path)
+    if not isinstance(loaded, Retriever):
+        raise InputError(f"The artefact must be a retriever. Got kind {loaded.kind!r} in {path}.")
+    return loaded
+
+
+def named(pair: str) -> tuple[str, str]:
+    """Split `NAME=PATH`; a bare path is named by its last part.
+
+    Examples
+    --------
+    >>> named("a=out/bm25"), named("out/bm25")
+    (('a', 'out/bm25'), ('bm25', 'out/bm25'))
+    """
+    name, equals, path = pair.partition("=")
+    if not equals:
+        return pair.rstrip("/").rpartition("/")[2], pair
+    if not name or not path:
+        raise InputError(f"A part must be given as NAME=PATH. Got {pair!r}.")
+    return name, path
+
+
+def unique_names(pairs: list[str]) -> dict[str, str]:
+    """Return paths by name; the same name twice raises."""
+    paths: dict[str, str] = {}
+    for name, path in map(named, pairs):
+        if name in paths:
+            raise InputError(f"Every name must be given once. Got {name!r} twice: use NAME=PATH.")
+        paths[name] = path
+    return paths

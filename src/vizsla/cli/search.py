@@ -1,0 +1,72 @@
+"""vizsla search: answer a query from an artefact."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from vizsla.candidates import Candidates
+from vizsla.cli.options import DATA_HELP, load_retriever
+from vizsla.retriever import Retriever
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the query and how the answer is shown."""
+    parser.add_argument("artefact", metavar="ARTEFACT")
+    parser.add_argument("query", nargs="+", help="words; '-' reads one query a line from standard input")
+    parser.add_argument("-k", type=int, default=10, help="how many items (default: 10)")
+    parser.add_argument("--explain", action="store_true", help="say why each item is there")
+    parser.add_argument("--where", metavar="FILE", help="only items whose ids stand in this file, one a line")
+    parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Search and print."""
+    retriever = load_retriever(arguments.artefact)
+    queries = _queries(arguments.query)
+    found = retriever(queries, k=arguments.k, where=_allowed(arguments.where)).with_query_ids(queries)
+    if arguments.json:
+        _print_json(found, queries, retriever if arguments.explain else None)
+        return
+    found.show(k=arguments.k, texts=_texts(arguments.data, found))
+    print(f"{found.stats.ms:.2f} ms")
+    if arguments.explain:
+        _print_reasons(found, queries, retriever)
+
+
+def _queries(words: list[str]) -> list[str]:
+    if words == ["-"]:
+        return [line.rstrip("\n") for line in sys.stdin if line.strip()]
+    return [" ".join(words)]
+
+
+def _allowed(file: str | None) -> list[str] | None:
+    if file is None:
+        return None
+    with open(file, encoding="utf-8") as lines:  # noqa: PTH123
+        return [line.rstrip("\n") for line in lines if line.strip()]
+
+
+def _texts(data: str | None, found: Candidates) -> dict[str, str] | None:
+    if data is None:
+        return None
+    from vizsla.dataset import Dataset
+
+    dataset = Dataset.open(data)
+    return {item: dataset.text(item) for row in found.ids for item in row}
+
+
+def _print_json(found: Candidates, queries: list[str], explainer: Retriever | None) -> None:
+    for query, hits in zip(queries, found, strict=True):
+        rows = [hit._asdict() for hit in hits]
+        if explainer is not None:
+            rows = [{**row, "why": explainer.explain(query, row["id"]).to_dict()} for row in rows]
+        print(json.dumps({"query": query, "hits": rows}, ensure_ascii=False))
+
+
+def _print_reasons(found: Candidates, queries: list[str], retriever: Retriever) -> None:
+    for query, hits in zip(queries, found, strict=True):
+        for hit in hits:
+            print(f"\n{hit.id}\n{retriever.explain(query, hit.id)}")

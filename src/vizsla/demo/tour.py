@@ -1,0 +1,131 @@
+"""What `vizsla demo` does: read the installed documentation, build, measure, answer, and say how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from vizsla.demo.methods import METHODS, Method
+from vizsla.demo.python_docs import python_docs
+from vizsla.errors import MissingExtraError
+from vizsla.explanation import Explanation
+from vizsla.progress import progress
+from vizsla.retriever import Retriever
+from vizsla.tables import print_table
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
+
+EXAMPLES = (
+    "eigenvalues of a symmetric matrix",
+    "temporary file that is deleted when closed",
+    "parse command line options",
+)
+MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
+NEXT = """\
+What to type next
+  vizsla demo "sort a list in place"              your own question
+  vizsla index bm25 items.jsonl --output my.idx   your own catalogue, one {"id": …, "text": …} a line
+  vizsla search my.idx "words" --explain          search it, and see why each item is there
+In Python: from vizsla.demo import python_docs; dataset = python_docs()"""
+
+
+def run_demo(
+    *,
+    questions: Sequence[str] | None = None,
+    k: int = 5,
+    dataset: Dataset | None = None,
+    methods: Mapping[str, Method] = METHODS,
+) -> None:
+    """Print the tour.
+
+    Parameters
+    ----------
+    questions : sequence of str, optional
+        Answer these, and nothing else: no table of quality. By default some examples are answered after the table.
+    k : int
+        How many items an answer shows.
+    dataset : Dataset, optional
+        By default the documentation of the installed Python.
+    methods : mapping
+        Rows of the table; the last one answers the questions.
+    """
+    dataset = _read() if dataset is None else dataset
+    retrievers = _build(methods, dataset)
+    if questions is None:
+        _measure(retrievers, dataset)
+    _, answering = list(retrievers.items())[-1]
+    for question in EXAMPLES if questions is None else questions:
+        _answer(answering, dataset, question, k)
+    if questions is None:
+        print(NEXT)
+
+
+def _read() -> Dataset:
+    start = perf_counter()
+    (dataset,) = progress((python_docs() for _ in range(1)), total=1, what="reading the documentation of this Python")
+    train, test = (len(dataset.query_texts(split)[0]) for split in ("train", "test"))
+    print(
+        f"The Python on this machine: {len(dataset.items):,} documented functions, classes and methods of the standard"
+        f" library, numpy and scipy, read in {perf_counter() - start:.1f} s.\n"
+        f"Queries that people wrote about them: {train:,} to learn from, {test:,} held out."
+    )
+    return dataset
+
+
+def _build(methods: Mapping[str, Method], dataset: Dataset) -> dict[str, Retriever]:
+    built = {}
+    for name, method in progress(list(methods.items()), what="building"):
+        start = perf_counter()
+        built[name] = method(dataset)
+        print(f"Built {name} in {perf_counter() - start:.2f} s: {built[name].nbytes / 1e6:.1f} MB.")
+    return built
+
+
+def _measure(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:
+    """Print the table of quality and cost; without the extra that measures, say how to get it."""
+    from vizsla.evaluate import compare
+
+    try:
+        measured = compare(retrievers, dataset, "test", MEASURES)
+    except MissingExtraError as missing:
+        print(f"\nNo table of quality: {missing}")
+        return
+    print("\nHeld-out queries: how good the answers are, and what they cost")
+    measured.show()
+
+
+def _answer(retriever: Retriever, dataset: Dataset, question: str, k: int) -> None:
+    found = retriever(question, k)
+    if not found[0]:
+        print(f'\n"{question}": nothing found. Use other words.')
+        return
+    print(f'\n"{question}" ({found.stats.ms:.2f} ms)')
+    rows = [[hit.id, _summary(dataset, hit.id), _why(retriever.explain(question, hit.id))] for hit in found[0]]
+    print_table(["item", "what it is", "why"], _fitted(rows, get_terminal_size().columns))
+
+
+def _summary(dataset: Dataset, item: str) -> str:
+    return str(dataset.items.get(item).metadata.get("summary", ""))
+
+
+def _why(explanation: Explanation) -> str:
+    """Say the explanation in one line: its largest shares, each by the head of its reason."""
+    shares = sorted(explanation.parts, key=lambda part: -part.score)[:4]
+    said = (f"{share.reason.partition(':')[0]} {share.score:.1f}" for share in shares if share.score > 0)
+    return ", ".join(said) or explanation.reason
+
+
+def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:
+    """Shorten the cells so that no column pushes another off the terminal: the ids matter most, then the reasons."""
+    free = width - 12  # Margins.
+    item = min(max(len(row[0]) for row in rows), free * 45 // 100)
+    why = min(max(len(row[2]) for row in rows), (free - item) // 2)
+    limits = (item, free - item - why, why)
+    return [[_cut(cell, limit) for cell, limit in zip(row, limits, strict=True)] for row in rows]
+
+
+def _cut(cell: str, limit: int) -> str:
+    return cell if len(cell) <= limit else cell[: max(limit - 1, 0)] + "…"

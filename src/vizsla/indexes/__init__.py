@@ -1,0 +1,1 @@
+"""Indexes: immutable structures over items that answer encoded queries."""

@@ -1,0 +1,99 @@
+"""Inspect: what an artefact is, from its manifests alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vizsla.artifacts import strict_json
+from vizsla.artifacts.folder import Folder, read_folder
+from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
+from vizsla.errors import FormatError
+
+
+@dataclass(frozen=True)
+class Pedigree:
+    """An artefact's description and those of the artefacts inside it; printing it gives a tree.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    kind, format, vizsla
+        What it is, its format version, and the version of Vizsla that wrote it.
+    parameters : dict
+        What it was built with.
+    files : dict
+        Each file's bytes; the manifest counts too.
+    parents : dict
+        The pedigrees of the artefacts that it was made from and holds.
+    """
+
+    path: Path
+    kind: str
+    format: int
+    vizsla: str
+    parameters: dict[str, Any]
+    files: dict[str, int]
+    parents: dict[str, Pedigree]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files, those of nested artefacts included."""
+        return sum(self.files.values()) + sum(parent.bytes for parent in self.parents.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pedigree as a dict that JSON can hold."""
+        return {
+            "path": str(self.path),
+            "kind": self.kind,
+            "format": self.format,
+            "vizsla": self.vizsla,
+            "bytes": self.bytes,
+            "parameters": self.parameters,
+            "files": self.files,
+            "parents": {name: parent.to_dict() for name, parent in self.parents.items()},
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(str(self.path)))
+
+    def _lines(self, name: str) -> list[str]:
+        lines = [f"{name}: {self.kind}, {self.bytes:,} bytes, format {self.format}, vizsla {self.vizsla}"]
+        lines += [f"  {key} = {strict_json.one_line(value)}" for key, value in self.parameters.items()]
+        width = max(map(len, self.files))
+        lines += [f"  {file:<{width}}  {size:>15,}" for file, size in self.files.items()]
+        for child, parent in self.parents.items():
+            lines += [f"  {line}" for line in parent._lines(child)]
+        return lines
+
+
+def inspect(path: str | Path) -> Pedigree:
+    """Return an artefact's pedigree, sizes and parameters without opening anything but manifests.
+
+    Raises
+    ------
+    FormatError
+        If a manifest is missing or damaged. Other files may be: `check` looks at those.
+    """
+    return read_folder(path, lambda folder: _pedigree(folder, None, 0))
+
+
+def _pedigree(folder: Folder, expected: ParentRecord | None, nesting: int) -> Pedigree:
+    if nesting > MAX_NESTING:
+        raise FormatError(f"{folder.path}: nested more than {MAX_NESTING} deep.")
+    manifest = folder.manifest(expected)
+    files = {name: record.bytes for name, record in manifest.files.items()}
+    return Pedigree(
+        path=folder.path,
+        kind=manifest.kind,
+        format=manifest.format,
+        vizsla=manifest.vizsla,
+        parameters=manifest.parameters,
+        files={**files, MANIFEST: folder.size(MANIFEST)},
+        parents={
+            name: _pedigree(Folder(folder.path / name, inside=folder), record, nesting + 1)
+            for name, record in manifest.parents.items()
+        },
+    )

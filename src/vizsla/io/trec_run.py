@@ -1,0 +1,65 @@
+"""TREC runs: `query Q0 item rank score tag`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from vizsla.candidates import Candidates
+from vizsla.errors import DataError
+from vizsla.io.atomic import writing
+from vizsla.io.line_file import Line, LineFile
+from vizsla.strings import Strings
+
+
+def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidates:
+    """Return a run as Candidates: ordered by score, equal scores by item number; the rank column is not used.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzipped.
+    catalogue : Strings, optional
+        Item ids by number; an item that is not in it raises. Without it, items are numbered as they come.
+    """
+    answers: dict[str, dict[str, float]] = {}
+    for line in LineFile(path):
+        if not line.text.strip():
+            continue
+        query, item, score = _entry(line)
+        if catalogue is not None and item not in catalogue:
+            raise line.error(f"the item {item!r} is unknown.", "Read the run with the catalogue that it was made from.")
+        if item in answers.setdefault(query, {}):
+            raise line.error(f"query {query!r} has item {item!r} before.", "Keep one of the two.")
+        answers[query][item] = score
+    if not answers:
+        raise DataError("there are no entries.", path=path, remedy="Give at least one.")
+    return Candidates.from_dict(answers, catalogue=catalogue)
+
+
+def write_run(candidates: Candidates, path: str | Path, *, tag: str = "vizsla", overwrite: bool = False) -> None:
+    """Write candidates as a run; ids with white space raise, because the columns would no longer be clear."""
+    with writing(path, overwrite=overwrite) as out:
+        for query, answer in candidates.to_dict().items():
+            for rank, (item, score) in enumerate(answer.items(), 1):
+                out.write(f"{word(query)} Q0 {word(item)} {rank} {score:.9g} {word(tag)}\n".encode())
+
+
+def word(id: str) -> str:
+    """Return an id that can stand in a column of a TREC file."""
+    if not id or len(id.split()) != 1 or id != id.strip():
+        raise DataError(f"an id must have no white space in a TREC file. Got {id!r}.", remedy="Write another format.")
+    return id
+
+
+def _entry(line: Line) -> tuple[str, str, float]:
+    columns = line.text.split()
+    if len(columns) != 6:
+        raise line.error(f"expected 6 columns (query Q0 item rank score tag). Got {len(columns)}.", "Repair the line.")
+    try:
+        score = float(columns[4])
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise line.error(f"the score must be a number. Got {columns[4]!r}.", "Repair the line.")
+    return columns[0], columns[2], score

@@ -1,0 +1,1 @@
+"""Methods: each turns a catalogue, and perhaps clicks, into a Retriever."""

@@ -1,0 +1,208 @@
+"""Saving: what may be replaced, rivals for one path, the same bytes, and everything flushed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.formats.tiny import Tiny, names
+from vizsla import artifact_writer
+from vizsla.artifact import KINDS, load
+from vizsla.artifacts import renames
+from vizsla.artifacts.manifest import MAX_NESTING
+from vizsla.errors import FormatError, InputError
+from vizsla.inspect_artifact import inspect
+
+
+def test_a_saved_artefact_loads_to_the_same(saved, tiny):
+    for mmap in (True, False):
+        for verify in (True, False):
+            assert load(saved, mmap=mmap, verify=verify).answer() == tiny.answer()
+
+
+def test_the_target_must_be_new_or_an_artefact(tiny, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "extension").mkdir()
+    (tmp_path / "extension" / "manifest.json").write_text('{"manifest_version": 3, "name": "a browser extension"}')
+    for name in ["empty", "file", "extension"]:
+        with pytest.raises(InputError, match="something else"):
+            tiny.save(tmp_path / name, overwrite=True)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert names(tmp_path) == ["empty", "extension", "file"]
+
+
+def test_an_artefact_is_replaced_only_when_asked_and_only_when_nothing_else_lies_in_it(saved, tiny):
+    with pytest.raises(InputError, match="overwrite=True"):
+        tiny.save(saved)
+    (saved / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match=r"thesis\.tex"):
+        tiny.save(saved, overwrite=True)
+    assert (saved / "thesis.tex").read_text() == "mine"
+
+
+def test_a_damaged_artefact_can_be_replaced(saved, tiny):
+    (saved / "scores.npy").unlink()
+    tiny.save(saved, overwrite=True)
+    assert load(saved).answer() == tiny.answer()
+
+
+def test_a_link_is_written_through(tiny, saved, tmp_path):
+    link = tmp_path / "current"
+    link.symlink_to(saved)
+    Tiny.make(9).save(link, overwrite=True)
+    assert link.is_symlink() and load(link).name == load(saved).name == "tiny 9"
+
+
+def test_an_artefact_saved_over_the_files_that_it_is_mapped_from(saved, tiny):
+    loaded = load(saved)
+    loaded.save(saved, overwrite=True)
+    assert loaded.answer() == tiny.answer() == load(saved).answer()
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_rivals_for_one_path_never_mix_and_readers_always_find_one_whole(tmp_path, monkeypatch, exchange):
+    if not exchange:
+        monkeypatch.setattr(renames, "exchange", lambda one, other: False)
+    path, rivals = tmp_path / "saved", [Tiny.make(seed) for seed in range(3)]
+    answers = [rival.answer() for rival in rivals]
+    rivals[0].save(path)
+    processes = [_fork(lambda rival=rival: [rival.save(path, overwrite=True) for _ in range(15)]) for rival in rivals]
+    seen = set()
+    while processes:
+        loaded = load(path, verify=len(seen) % 2 == 0).answer()
+        seen.add(answers.index(loaded))
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        if ended:
+            assert status == 0
+            processes.remove(ended)
+    assert len(seen) > 1
+    assert names(tmp_path) == ["saved"]
+
+
+def test_of_rivals_for_a_new_path_one_wins(tmp_path):
+    rivals = [Tiny.make(seed) for seed in range(4)]
+    processes = [_fork(lambda rival=rival: rival.save(tmp_path / "saved")) for rival in rivals]
+    statuses = sorted(os.waitpid(process, 0)[1] for process in processes)
+    assert [os.waitstatus_to_exitcode(status) for status in statuses] == [0, 1, 1, 1], "the others get an InputError"
+    assert load(tmp_path / "saved").answer() in [rival.answer() for rival in rivals]
+    assert names(tmp_path) == ["saved"]
+
+
+@pytest.mark.parametrize("taken", ["empty folder", "full folder", "file"])
+def test_a_rename_to_a_taken_name_is_refused(tmp_path, taken):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    if taken == "file":
+        target.touch()
+    else:
+        (target / "inside" if taken == "full folder" else target).mkdir(parents=True)
+    with pytest.raises(FileExistsError):
+        renames.rename_new(source, target)
+    assert names(tmp_path) == ["source", "target"]
+
+
+def _fork(action):
+    process = os.fork()
+    if process:
+        return process
+    try:
+        action()
+        os._exit(0)
+    except InputError:
+        os._exit(1)
+    finally:
+        os._exit(2)
+
+
+SAVE = """
+import sys
+from tests.formats.tiny import Tiny, names
+Tiny.make(4).save(sys.argv[1])
+"""
+
+
+def test_same_data_same_bytes_in_another_process(tmp_path):
+    digests = []
+    for seed in ("1", "2"):
+        path = tmp_path / seed
+        subprocess.run([sys.executable, "-c", SAVE, path], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        content = [(str(file.relative_to(path)), file.read_bytes()) for file in files]
+        digests.append(hashlib.sha256(repr(content).encode()).hexdigest())
+    assert digests[0] == digests[1]
+
+
+def test_everything_is_flushed_before_it_is_renamed_and_the_parents_after(tiny, tmp_path, monkeypatch):
+    flushed, real = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (flushed.append(str(Path(f"/proc/self/fd/{fd}").readlink())), real(fd)))
+    path = tiny.save(tmp_path / "new" / "deep" / "saved")
+    staging = next(name for name in flushed if name.endswith(".partial"))
+    inside = {str(entry.relative_to(path)) for entry in path.rglob("*")}
+    assert inside | {"."} == {os.path.relpath(name, staging) for name in flushed if name.startswith(staging)}
+    assert flushed[:2] == [str(tmp_path), str(tmp_path / "new")]
+    assert flushed[-2:] == [staging, str(path.parent)]
+
+
+@pytest.mark.parametrize("values", [np.array(["a"]), np.array([None]), np.zeros(2, "i4,f4"), np.zeros(2, complex)])
+def test_arrays_of_anything_but_numbers_are_refused(tiny, tmp_path, values):
+    tiny.scores = values
+    with pytest.raises(InputError, match="array of numbers"):
+        tiny.save(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".x", "manifest.json"])
+def test_names_are_plain_and_used_once(tiny, tmp_path, name):
+    tiny._write = lambda writer: writer.child(name, Tiny.make())
+    with pytest.raises(InputError, match="plain name"):
+        tiny.save(tmp_path / "saved")
+    tiny._write = lambda writer: (writer.json("x", 1), writer.json("x", 2))
+    with pytest.raises(InputError, match="used once"):
+        tiny.save(tmp_path / "saved")
+
+
+def test_nesting_has_one_limit_for_writing_and_reading(tmp_path, monkeypatch):
+    def nested(depth):
+        outer = Tiny.make(0, n=1, inner=False)
+        for _ in range(depth):
+            outer = Tiny("x", outer.ids, outer.scores, outer.flags, {}, outer)
+        return outer
+
+    deep = nested(MAX_NESTING)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)  # Hundreds of files: what is flushed is tested above.
+    assert load(deep.save(tmp_path / "deep")).answer() == deep.answer()
+    with pytest.raises(InputError, match="nested at most"):
+        nested(MAX_NESTING + 1).save(tmp_path / "deeper")
+    monkeypatch.setattr(artifact_writer, "MAX_NESTING", 1000)
+    deeper = nested(MAX_NESTING + 1).save(tmp_path / "deeper")
+    for read in (load, inspect):
+        with pytest.raises(FormatError, match="nested more than"):
+            read(deeper)
+
+
+@pytest.mark.parametrize("path", ["/", "//"])
+def test_a_path_without_a_name_is_refused(tiny, path):
+    with pytest.raises(InputError, match="`path`"):
+        tiny.save(path)
+
+
+def test_kinds_are_imported_when_one_is_loaded(saved):
+    code = "import sys, vizsla.artifact; print([k for k in sys.modules if k in sys.argv[1:]])"
+    modules = [place.partition(":")[0] for place in KINDS.values()]
+    run = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_loading_as_the_wrong_class_is_refused(saved):
+    class Other(Tiny):
+        pass
+
+    with pytest.raises(FormatError, match="expected a Other"):
+        Other.load(saved)
+    assert isinstance(Tiny.load(saved), Tiny)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.io.conftest import Put
+from vizsla.candidates import Candidates
+from vizsla.dataset import Dataset
+from vizsla.errors import DataError, InputError
+from vizsla.io.trec_qrels import write_qrels
+from vizsla.io.trec_run import read_run, write_run
+from vizsla.io.trec_topics import read_topics
+from vizsla.query import Query
+from vizsla.strings import Strings
+
+CLASSIC = """<top>
+<num> Number: 301
+<title> International Organized
+Crime
+
+<desc> Description:
+Identify organizations.
+</top>
+
+<top>
+<num>302</num><title>Topic: Poliomyelitis &amp; Post-Polio</title>
+</top>
+"""
+XML = """<?xml version="1.0"?>
+<topics task="covid">
+  <topic number="1"><query>coronavirus origin</query><question>what is it</question></topic>
+  <topic number="2"><query>response to <![CDATA[x]]></query></topic>
+  <topic number="3">  plain words </topic>
+</topics>
+"""
+
+
+def test_classic_topics(put: Put) -> None:
+    found = list(read_topics(put("topics.txt", CLASSIC)))
+    assert found == [Query("301", "International Organized Crime"), Query("302", "Poliomyelitis & Post-Polio")]
+
+
+def test_a_field_can_be_named(put: Put) -> None:
+    path = put("topics.txt", CLASSIC.split("\n\n<top>")[0])
+    assert list(read_topics(path, field="desc")) == [Query("301", "Description: Identify organizations.")]
+    with pytest.raises(DataError, match=r"topics\.txt, line 1: the topic has no <narr>"):
+        read_topics(path, field="narr")
+
+
+def test_xml_topics(put: Put) -> None:
+    found = list(read_topics(put("topics.xml", XML.replace("<![CDATA[x]]>", ""))))
+    assert found == [Query("1", "coronavirus origin"), Query("2", "response to"), Query("3", "plain words")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<top><num>1<title>a", "1 topics begin but 0 end"),
+        ("", "0 topics begin but 0 end"),
+        ("<top><title>a</top>", "line 1: the topic has no <num>"),
+        ("\n<top><num>1<desc>a</top>", "line 2: the topic has no <title> and no <query>"),
+        ("<top><num>1<title>a</top><top><num>2<title>b<top>", "3 topics begin but 1 end"),
+    ],
+)
+def test_wrong_topics_raise(put: Put, content: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_topics(put("topics.txt", content))
+
+
+def test_topics_and_qrels_with_a_file_of_items(put: Put) -> None:
+    items = put("items.tsv", "d1\tcrime\nd2\tpolio\n")
+    qrels = put("qrels.txt", "301 0 d1 1\n301 Q0 d2 -2\n302\t0\td2\t0\n")
+    dataset = Dataset.open(items, queries=put("topics.txt", CLASSIC), qrels=qrels)
+    assert dataset.qrels_dict("test") == {"301": {"d1": 1, "d2": -2}, "302": {"d2": 0}}
+    dataset = Dataset.open(items, queries=put("topics.txt", CLASSIC), qrels={"a": qrels, "b": qrels})
+    assert dataset.splits == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("301 0 d1\n", "line 1: expected 3 columns .* or TREC's 4 columns"),
+        ("301 0 d1 1\n301 0 d1\n", "line 2: expected 4 columns, as above. Got 3"),
+        ("301 0 d1 yes\n", "line 1: the grade must be a whole number"),
+    ],
+)
+def test_wrong_qrels_raise(put: Put, rows: str, message: str) -> None:
+    items, topics = put("items.tsv", "d1\tcrime\n"), put("topics.txt", CLASSIC)
+    with pytest.raises(DataError, match=message):
+        Dataset.open(items, queries=topics, qrels=put("qrels.txt", rows))
+
+
+def test_a_run_is_ordered_by_score_and_not_by_rank(put: Put) -> None:
+    run = read_run(put("run.txt.gz", "q1 Q0 b 1 0.5 tag\nq1 Q0 a 2 1.5 tag\n\nq2\tQ0\tb\t1\t-3e-2\ttag\n"))
+    assert run.to_dict() == {"q1": {"a": 1.5, "b": 0.5}, "q2": {"b": pytest.approx(-0.03)}}
+    assert list(run.query_ids) == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("q1 Q0 a 1 1", "expected 6 columns .* Got 5"),
+        ("q1 Q0 a 1 high tag", "the score must be a number. Got 'high'"),
+        ("q1 Q0 a 1 nan tag", "the score must be a number"),
+        ("q1 Q0 b 1 1 tag", "query 'q1' has item 'b' before"),
+    ],
+)
+def test_a_wrong_run_raises(put: Put, row: str, message: str) -> None:
+    with pytest.raises(DataError, match=rf"run\.txt, line 2: {message}"):
+        read_run(put("run.txt", f"q1 Q0 b 1 0.5 tag\n{row}\n"))
+
+
+def test_a_run_with_an_unknown_item_or_without_entries_raises(put: Put) -> None:
+    with pytest.raises(DataError, match="line 1: the item 'b' is unknown"):
+        read_run(put("run.txt", "q1 Q0 b 1 0.5 tag\n"), catalogue=Strings.of(["a"]))
+    with pytest.raises(DataError, match="there are no entries"):
+        read_run(put("run.txt", "\n"))
+
+
+def test_a_run_comes_back(tmp_path: Path) -> None:
+    catalogue = Strings.of(["a", "b", "ü"])
+    run = Candidates.from_dict({"q1": {"ü": 0.1, "a": 1e-9}, "q2": {"b": -7.25}}, catalogue=catalogue)
+    write_run(run, tmp_path / "run.txt")
+    assert read_run(tmp_path / "run.txt", catalogue=catalogue) == run
+    assert run.to_trec() == (tmp_path / "run.txt").read_text()
+
+
+def test_ids_with_spaces_do_not_go_into_trec_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no white space in a TREC file. Got 'two words'"):
+        write_run(Candidates.from_dict({"q": {"two words": 1.0}}), tmp_path / "run.txt")
+    dataset = Dataset.of({"d 1": "x"}, queries={"q": "x"}, qrels={"q": {"d 1": 1}})
+    with pytest.raises(DataError, match="Got 'd 1'"):
+        write_qrels(dataset, tmp_path / "qrels.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_qrels_come_back(put: Put, tmp_path: Path) -> None:
+    judged = {"q1": {"a": 2, "b": -1}, "q2": {"b": 0}}
+    dataset = Dataset.of({"a": "x", "b": "y"}, queries={"q1": "1", "q2": "2"}, qrels=judged)
+    write_qrels(dataset, tmp_path / "out.qrels")
+    items, queries = put("i.tsv", "a\tx\nb\ty\n"), put("q.tsv", "q1\t1\nq2\t2\n")
+    assert Dataset.open(items, queries=queries, qrels=tmp_path / "out.qrels").qrels_dict("test") == judged
+    with pytest.raises(InputError, match="`path` must be new"):
+        write_qrels(dataset, tmp_path / "out.qrels")

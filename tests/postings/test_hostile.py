@@ -1,0 +1,149 @@
+"""Arrays that are wrong in every way raise an error that says so; none reaches memory it should not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+
+from vizsla.candidates import Candidates
+from vizsla.errors import InputError
+from vizsla.indexes.inverted import InvertedIndex
+
+OFFSETS, ITEMS, IMPACTS = [0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]
+
+
+def make(count=3, offsets=OFFSETS, items=ITEMS, impacts=IMPACTS):
+    return InvertedIndex(count, np.array(offsets, np.int64), np.array(items, np.int32), np.array(impacts, np.float32))
+
+
+def test_the_sound_one_is_accepted():
+    assert make().search(csr_array([[1.0, 1.0]]), 9).items.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"offsets": []},
+        {"offsets": [1, 2, 3]},
+        {"offsets": [0, 3, 2]},
+        {"offsets": [0, -1, 3]},
+        {"offsets": [0, 2, 4]},
+        {"offsets": [0, 2, 2]},
+        {"offsets": [0, 2**62, 3]},
+        {"items": [2, 0, 1]},
+        {"items": [0, 0, 1]},
+        {"items": [-1, 2, 1]},
+        {"items": [0, 3, 1]},
+        {"items": [0, 2]},
+        {"impacts": [1.0, 2.0]},
+        {"impacts": [1.0, 0.0, 3.0]},
+        {"impacts": [1.0, -2.0, 3.0]},
+        {"impacts": [1.0, np.nan, 3.0]},
+        {"impacts": [np.nan, 1.0, 3.0]},
+        {"impacts": [1.0, np.inf, 3.0]},
+        {"count": 2},
+        {"count": -1},
+        {"count": 2**40},
+    ],
+    ids=str,
+)
+def test_unsound_postings(wrong):
+    with pytest.raises(InputError, match="postings must be sound"):
+        make(**wrong)
+
+
+@given(
+    arrays(np.int64, st.integers(0, 6), elements=st.integers(-3, 9)),
+    arrays(np.int32, st.integers(0, 8), elements=st.integers(-2, 6)),
+    arrays(np.float32, st.integers(0, 8), elements=st.floats(-1, 4, width=32)),
+)
+def test_random_postings_raise_or_serve(offsets, items, impacts):
+    try:
+        index = InvertedIndex(5, offsets, items, impacts)
+    except InputError:
+        return
+    dense = np.zeros((5, index.width), np.float32)
+    for term in range(index.width):
+        at = slice(offsets[term], offsets[term + 1])
+        dense[items[at], term] = impacts[at]
+    found = index.search(csr_array(np.ones((1, index.width), np.float32)), 5)
+    assert found.scores.tolist() == pytest.approx(sorted((s for s in dense.sum(axis=1) if s > 0), reverse=True))
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, -np.inf, 3e38])
+def test_unsound_query_weights(weight):
+    for queries in ([[weight, 1.0]], [[1.0, weight], [1.0, 1.0]]):
+        with pytest.raises(InputError):
+            make(impacts=[2.0, 2.0, 2.0]).search(csr_array(np.array(queries, np.float32)), 3)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "terms", "weights"),
+    [
+        ([0, 1], [2], [1.0]),
+        ([0, 1], [-1], [1.0]),
+        ([0, 1], [0], []),
+        ([0, 2], [0], [1.0]),
+        ([1, 1], [0], [1.0]),
+        ([0, 2, 1], [0], [1.0]),
+        ([0, 1, 2], [0], [1.0]),
+        ([1, 1, 1], [0], [1.0]),
+        ([], [], []),
+    ],
+)
+def test_unsound_query_rows(offsets, terms, weights):
+    rows = np.array(offsets, np.int64), np.array(terms, np.int32), np.array(weights, np.float32)
+    with pytest.raises(InputError):
+        make().search_rows(*rows, 3)
+    with pytest.raises(InputError):
+        make().score_rows(*rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
+
+
+@pytest.mark.parametrize("base", [-1.0, np.nan, np.inf])
+def test_unsound_bases(base):
+    bases = np.array([base], np.float32)
+    rows = np.array([0, 1]), np.array([0], np.int32), np.array([1.0], np.float32)
+    with pytest.raises(InputError, match="bases"):
+        make().search_rows(*rows, 3, bases=bases)
+    with pytest.raises(InputError, match="bases"):
+        make().score_rows(*rows, Candidates.matches([np.array([0], np.int32)]), bases=bases)
+
+
+def test_other_wrong_arguments():
+    index, query = make(), csr_array([[1.0, 1.0]])
+    with pytest.raises(InputError, match="columns"):
+        index.search(csr_array([[1.0]]), 3)
+    with pytest.raises(InputError, match="`k`"):
+        index.search(query, 0)
+    with pytest.raises(InputError, match="`threads`"):
+        index.search(query, 1, threads=0)
+    for mask in (np.ones(2, np.bool_), np.ones(4, np.bool_), np.ones(3, np.float64)):
+        with pytest.raises(InputError):
+            index.search(query, 3, allowed=mask)
+    with pytest.raises(InputError, match="items must be below"):
+        index.score(query, Candidates.matches([np.array([3], np.int32)]))
+    with pytest.raises(InputError, match="row of items"):
+        index.score(query, Candidates.matches([np.array([0], np.int32)] * 2))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [[[1.0, -1.0]], [[np.nan, 0.0]], [[np.inf, 0.0]], [[1e39, 0.0]]],
+    ids=["negative", "nan", "inf", "too large"],
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_unsound_vectors(matrix):
+    with pytest.raises(InputError, match="rows must be sound"):
+        InvertedIndex.build(csr_array(np.array(matrix)))
+
+
+def test_a_row_that_names_a_term_twice():
+    rows = np.array([0, 2]), np.array([1, 1], np.int32), np.array([1.0, 1.0], np.float32)
+    with pytest.raises(InputError, match="each term once"):
+        InvertedIndex.from_rows(*rows, width=2)
+    repeated = csr_array((rows[2], rows[1], rows[0]), shape=(1, 2))
+    assert InvertedIndex.build(repeated).search(csr_array([[0.0, 1.0]]), 1).scores.tolist() == [2.0]
