@@ -155,7 +155,7 @@ class BagOfWords(Encoder):
     @classmethod
     def read(cls, reader: ArtifactReader, prefix: str) -> Self:
         """Read what `write` stored; anything that does not fit together raises FormatError."""
-        analyser = Analyser.from_dict(reader.json(prefix))
+        analyser = _analyser(reader, prefix)
         forms, term_of_form = None, None
         try:
             terms = _vocabulary(reader, f"{prefix}.terms")
@@ -184,6 +184,14 @@ def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]
     stems = stem_words(language, list(surface))
     term_of_form = np.fromiter((numbers.setdefault(s, len(numbers)) for s in stems), np.int32, len(stems))
     return Strings.of(numbers), term_of_form
+
+
+def _analyser(reader: ArtifactReader, name: str) -> Analyser:
+    values = reader.json(name)
+    try:
+        return Analyser.from_dict(values)
+    except FormatError as error:
+        raise FormatError(f"{reader.path / name}.json: {error}") from error
 
 
 def _vocabulary(reader: ArtifactReader, name: str) -> Strings:
