@@ -1,7 +1,7 @@
 """BM25 against bm25s (numba) and tantivy: query time, indexing, memory, exactness.
 
 Everybody gets the same cleaned words and answers one query at a time from Python, in one thread. Rounds are interleaved
-and medians taken.
+and medians taken. Run it with `python -m benchmarks.bm25 [--quick|--full] [--json FILE]`.
 """
 
 from __future__ import annotations

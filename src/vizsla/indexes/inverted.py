@@ -171,7 +171,8 @@ class InvertedIndex(Index):
     ) -> Candidates:
         """Price candidates with flat rows of (term, weight)."""
         if len(candidates) != len(offsets) - 1:
-            raise InputError(f"`candidates` must have a row for each of {len(offsets) - 1} queries. Got {len(candidates)} rows.")
+            wanted = f"a row for each of {len(offsets) - 1} queries"
+            raise InputError(f"`candidates` must have {wanted}. Got {len(candidates)} rows.")
         bases = _no_bases(offsets) if bases is None else bases
         try:
             prices, read = self._postings.price(offsets, terms, weights, bases, candidates.offsets, candidates.items)
