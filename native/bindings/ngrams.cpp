@@ -101,7 +101,6 @@ class BoundNgramLookup {
 
   static constexpr std::size_t few_bytes = 4096;
   static constexpr std::size_t bytes_a_piece = 1U << 16;
-  static constexpr std::size_t pieces_a_turn = bytes_a_turn / bytes_a_piece;
 
   nb::tuple few(const std::vector<Text>& texts) {
     Loan scratch(scratches_);
@@ -131,8 +130,8 @@ class BoundNgramLookup {
   std::size_t turn(const std::vector<Text>& texts, std::size_t next, std::size_t threads, NgramRows& rows) {
     nb::gil_scoped_release unlocked;
     std::vector<std::size_t> cuts{next};
-    while (next < texts.size() && cuts.size() <= pieces_a_turn) {
-      for (std::size_t bytes = 0; next < texts.size() && bytes < bytes_a_piece; ++next) bytes += texts[next].view().size() + 1;
+    for (std::size_t bytes = 0; next < texts.size() && bytes < bytes_a_turn;) {
+      for (const std::size_t end = bytes + bytes_a_piece; next < texts.size() && bytes < end; ++next) bytes += texts[next].view().size() + 1;
       cuts.push_back(next);
     }
     std::vector<NgramRows> pieces(cuts.size() - 1);

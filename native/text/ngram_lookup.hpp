@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/checks.hpp"
+#include "common/count_sorted.hpp"
 #include "common/growing_array.hpp"
 #include "text/ascii_trigrams.hpp"
 #include "text/marked_text.hpp"
@@ -60,7 +61,8 @@ class NgramLookup {
     const std::size_t features = unigrams.features() + bigrams.features() + trigrams.features();
     require(features <= most, "there must be fewer than 2^31 features");
     require(weights.size() == features, "there must be a weight for each feature");
-    for (float weight : weights) require(std::isfinite(weight) && weight >= 0, "weights must be finite and not negative");
+    // An idf is below 23; larger ones could overflow when they are squared. NaN fails too.
+    for (float weight : weights) require(weight >= 0 && weight <= 1e6F, "weights must be between 0 and a million");
     first_bigram_ = static_cast<std::int32_t>(unigrams.features());
     first_trigram_ = static_cast<std::int32_t>(unigrams.features() + bigrams.features());
     fill_ascii();
@@ -69,17 +71,27 @@ class NgramLookup {
 
   void add(std::string_view text, NgramScratch& scratch) const {
     scratch.text.read(text, rule_.lower);
-    // One trigram a byte, and at most as many unigrams and bigrams as bytes.
-    if (scratch.found.size() < 2 * scratch.text.bytes()) scratch.found.resize(2 * scratch.text.bytes());
+    const std::size_t words = scratch.text.words();
+    // A trigram begins at every byte but the last two of a word between its marks.
+    const std::size_t wanted = 2 * words + scratch.text.bytes();
+    if (scratch.found.size() < wanted) scratch.found.resize(wanted);
     std::int32_t* const begin = scratch.found.data();
-    std::int32_t* const unigrams_end = find_unigrams(scratch.text, begin);
-    std::int32_t* const bigrams_end = find_bigrams(scratch.text, unigrams_end);
-    std::int32_t* const end = find_trigrams(scratch.text, bigrams_end);
-    weigh({{{begin, unigrams_end}, {unigrams_end, bigrams_end}, {bigrams_end, end}}}, scratch.rows);
+    Ends ends{begin, begin + words, begin + 2 * words};
+    for (std::size_t word = 0; word < words; word += words_together) find(scratch.text, word, std::min(word + words_together, words), ends);
+    weigh({{{begin, ends.unigrams}, {begin + words, ends.bigrams}, {begin + 2 * words, ends.trigrams}}}, scratch.rows);
   }
 
  private:
   using Found = std::span<std::int32_t>;
+
+  static constexpr std::size_t words_together = 16;  // look-ups under way at once: about what a core can wait for
+
+  // Where the next feature of each kind goes.
+  struct Ends {
+    std::int32_t* unigrams;
+    std::int32_t* bigrams;
+    std::int32_t* trigrams;
+  };
 
   void fill_ascii() {
     if (trigrams_.bins > 0) {
@@ -94,9 +106,31 @@ class NgramLookup {
     return static_cast<std::int32_t>(kind.names.size() + hash % kind.bins);
   }
 
+  // Large vocabularies lie in main memory: the words' look-ups wait for it together, and the trigrams fill the time.
+  void find(const MarkedText& text, std::size_t first, std::size_t last, Ends& ends) const {
+    std::array<std::uint64_t, words_together> unigrams, bigrams;
+    const auto each = [&](const auto& visit) {
+      if (unigrams_.features() > 0) {
+        for (std::size_t word = first; word < last; ++word) visit(unigrams_, text.unigram(word), unigrams[word - first], ends.unigrams, 0);
+      }
+      if (bigrams_.features() > 0) {
+        for (std::size_t word = first; word < last && word + 1 < text.words(); ++word) visit(bigrams_, text.bigram(word), bigrams[word - first], ends.bigrams, first_bigram_);
+      }
+    };
+    each([](const NgramNames& kind, std::string_view ngram, std::uint64_t& hash, auto&&...) {
+      hash = StringTable::hash(ngram);
+      kind.names.prefetch_slot(hash);
+    });
+    if (trigrams_.features() > 0) {
+      for (std::size_t word = first; word < last; ++word) ends.trigrams = find_trigrams(text.marked(word), ends.trigrams);
+    }
+    each([](const NgramNames& kind, std::string_view, std::uint64_t hash, auto&&...) { kind.names.prefetch_offset(hash); });
+    each([](const NgramNames& kind, std::string_view, std::uint64_t hash, auto&&...) { kind.names.prefetch_bytes(hash); });
+    each([](const NgramNames& kind, std::string_view ngram, std::uint64_t hash, std::int32_t*& out, std::int32_t start) { out = find(kind, start, ngram, hash, out); });
+  }
+
   // Writes the n-gram's feature, if it has one, and returns where the next one goes.
-  static std::int32_t* find(const NgramNames& kind, std::int32_t first, std::string_view ngram, std::int32_t* out) {
-    const std::uint64_t hash = StringTable::hash(ngram);
+  static std::int32_t* find(const NgramNames& kind, std::int32_t first, std::string_view ngram, std::uint64_t hash, std::int32_t* out) {
     const std::int64_t number = kind.names.find(ngram, hash);
     if (number >= 0) {
       *out++ = first + static_cast<std::int32_t>(number);
@@ -106,28 +140,9 @@ class NgramLookup {
     return out;
   }
 
-  std::int32_t* find_unigrams(const MarkedText& text, std::int32_t* out) const {
-    if (unigrams_.features() == 0) return out;
-    for (std::size_t word = 0; word < text.words(); ++word) out = find(unigrams_, 0, text.unigram(word), out);
-    return out;
-  }
-
-  std::int32_t* find_bigrams(const MarkedText& text, std::int32_t* out) const {
-    if (bigrams_.features() == 0) return out;
-    for (std::size_t word = 0; word + 1 < text.words(); ++word) out = find(bigrams_, first_bigram_, text.bigram(word), out);
-    return out;
-  }
-
-  std::int32_t* find_trigrams(const MarkedText& text, std::int32_t* out) const {
-    if (trigrams_.features() == 0) return out;
-    for (std::size_t word = 0; word < text.words(); ++word) {
-      const std::string_view marked = text.marked(word);
-      if (std::int32_t* const end = ascii_.find(marked, out)) {
-        out = end;
-      } else {
-        for_each_trigram(marked, [&](std::string_view trigram) { out = find(trigrams_, first_trigram_, trigram, out); });
-      }
-    }
+  std::int32_t* find_trigrams(std::string_view marked, std::int32_t* out) const {
+    if (std::int32_t* const end = ascii_.find(marked, out)) return end;
+    for_each_trigram(marked, [&](std::string_view trigram) { out = find(trigrams_, first_trigram_, trigram, StringTable::hash(trigram), out); });
     return out;
   }
 
@@ -150,22 +165,18 @@ class NgramLookup {
 
   // Appends a feature once with its count × weight; returns the sum of their squares.
   double weigh_kind(Found found, NgramRows& rows) const {
-    std::sort(found.begin(), found.end());
     std::int32_t* features = rows.features.room(found.size());
     float* values = rows.values.room(found.size());
     std::size_t size = 0;
     double squares = 0;
-    for (std::size_t i = 0; i < found.size();) {
-      const std::int32_t feature = found[i];
-      std::size_t count = 1;
-      while (++i < found.size() && found[i] == feature) ++count;
-      const float weight = weights_[static_cast<std::size_t>(feature)];
-      const auto value = static_cast<float>((count < tf_.size() ? tf_[count] : tf(count)) * static_cast<double>(weight));
+    count_sorted(found, [&](std::int32_t feature, std::size_t count) {
+      const double weight = weights_[static_cast<std::size_t>(feature)];
+      const auto value = static_cast<float>((count < tf_.size() ? tf_[count] : tf(count)) * weight);
       features[size] = feature;
       values[size] = value;
-      size += value > 0;  // a bin that met nothing in training
+      size += value > 0;  // not so for a bin that met nothing in training
       squares += static_cast<double>(value) * static_cast<double>(value);
-    }
+    });
     rows.features.take(size);
     rows.values.take(size);
     return squares;
