@@ -31,9 +31,8 @@ test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" choos
 
 lint: ## ruff, mypy (strict), and the native core without compiler warnings
 	@$(PREPARE) --extras dev
-	@$(HERE) .venv/bin/ruff check .
-	@$(HERE) .venv/bin/mypy
-	@$(HERE) .venv/bin/python scripts/compiler_warnings.py
+	@$(HERE) code=0; .venv/bin/ruff check --output-format concise . || code=1; .venv/bin/mypy || code=1; \
+	  .venv/bin/python scripts/compiler_warnings.py || code=1; exit $$code
 
 sanitize: ## tests of native code under the address and undefined-behaviour sanitizers
 	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address

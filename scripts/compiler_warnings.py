@@ -19,7 +19,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 def main() -> int:
     """Check each binding file; its headers come along."""
     foreign = [nanobind.include_dir(), sysconfig.get_path("include")]
-    flags = ["-std=c++20", "-fsyntax-only", *WARNINGS, "-Inative", *(f"-isystem{folder}" for folder in foreign)]
+    includes = ["-Inative", *(f"-isystem{folder}" for folder in foreign)]
+    flags = ["-std=c++20", "-fvisibility=hidden", "-fsyntax-only", *WARNINGS, *includes]
     sources = sorted(map(str, ROOT.glob("native/bindings/*.cpp")))
     checks = [subprocess.run([*toolchain.compiler(), *flags, source], cwd=ROOT) for source in sources]
     return int(any(check.returncode for check in checks))

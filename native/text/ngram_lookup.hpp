@@ -40,14 +40,15 @@ struct NgramNames {
 
 struct NgramRule {
   bool lower;
-  bool sublinear;       // 1 + log(count) instead of the count
-  bool equal_kinds;     // each kind's part of the row gets the same length before the row gets length 1
+  bool sublinear;    // 1 + log(count) instead of the count
+  bool equal_kinds;  // each kind's part of the row gets the same length before the row gets length 1
 };
 
 // What one thread needs besides the result.
 struct NgramScratch {
   MarkedText text;
   std::vector<std::int32_t> found;
+  CountScratch count;
   NgramRows rows;
 };
 
@@ -57,14 +58,17 @@ class NgramLookup {
               std::span<const float> weights)
       : rule_(rule), unigrams_(unigrams), bigrams_(bigrams), trigrams_(trigrams), weights_(weights), ascii_(-1) {
     constexpr std::size_t most = INT32_MAX;
-    for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) require(kind->bins <= most && kind->names.size() <= most, "there must be fewer than 2^31 features");
+    for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) {
+      require(kind->bins <= most && kind->names.size() <= most, "there must be fewer than 2^31 features");
+    }
     const std::size_t features = unigrams.features() + bigrams.features() + trigrams.features();
     require(features <= most, "there must be fewer than 2^31 features");
     require(weights.size() == features, "there must be a weight for each feature");
     // An idf is below 23; larger ones could overflow when they are squared. NaN fails too.
     for (float weight : weights) require(weight >= 0 && weight <= 1e6F, "weights must be between 0 and a million");
-    first_bigram_ = static_cast<std::int32_t>(unigrams.features());
-    first_trigram_ = static_cast<std::int32_t>(unigrams.features() + bigrams.features());
+    firsts_[1] = static_cast<std::int32_t>(unigrams.features());
+    firsts_[2] = static_cast<std::int32_t>(unigrams.features() + bigrams.features());
+    firsts_[3] = static_cast<std::int32_t>(features);
     fill_ascii();
     for (std::size_t i = 1; i < tf_.size(); ++i) tf_[i] = tf(i);
   }
@@ -77,12 +81,14 @@ class NgramLookup {
     if (scratch.found.size() < wanted) scratch.found.resize(wanted);
     std::int32_t* const begin = scratch.found.data();
     Ends ends{begin, begin + words, begin + 2 * words};
-    for (std::size_t word = 0; word < words; word += words_together) find(scratch.text, word, std::min(word + words_together, words), ends);
-    weigh({{{begin, ends.unigrams}, {begin + words, ends.bigrams}, {begin + 2 * words, ends.trigrams}}}, scratch.rows);
+    for (std::size_t word = 0; word < words; word += words_together) {
+      find(scratch.text, word, std::min(word + words_together, words), ends);
+    }
+    weigh({{{begin, ends.unigrams}, {begin + words, ends.bigrams}, {begin + 2 * words, ends.trigrams}}}, scratch);
   }
 
  private:
-  using Found = std::span<std::int32_t>;
+  using Found = std::span<const std::int32_t>;
 
   static constexpr std::size_t words_together = 16;  // look-ups under way at once: about what a core can wait for
 
@@ -95,10 +101,11 @@ class NgramLookup {
 
   void fill_ascii() {
     if (trigrams_.bins > 0) {
-      ascii_.set_all([this](std::string_view trigram) { return first_trigram_ + unseen(trigrams_, trigrams_.bins > 1 ? StringTable::hash(trigram) : 0); });
+      const auto hash = [&](std::string_view trigram) { return trigrams_.bins > 1 ? StringTable::hash(trigram) : 0; };
+      ascii_.set_all([&](std::string_view trigram) { return firsts_[2] + unseen(trigrams_, hash(trigram)); });
     }
     for (std::size_t number = 0; number < trigrams_.names.size(); ++number) {
-      ascii_.set(trigrams_.names[number], first_trigram_ + static_cast<std::int32_t>(number));
+      ascii_.set(trigrams_.names[number], firsts_[2] + static_cast<std::int32_t>(number));
     }
   }
 
@@ -106,31 +113,59 @@ class NgramLookup {
     return static_cast<std::int32_t>(kind.names.size() + hash % kind.bins);
   }
 
+  // Word n-grams of one kind on their way through the vocabulary.
+  struct Probes {
+    struct Probe {
+      std::string_view ngram;
+      std::uint64_t hash;
+    };
+
+    explicit Probes(const NgramNames& names) : kind(names) {}
+
+    void start(std::string_view ngram) {
+      const std::uint64_t hash = StringTable::hash(ngram);
+      kind.names.prefetch_slot(hash);
+      probes[size++] = {ngram, hash};
+    }
+
+    void prefetch_offsets() const {
+      for (std::size_t i = 0; i < size; ++i) kind.names.prefetch_offset(probes[i].hash);
+    }
+
+    void prefetch_bytes() const {
+      for (std::size_t i = 0; i < size; ++i) kind.names.prefetch_bytes(probes[i].hash);
+    }
+
+    std::int32_t* finish(std::int32_t first, std::int32_t* out) const {
+      for (std::size_t i = 0; i < size; ++i) out = find_one(kind, first, probes[i].ngram, probes[i].hash, out);
+      return out;
+    }
+
+    const NgramNames& kind;
+    std::array<Probe, words_together> probes;
+    std::size_t size = 0;
+  };
+
   // Large vocabularies lie in main memory: the words' look-ups wait for it together, and the trigrams fill the time.
   void find(const MarkedText& text, std::size_t first, std::size_t last, Ends& ends) const {
-    std::array<std::uint64_t, words_together> unigrams, bigrams;
-    const auto each = [&](const auto& visit) {
-      if (unigrams_.features() > 0) {
-        for (std::size_t word = first; word < last; ++word) visit(unigrams_, text.unigram(word), unigrams[word - first], ends.unigrams, 0);
-      }
-      if (bigrams_.features() > 0) {
-        for (std::size_t word = first; word < last && word + 1 < text.words(); ++word) visit(bigrams_, text.bigram(word), bigrams[word - first], ends.bigrams, first_bigram_);
-      }
-    };
-    each([](const NgramNames& kind, std::string_view ngram, std::uint64_t& hash, auto&&...) {
-      hash = StringTable::hash(ngram);
-      kind.names.prefetch_slot(hash);
-    });
-    if (trigrams_.features() > 0) {
-      for (std::size_t word = first; word < last; ++word) ends.trigrams = find_trigrams(text.marked(word), ends.trigrams);
+    Probes unigrams(unigrams_), bigrams(bigrams_);
+    for (std::size_t word = first; word < last && unigrams_.features() > 0; ++word) unigrams.start(text.unigram(word));
+    const std::size_t last_bigram = bigrams_.features() > 0 ? std::min(last, text.words() - 1) : 0;
+    for (std::size_t word = first; word < last_bigram; ++word) bigrams.start(text.bigram(word));
+    for (std::size_t word = first; word < last && trigrams_.features() > 0; ++word) {
+      ends.trigrams = find_trigrams(text.marked(word), ends.trigrams);
     }
-    each([](const NgramNames& kind, std::string_view, std::uint64_t hash, auto&&...) { kind.names.prefetch_offset(hash); });
-    each([](const NgramNames& kind, std::string_view, std::uint64_t hash, auto&&...) { kind.names.prefetch_bytes(hash); });
-    each([](const NgramNames& kind, std::string_view ngram, std::uint64_t hash, std::int32_t*& out, std::int32_t start) { out = find(kind, start, ngram, hash, out); });
+    unigrams.prefetch_offsets();
+    bigrams.prefetch_offsets();
+    unigrams.prefetch_bytes();
+    bigrams.prefetch_bytes();
+    ends.unigrams = unigrams.finish(firsts_[0], ends.unigrams);
+    ends.bigrams = bigrams.finish(firsts_[1], ends.bigrams);
   }
 
   // Writes the n-gram's feature, if it has one, and returns where the next one goes.
-  static std::int32_t* find(const NgramNames& kind, std::int32_t first, std::string_view ngram, std::uint64_t hash, std::int32_t* out) {
+  static std::int32_t* find_one(const NgramNames& kind, std::int32_t first, std::string_view ngram, std::uint64_t hash,
+                                std::int32_t* out) {
     const std::int64_t number = kind.names.find(ngram, hash);
     if (number >= 0) {
       *out++ = first + static_cast<std::int32_t>(number);
@@ -142,17 +177,20 @@ class NgramLookup {
 
   std::int32_t* find_trigrams(std::string_view marked, std::int32_t* out) const {
     if (std::int32_t* const end = ascii_.find(marked, out)) return end;
-    for_each_trigram(marked, [&](std::string_view trigram) { out = find(trigrams_, first_trigram_, trigram, StringTable::hash(trigram), out); });
+    for_each_trigram(marked, [&](std::string_view trigram) {
+      out = find_one(trigrams_, firsts_[2], trigram, StringTable::hash(trigram), out);
+    });
     return out;
   }
 
   // Kinds lie one after another in the numbering, so that each is sorted by itself.
-  void weigh(const std::array<Found, 3>& kinds, NgramRows& rows) const {
+  void weigh(const std::array<Found, 3>& kinds, NgramScratch& scratch) const {
+    NgramRows& rows = scratch.rows;
     const std::size_t begin = rows.features.size();
     double squares = 0;
-    for (const Found& found : kinds) {
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
       const std::size_t from = rows.features.size();
-      double part = weigh_kind(found, rows);
+      double part = weigh_kind(kinds[kind], kind, scratch);
       if (rule_.equal_kinds && part > 0) {
         scale(rows, from, part);
         part = 1;
@@ -164,12 +202,15 @@ class NgramLookup {
   }
 
   // Appends a feature once with its count × weight; returns the sum of their squares.
-  double weigh_kind(Found found, NgramRows& rows) const {
+  double weigh_kind(Found found, std::size_t kind, NgramScratch& scratch) const {
+    NgramRows& rows = scratch.rows;
     std::int32_t* features = rows.features.room(found.size());
     float* values = rows.values.room(found.size());
     std::size_t size = 0;
     double squares = 0;
-    count_sorted(found, [&](std::int32_t feature, std::size_t count) {
+    const std::int32_t first = firsts_[kind];
+    const auto bound = static_cast<std::uint32_t>(firsts_[kind + 1] - first);
+    count_sorted(found, first, bound, scratch.count, [&](std::int32_t feature, std::size_t count) {
       const double weight = weights_[static_cast<std::size_t>(feature)];
       const auto value = static_cast<float>((count < tf_.size() ? tf_[count] : tf(count)) * weight);
       features[size] = feature;
@@ -184,7 +225,9 @@ class NgramLookup {
 
   static void scale(NgramRows& rows, std::size_t begin, double squares) {
     const double factor = 1 / std::sqrt(squares);
-    for (std::size_t i = begin; i < rows.values.size(); ++i) rows.values[i] = static_cast<float>(rows.values[i] * factor);
+    for (std::size_t i = begin; i < rows.values.size(); ++i) {
+      rows.values[i] = static_cast<float>(rows.values[i] * factor);
+    }
   }
 
   double tf(std::size_t count) const {
@@ -194,7 +237,7 @@ class NgramLookup {
   NgramRule rule_;
   NgramNames unigrams_, bigrams_, trigrams_;
   std::span<const float> weights_;
-  std::int32_t first_bigram_ = 0, first_trigram_ = 0;
+  std::array<std::int32_t, 4> firsts_{};  // each kind's first feature, and the end
   AsciiTrigrams ascii_;
   std::array<double, 64> tf_{};
 };

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.evaluate import compare as compare
+    from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
@@ -40,6 +41,7 @@ _PUBLIC = {
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "load": "vizsla.artifact",
+    "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",
 }
 

@@ -113,20 +113,11 @@ def split_dataset(
         raise InputError(f"`split` needs at least 2 queries with clicks. Got {queries}: give the dataset a click log.")
     wanted = min(max(1, round(held_out * queries)), queries - 1)
     found = hold_out(clicks, queries=wanted, cold=cold, seed=seed)
-    _require_both_kinds(found, wanted, cold)
     train = _entries(clicks, ~np.isin(_rows_of(clicks), [*found.cold, *found.warm]) & ~found.cold_items[clicks.indices])
     set_aside = clicks.nnz - train.nnz - int(np.diff(clicks.indptr)[[*found.cold, *found.warm]].sum())
     report = SplitReport(held_out, cold, queries, len(found.cold), len(found.warm), set_aside)
     messages = _warn(report, wanted, clicks.nnz)
     return _train(dataset, train, report, messages), _held_out(dataset, clicks, found, report, messages)
-
-
-def _require_both_kinds(found: HeldOut, wanted: int, cold: float) -> None:
-    if not len(found.warm) and wanted > round(cold * wanted):
-        raise InputError(f"`cold` must be 1 for these clicks: no query shares all its items with others. Got {cold!r}.")
-    if not len(found.cold) and round(cold * wanted) and len(found.warm):
-        remedy = "pass cold=0, or hold out more queries"
-        raise InputError(f"`cold` must be 0 for these clicks: every item has too many queries. Got {cold!r}: {remedy}.")
 
 
 def _warn(report: SplitReport, wanted: int, clicks: int) -> tuple[str, ...]:

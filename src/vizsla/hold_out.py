@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.errors import InputError
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -25,16 +27,42 @@ class HeldOut(NamedTuple):
 def hold_out(clicks: csr_array, *, queries: int, cold: float, seed: int) -> HeldOut:
     """Choose `queries` rows, a share `cold` of them cold.
 
-    Where warm rows are too few, fewer cold rows are chosen too, so that the share stays.
+    Where warm rows are too few, fewer cold rows are chosen too, so that the share stays. None at all of a kind that is
+    asked for raises.
     """
-    found = _hold_out(clicks, round(cold * queries), queries - round(cold * queries), seed)
-    if len(found.warm) < queries - round(cold * queries) and len(found.cold) and cold < 1:
-        fewer = int(len(found.warm) / (1 - cold))
-        found = _hold_out(clicks, round(cold * fewer), fewer - round(cold * fewer), seed)
+    found = _hold_out(clicks, queries, cold, seed)
+    possible = queries
+    if not _enough_warm(found, queries, cold):
+        possible, found = _fewer(clicks, queries, cold, seed)
+    if not len(found.warm) and queries > round(cold * queries):
+        raise InputError(f"`cold` must be 1 for these clicks: no query shares all its items with others. Got {cold!r}.")
+    if not len(found.cold) and round(cold * possible):
+        remedy = "pass cold=0, or hold out more queries"
+        raise InputError(f"`cold` must be 0 for these clicks: every item has too many queries. Got {cold!r}: {remedy}.")
     return found
 
 
-def _hold_out(clicks: csr_array, cold: int, warm: int, seed: int) -> HeldOut:
+def _fewer(clicks: csr_array, queries: int, cold: float, seed: int) -> tuple[int, HeldOut]:
+    """Find, by bisection, how many rows there can be with enough warm ones among them."""
+    best = _hold_out(clicks, 0, cold, seed)
+    low, high = 0, queries
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = _hold_out(clicks, middle, cold, seed)
+        if _enough_warm(found, middle, cold):
+            low, best = middle, found
+        else:
+            high = middle
+    return low, best
+
+
+def _enough_warm(found: HeldOut, queries: int, cold: float) -> bool:
+    return len(found.warm) == queries - round(cold * queries)
+
+
+def _hold_out(clicks: csr_array, queries: int, share: float, seed: int) -> HeldOut:
+    cold = round(share * queries)
+    warm = queries - cold
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.flatnonzero(np.diff(clicks.indptr)))
     cold_rows, cold_items = _cold_rows(clicks, cold, rows[np.argsort(_damage(clicks)[rows], kind="stable")])

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+
+class NoMetadata(Mapping[str, Any]):
+    """An empty mapping that all items can share, because it cannot be changed, and that can go to other processes."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "{}"
+
+
+NO_METADATA = NoMetadata()
 
 
 class Item(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.table_retriever import TableRetriever
 
+from tests.support.table_retriever import TableRetriever
 from vizsla.errors import CompositionError
 from vizsla.scorer import FunctionScorer
 

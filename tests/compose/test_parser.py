@@ -7,8 +7,8 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.table_retriever import TableRetriever
 
+from tests.support.table_retriever import TableRetriever
 from vizsla.compose import parse
 from vizsla.errors import CompositionError, VizslaError
 

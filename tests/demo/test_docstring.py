@@ -21,6 +21,8 @@ from vizsla.demo.docstring import split_docstring
         ("print(x) is what you want.", {"add"}, "", "print(x) is what you want.", ""),
         ("add(a", {"add"}, "", "add(a", ""),
         ("Parameters\n----------\nx : int", {"add"}, "", "", "Parameters\n----------\nx : int"),
+        ("Attributes:\n  x : int", {"add"}, "", "", "Attributes:\n  x : int"),
+        ("go(x : [s],\n   y)\n-> (a : [s], b)\n\nGo on.", {"go"}, "go(x : [s], y) -> (a : [s], b)", "Go on.", ""),
         ("Point(x, y)", {"Point"}, "Point(x, y)", "", ""),
         ("", {"add"}, "", "", ""),
     ],

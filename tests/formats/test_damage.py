@@ -10,9 +10,10 @@ import pytest
 from tests.formats.hostile import hostile, npy
 from tests.formats.mutations import mutations
 from tests.formats.signing import read_manifest, replace, sign_file, write_manifest
+from tests.formats.tiny import Tiny
 from vizsla.artifact import load
 from vizsla.check_artifact import check
-from vizsla.errors import FormatError, VizslaError
+from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
 from vizsla.inspect_artifact import inspect
 
 
@@ -38,9 +39,11 @@ def test_without_verification_damage_is_an_error_or_an_answer(saved, tmp_path):
     assert outcomes["error"] > outcomes["answer"] > 0
 
 
-def test_hostile_files_raise_or_answer(saved, tmp_path):
+@pytest.mark.parametrize(("nested", "step"), [(False, 1), (True, 9)])
+def test_hostile_files_raise_or_answer(tmp_path, nested, step):
+    saved = Tiny.make(inner=nested).save(tmp_path / "saved")
     refused = answered = 0
-    for prepared in hostile(saved, tmp_path / "prepared"):
+    for prepared in hostile(saved, tmp_path / "prepared", step=step):
         _inspect_or_refuse(prepared)
         problems = check(prepared)
         try:
@@ -49,7 +52,7 @@ def test_hostile_files_raise_or_answer(saved, tmp_path):
         except FormatError:
             refused += 1
             assert problems, "check must find what load refuses"
-    assert refused > 500
+    assert refused > 400 // step
     assert answered, "a prepared artefact can be a valid one: another number is just another artefact"
 
 
@@ -127,6 +130,14 @@ def test_invalid_utf8_is_a_format_error_at_load_or_at_access(saved):
             access()
 
 
+def test_a_flag_that_is_neither_true_nor_false_is_refused(saved):
+    file = saved / "flags.npy"
+    replace(file, file.read_bytes()[:-1] + b"\x02")
+    sign_file(file)
+    with pytest.raises(FormatError, match=r"flags\.npy: a flag"):
+        load(saved)
+
+
 def test_a_string_that_begins_inside_a_character_is_noticed(saved):
     file = saved / "ids.offsets.npy"
     offsets = np.load(file)
@@ -150,6 +161,26 @@ def test_unlisted_files_are_ignored_by_load_and_named_by_check(saved, tiny):
     (saved / "inner" / "notes.txt").write_text("mine")
     assert load(saved).answer() == tiny.answer()
     assert check(saved) == [f"{saved / 'inner' / 'notes.txt'}: not a file of the artefact; move it away."]
+
+
+@pytest.mark.parametrize("kind", [KeyError, IndexError, InputError, TypeError, OverflowError, RecursionError])
+def test_what_a_kind_stumbles_over_is_a_format_error(saved, monkeypatch, kind):
+    def stumble(cls, reader):
+        raise kind("no such thing")
+
+    monkeypatch.setattr(Tiny, "_read", classmethod(stumble))
+    with pytest.raises(FormatError, match=r"manifest\.json: not a sound 'tiny'") as error:
+        load(saved)
+    assert isinstance(error.value.__cause__, kind)
+
+
+def test_a_missing_extra_is_not_damage(saved, monkeypatch):
+    def need(cls, reader):
+        raise MissingExtraError("This kind", "neural")
+
+    monkeypatch.setattr(Tiny, "_read", classmethod(need))
+    with pytest.raises(MissingExtraError):
+        load(saved)
 
 
 def test_errors_are_vizslas_own_and_a_missing_path_is_named(tmp_path):

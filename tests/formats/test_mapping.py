@@ -15,6 +15,7 @@ from vizsla.artifact import load
 from vizsla.artifact_reader import ArtifactReader
 from vizsla.artifacts import npy
 from vizsla.artifacts.manifest import digest
+from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
 ROWS = 4_000_000
@@ -73,10 +74,20 @@ def test_files_that_nobody_asked_for_are_verified_too(saved, tiny, monkeypatch):
         data = bytearray(file.read_bytes())
         data[-1] ^= 1
         file.write_bytes(data)
-        with pytest.raises(Exception, match="checksum"):
+        with pytest.raises(FormatError, match="checksum"):
             load(saved)
         data[-1] ^= 1
         file.write_bytes(data)
+
+
+def test_sizes_are_checked_even_of_files_that_nobody_asked_for_and_without_verification(saved, monkeypatch):
+    monkeypatch.setattr(Tiny, "_read", classmethod(lambda cls, reader: cls.make()))
+    for name in ["inner/scores.npy", "scores.npy"]:
+        data = (saved / name).read_bytes()
+        (saved / name).write_bytes(data[:-1])
+        with pytest.raises(FormatError, match=rf"{name}: expected {len(data)} bytes"):
+            load(saved, verify=False)
+        (saved / name).write_bytes(data)
 
 
 ARRAYS = [np.zeros((), "f4"), np.arange(6, dtype="i2").reshape(2, 3), np.zeros((0, 3), "u8"), np.array([True, False])]

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from tests.formats.tiny import Tiny, names
+from vizsla import artifact_writer
 from vizsla.artifact import KINDS, load
 from vizsla.artifacts import renames
 from vizsla.artifacts.manifest import MAX_NESTING
 from vizsla.errors import FormatError, InputError
+from vizsla.inspect_artifact import inspect
 
 
 def test_a_saved_artefact_loads_to_the_same(saved, tiny):
@@ -88,9 +90,22 @@ def test_of_rivals_for_a_new_path_one_wins(tmp_path):
     rivals = [Tiny.make(seed) for seed in range(4)]
     processes = [_fork(lambda rival=rival: rival.save(tmp_path / "saved")) for rival in rivals]
     statuses = sorted(os.waitpid(process, 0)[1] for process in processes)
-    assert statuses[0] == 0 and all(statuses[1:])
+    assert [os.waitstatus_to_exitcode(status) for status in statuses] == [0, 1, 1, 1], "the others get an InputError"
     assert load(tmp_path / "saved").answer() in [rival.answer() for rival in rivals]
     assert names(tmp_path) == ["saved"]
+
+
+@pytest.mark.parametrize("taken", ["empty folder", "full folder", "file"])
+def test_a_rename_to_a_taken_name_is_refused(tmp_path, taken):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    if taken == "file":
+        target.touch()
+    else:
+        (target / "inside" if taken == "full folder" else target).mkdir(parents=True)
+    with pytest.raises(FileExistsError):
+        renames.rename_new(source, target)
+    assert names(tmp_path) == ["source", "target"]
 
 
 def _fork(action):
@@ -164,6 +179,11 @@ def test_nesting_has_one_limit_for_writing_and_reading(tmp_path, monkeypatch):
     assert load(deep.save(tmp_path / "deep")).answer() == deep.answer()
     with pytest.raises(InputError, match="nested at most"):
         nested(MAX_NESTING + 1).save(tmp_path / "deeper")
+    monkeypatch.setattr(artifact_writer, "MAX_NESTING", 1000)
+    deeper = nested(MAX_NESTING + 1).save(tmp_path / "deeper")
+    for read in (load, inspect):
+        with pytest.raises(FormatError, match="nested more than"):
+            read(deeper)
 
 
 @pytest.mark.parametrize("path", ["/", "//"])

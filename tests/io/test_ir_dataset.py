@@ -65,14 +65,14 @@ def name(tmp_path: Path) -> str:
 
 def test_one_split(name: str) -> None:
     dataset = open_dataset(f"{name}/train")
-    assert list(dataset.items) == [Item("d1", "A fruit.", "Fig", {"year": 1999}), Item("d2", "Another.", "Pear", {"year": 2001})]
-    assert dataset.items[1] == Item("d2", "Another.", "Pear", {"year": 2001})
+    expected = [Item("d1", "A fruit.", "Fig", {"year": 1999}), Item("d2", "Another.", "Pear", {"year": 2001})]
+    assert list(dataset.items) == [dataset.items[0], dataset.items[1]] == expected
     assert list(dataset.queries) == [Query("q1", "fruit"), Query("q2", "tree")]
     assert dataset.qrels_dict("train") == {"q1": {"d1": 1}}
 
 
 def test_all_splits_with_the_prefix(name: str) -> None:
-    with pytest.warns(DatasetWarning, match="1 entries of ir_datasets:.*/test left out: unknown item, for example 'd9'"):
+    with pytest.warns(DatasetWarning, match="1 entries of .*/test left out: unknown item, for example 'd9'"):
         dataset = Dataset.open(f"ir_datasets:{name}")
     assert dataset.splits == ("test", "train")
     assert dataset.qrels_dict("test") == {"q2": {"d2": 2, "d1": 0}}
@@ -85,9 +85,9 @@ def test_documents_without_a_text_field() -> None:
 
 
 def test_unknown_ids_and_datasets_without_documents_raise() -> None:
-    with pytest.raises(InputError, match="must be an id that ir_datasets knows. Got 'no/such/set'"):
+    with pytest.raises(InputError, match=r"must be an id that ir_datasets knows. Got 'no/such/set'"):
         Dataset.open("ir_datasets:no/such/set")
-    with pytest.raises(InputError, match="must be a folder, a file or an id of ir_datasets that exists. Got 'no/such/set'"):
+    with pytest.raises(InputError, match=r"or an id of ir_datasets that exists. Got 'no/such/set'"):
         Dataset.open("no/such/set")
     name = f"vizsla-{uuid.uuid4().hex}"
     ir_datasets.registry.register(name, ir_datasets.Dataset(BaseQueries()))

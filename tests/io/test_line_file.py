@@ -39,7 +39,7 @@ def test_a_line_that_is_not_utf8_is_named(put: Put, data: bytes) -> None:
 
 
 def test_utf16_is_refused(put: Put) -> None:
-    with pytest.raises(DataError, match="line 1: .*Convert the file to UTF-8"):
+    with pytest.raises(DataError, match=r"line 1: .*Convert the file to UTF-8"):
         texts(put("a.txt", "one\ntwo\n".encode("utf-16")))
 
 

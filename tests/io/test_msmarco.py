@@ -20,7 +20,8 @@ def test_the_published_layout_is_read(put: Put, gz: str) -> None:
     put(f"m/qrels.train.tsv{gz}", "11\t0\t1\t1\n12\t0\t0\t1\n")
     folder = put(f"m/qrels.dev.small.tsv{gz}", "21\t0\t2\t1\n").parent
     dataset = Dataset.open(folder)
-    assert list(dataset.items) == [Item("0", "The first passage."), Item("1", "The second."), Item("2", "Ä third, with spaces.")]
+    expected = [Item("0", "The first passage."), Item("1", "The second."), Item("2", "Ä third, with spaces.")]
+    assert list(dataset.items) == expected
     assert dataset.query_texts() == (["21", "22", "11", "12"], ["three", "four", "one", "two"])
     assert [dataset.queries[row].text for row in (3, 0)] == ["two", "three"]
     assert dataset.splits == ("dev.small", "train")

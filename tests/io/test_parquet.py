@@ -20,8 +20,8 @@ def table(path: Path, **columns: list[Any]) -> Path:
 
 
 def test_a_file_of_items(tmp_path: Path) -> None:
-    path = table(tmp_path / "i.parquet", id=[1, 2, 3, 4, 5], text=list("abcde"), title=["A", None, "", "D", "E"], n=[1] * 5)
-    dataset = Dataset.open(path)
+    columns = {"id": [1, 2, 3, 4, 5], "text": list("abcde"), "title": ["A", None, "", "D", "E"], "n": [1] * 5}
+    dataset = Dataset.open(table(tmp_path / "i.parquet", **columns))
     assert list(dataset.items)[:2] == [Item("1", "a", "A", {"n": 1}), Item("2", "b", "", {"n": 1})]
     assert [dataset.items[number] for number in range(5)] == list(dataset.items)
     assert dataset.text("5") == "E e"

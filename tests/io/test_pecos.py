@@ -57,7 +57,7 @@ def test_what_does_not_fit_raises(tmp_path: Path) -> None:
         Dataset.open(tmp_path)
     (tmp_path / "X.npz").unlink()
     (tmp_path / "output-items.txt").write_text("one\ntwo\n")
-    with pytest.raises(DataError, match="there must be 3 texts, one a line. Got 2"):
+    with pytest.raises(DataError, match=r"there must be 3 texts, one a line. Got 2"):
         Dataset.open(tmp_path)
     save_npz(tmp_path / "Y.tst.npz", csr_array(Y))
     with pytest.raises(DataError, match=r"there must be Y\.npz, or Y\.trn\.npz with Y\.tst\.npz"):
@@ -77,8 +77,8 @@ def test_wrong_weights_raise(tmp_path: Path, weight: float) -> None:
 
 def hostile(path: Path, **changes: object) -> None:
     matrix = csr_array(Y)
-    arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "data": matrix.data, "shape": matrix.shape, "format": b"csr"}
-    np.savez(path, **{**arrays, **changes})  # type: ignore[arg-type]
+    arrays = {"indices": matrix.indices, "indptr": matrix.indptr, "data": matrix.data}
+    np.savez(path, **{**arrays, "shape": matrix.shape, "format": b"csr", **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_a_run_comes_back(tmp_path: Path) -> None:
 
 
 def test_ids_with_spaces_do_not_go_into_trec_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no white space in a TREC file. Got 'two words'"):
+    with pytest.raises(DataError, match=r"no white space in a TREC file. Got 'two words'"):
         write_run(Candidates.from_dict({"q": {"two words": 1.0}}), tmp_path / "run.txt")
     dataset = Dataset.of({"d 1": "x"}, queries={"q": "x"}, qrels={"q": {"d 1": 1}})
     with pytest.raises(DataError, match="Got 'd 1'"):

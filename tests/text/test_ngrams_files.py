@@ -60,14 +60,13 @@ def test_hostile_files_are_refused_or_answer(model, tmp_path):
     assert refused > 300
 
 
-NAMES = (Strings.of(["a", "b"]), Strings.of(["a#b"]), Strings.of(["#a#"]))
+def names():
+    return [Strings.of(["a", "b"]), Strings.of(["a#b"]), Strings.of(["#a#"])]
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"names": NAMES[:2]},
-        {"names": (*NAMES[:2], Strings(NAMES[2].data, NAMES[2].offsets, np.zeros(0, np.uint32)))},
         {"bins": (1, 1)},
         {"bins": (1, 1, 2)},
         {"bins": (1, 1, -1)},
@@ -86,14 +85,22 @@ NAMES = (Strings.of(["a", "b"]), Strings.of(["a#b"]), Strings.of(["#a#"]))
     ids=lambda wrong: f"{next(iter(wrong))}",
 )
 def test_parts_that_do_not_fit(wrong):
-    sound = {"names": NAMES, "weights": np.ones(7, np.float32), "bins": (1, 1, 1)}
+    sound = {"names": names(), "weights": np.ones(7, np.float32), "bins": (1, 1, 1)}
     assert NgramTfidf(**sound).rows(["a b"]).features.tolist() == [0, 1, 3, 5, 6]
     with pytest.raises(InputError):
         NgramTfidf(**(sound | wrong))
 
 
+def test_vocabularies_that_do_not_fit():
+    unigrams, bigrams, trigrams = names()
+    without_slots = Strings(trigrams.data, trigrams.offsets, np.zeros(0, np.uint32))
+    for wrong in ([unigrams, bigrams], [unigrams, bigrams, without_slots]):
+        with pytest.raises(InputError):
+            NgramTfidf(wrong, np.ones(7, np.float32), bins=(1, 1, 1))
+
+
 def test_weights_of_another_type_become_float32(tmp_path):
-    model = NgramTfidf(NAMES, np.ones(14)[::2], bins=(1, 1, 1))
+    model = NgramTfidf(names(), np.ones(14)[::2], bins=(1, 1, 1))
     NgramHolder(model).save(tmp_path / "saved")
     assert load(tmp_path / "saved").ngrams.fingerprint == model.fingerprint
 

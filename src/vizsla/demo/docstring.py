@@ -13,6 +13,7 @@ _RESULT = re.compile(
     r"(?:(?:\.\s|:\s|--+\s|-\s|,\s|;\s)\s*(?P<said>\S.*))?\.?$"
 )
 _LONGEST = 40  # Words; a longer first sentence is a list or a table without full stops.
+_BELOW = re.compile(r"\s*\n\s*->")
 _MARKER = re.compile(r"--\n+")  # Ends a signature that C code meant for Python's eyes only.
 _SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!cf)(?<!vs)[.!?][\"')`]*(?=\s+[\"'(`*]*[A-Z\d]|\s*$)")
 _PROMPT = r"[ \t]*(?:>>>|\.\.\.)[^\n]*\n"
@@ -94,13 +95,14 @@ def _leading_call(text: str, names: Collection[str]) -> tuple[str, str, str] | N
     end = _closing_bracket(text, start.start("rest"))
     if end is None:
         return None
-    line_end = text.find("\n", end)
+    arrow = _BELOW.match(text, end)  # "-> result" may stand on a line of its own
+    line_end = text.find("\n", arrow.end() if arrow else end)
     line_end = len(text) if line_end < 0 else line_end
     after = _RESULT.match(text[end:line_end])
     if after is None:
         return None
     said, result = after["said"] or "", (after["result"] or "").strip()
-    if not said and result.count(" ") > 1:
+    if not said and result.count(" ") > 1 and not result.startswith("("):
         said, result = result, ""  # "od.copy() -> a shallow copy of od"
     below = text[line_end:].lstrip("\n")
     below = _MARKER.sub("", below, count=1) if below.startswith("--\n") else below
@@ -127,6 +129,7 @@ def _without(summary: str, body: str) -> str:
 
 
 def _is_title(paragraph: str) -> bool:
-    """Tell whether a section begins here, so that there is no summary."""
+    """Tell whether a section or a list begins here, so that there is no summary."""
     lines = paragraph.split("\n")
-    return len(lines) > 1 and len(lines[1]) > 2 and set(lines[1].strip()) <= {"-", "="} and lines[1].strip() != ""
+    rule = lines[1].strip() if len(lines) > 1 else ""
+    return lines[0].endswith(":") or (len(rule) > 2 and set(rule) <= {"-", "="})

@@ -16,8 +16,10 @@ Method = Callable[["Dataset"], Retriever]
 
 def _bm25(dataset: Dataset) -> Retriever:
     from vizsla.methods.bm25 import bm25
+    from vizsla.text.analyser import Analyser
 
-    return bm25(dataset)
+    # Without them "is" and "that" would fill the explanations; the quality is the same within chance.
+    return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
 METHODS: dict[str, Method] = {"bm25": _bm25}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,9 @@ EXAMPLES = (
 MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
 NEXT = """\
 What to type next
-  vizsla demo "sort a list in place"              ask your own question
-  vizsla index bm25 items.jsonl --output my.index your own catalogue: a line of {"id": …, "text": …} an item
-  vizsla search my.index "words" -k 10 --explain  search it, and see why each item is there
+  vizsla demo "sort a list in place"              your own question
+  vizsla index bm25 items.jsonl --output my.idx   your own catalogue, one {"id": …, "text": …} a line
+  vizsla search my.idx "words" --explain          search it, and see why each item is there
 In Python: from vizsla.demo import python_docs; dataset = python_docs()"""
 
 
@@ -98,13 +99,12 @@ def _measure(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:
 
 def _answer(retriever: Retriever, dataset: Dataset, question: str, k: int) -> None:
     found = retriever(question, k)
-    rows = [
-        [str(rank), hit.id, _summary(dataset, hit.id), _why(retriever.explain(question, hit.id))]
-        for rank, hit in enumerate(found[0], 1)
-    ]
-    print(f"\n{question}?  ({found.stats.ms:.2f} ms)" if rows else f"\n{question}?  Nothing found: use other words.")
-    if rows:
-        print_table(["", "item", "what it is", "why"], rows)
+    if not found[0]:
+        print(f'\n"{question}": nothing found. Use other words.')
+        return
+    print(f'\n"{question}" ({found.stats.ms:.2f} ms)')
+    rows = [[hit.id, _summary(dataset, hit.id), _why(retriever.explain(question, hit.id))] for hit in found[0]]
+    print_table(["item", "what it is", "why"], _fitted(rows, get_terminal_size().columns))
 
 
 def _summary(dataset: Dataset, item: str) -> str:
@@ -112,6 +112,20 @@ def _summary(dataset: Dataset, item: str) -> str:
 
 
 def _why(explanation: Explanation) -> str:
-    """Say the explanation in one line: its largest shares."""
+    """Say the explanation in one line: its largest shares, each by the head of its reason."""
     shares = sorted(explanation.parts, key=lambda part: -part.score)[:4]
-    return ", ".join(f"{share.reason} {share.score:.1f}" for share in shares) or explanation.reason
+    said = (f"{share.reason.partition(':')[0]} {share.score:.1f}" for share in shares if share.score > 0)
+    return ", ".join(said) or explanation.reason
+
+
+def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:
+    """Shorten the cells so that no column pushes another off the terminal: the ids matter most, then the reasons."""
+    free = width - 12  # Margins.
+    item = min(max(len(row[0]) for row in rows), free * 45 // 100)
+    why = min(max(len(row[2]) for row in rows), (free - item) // 2)
+    limits = (item, free - item - why, why)
+    return [[_cut(cell, limit) for cell, limit in zip(row, limits, strict=True)] for row in rows]
+
+
+def _cut(cell: str, limit: int) -> str:
+    return cell if len(cell) <= limit else cell[: max(limit - 1, 0)] + "…"

@@ -78,6 +78,8 @@ def _text(record: Mapping[str, Any], key: str, line: Line) -> str:
 
 
 def _sound(value: str, key: str, line: Line) -> str:
+    if value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -86,6 +88,8 @@ def _sound(value: str, key: str, line: Line) -> str:
 
 
 def _rest(record: Mapping[str, Any], used: set[str | None]) -> Mapping[str, Any]:
+    if len(record) == len(used - {None}):
+        return NO_METADATA
     rest = {key: value for key, value in record.items() if key not in used}
     nested = rest.get("metadata")
     if isinstance(nested, Mapping):

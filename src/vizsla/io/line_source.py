@@ -53,7 +53,9 @@ class LineSource(Generic[Record]):
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
-        return np.fromiter((line.offset for line, _ in self._walk()), dtype=np.int64)
+        if self._skip:
+            return np.fromiter((line.offset for line, _ in self._walk()), dtype=np.int64)
+        return np.fromiter((line.offset for line in self._file if line.text.strip()), dtype=np.int64)
 
     def _walk(self) -> Iterator[tuple[Line, Record]]:
         blank, errors = 0, 0

@@ -16,7 +16,7 @@ class StringsSource:
     Examples
     --------
     >>> list(StringsSource(Strings.of(["red fig"]), name="log.tsv"))
-    [Query(id='0', text='red fig', metadata=mappingproxy({}))]
+    [Query(id='0', text='red fig', metadata={})]
     """
 
     def __init__(self, texts: Strings, *, name: str):

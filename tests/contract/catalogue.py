@@ -1,0 +1,48 @@
+"""The small catalogue that every implementation is tested on: words with ties, repeats, marks and an empty text."""
+
+from __future__ import annotations
+
+import random
+
+WORDS = [
+    "fig",
+    "pear",
+    "apple",
+    "plum",
+    "quince",
+    "tree",
+    "leaf",
+    "root",
+    "seed",
+    "bark",
+    "river",
+    "stone",
+    "café",
+    "größe",
+    "東京",
+    "naïve",
+    "don't",
+    "x1",
+    "ω",
+]
+
+
+def make_items(count: int = 60, seed: int = 7) -> dict[str, str]:
+    pick = random.Random(seed)
+    items = {f"item/{n} ü": " ".join(pick.choices(WORDS, k=pick.randint(1, 12))) for n in range(count)}
+    items["twin 1"] = items["twin 2"] = "fig pear pear"
+    items["empty"] = ""
+    return items
+
+
+ITEMS = make_items()
+QUERIES = [
+    "fig",
+    "pear apple",
+    "fig fig tree",
+    "größe café 東京",
+    "ЖЖЖ щщщ",
+    "",
+    "plum " * 40,
+    " ".join(WORDS),
+]

@@ -1,0 +1,67 @@
+"""Every implementation of a noun, by name. A new method is tested by adding a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from scipy.sparse import csr_array
+
+from tests.contract.catalogue import ITEMS, QUERIES
+from vizsla.index import Index
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.bm25 import bm25
+from vizsla.retriever import Retriever
+from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.text.analyser import Analyser
+from vizsla.text.bag import BagOfWords
+
+
+@dataclass(frozen=True)
+class RetrieverCase:
+    """How to make a retriever over ITEMS, and what may be asked of it."""
+
+    make: Callable[[], Retriever]
+    exact: bool = True
+    """Its answer is the head of scoring every item (laws 1 and 2)."""
+    scored: bool = True
+    """Its answers carry scores."""
+
+
+def _overlap(query: str, texts: list[str]) -> list[float]:
+    return [float(len(set(query.split()) & set(text.split()))) for text in texts]
+
+
+@cache
+def _bm25(variant: str = "lucene") -> Retriever:
+    return bm25(ITEMS, variant=variant)
+
+
+RETRIEVERS: dict[str, RetrieverCase] = {
+    **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
+    "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
+    "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
+    "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
+    "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
+    "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
+    "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
+    "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
+    "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
+}
+
+SCORERS: dict[str, Callable[[], Scorer]] = {
+    "function": lambda: FunctionScorer(_overlap, ITEMS),
+    **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
+}
+
+
+def _counts() -> tuple[csr_array, csr_array]:
+    bag, _ = BagOfWords.fit(ITEMS.values(), Analyser())
+    return bag.items(list(ITEMS.values())), bag.queries(QUERIES)
+
+
+INDEXES: dict[str, Callable[[], tuple[Index, csr_array]]] = {
+    "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
+}
+"""Each makes an index over ITEMS and the encoded QUERIES."""

@@ -1,0 +1,140 @@
+"""What every Retriever promises."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.registry import RETRIEVERS
+from vizsla.errors import InputError
+
+EVERYTHING = len(ITEMS)
+
+
+@pytest.fixture(scope="module", params=RETRIEVERS, ids=list(RETRIEVERS))
+def case(request):
+    return RETRIEVERS[request.param]
+
+
+@pytest.fixture(scope="module")
+def retriever(case):
+    return case.make()
+
+
+def test_rows_are_ranked_best_first_and_ties_by_item_number(case, retriever):
+    found = retriever(QUERIES, k=EVERYTHING)
+    assert len(found) == len(QUERIES)
+    for query in range(len(found)):
+        items, scores = found.row(query)
+        assert len(set(items.tolist())) == len(items)
+        if case.scored:
+            assert scores.dtype == np.float32 and np.isfinite(scores).all()
+            assert sorted(zip(-scores, items, strict=True)) == list(zip(-scores, items, strict=True))
+
+
+def test_finds_something_for_a_known_word_and_nothing_for_no_words(retriever):
+    found = retriever(["fig", "", "ЖЖЖ щщщ"], k=5)
+    assert [len(row) > 0 for row in found] == [True, False, False]
+
+
+def test_at_most_k(retriever):
+    assert max(map(len, retriever(QUERIES, k=3))) == 3
+
+
+def test_catalogue_ids_are_the_users(retriever):
+    assert list(retriever.items) == list(ITEMS)
+    assert set(retriever("fig", k=EVERYTHING).ids[0]) <= set(ITEMS)
+
+
+def test_one_query_is_a_batch_of_one_and_a_batch_is_its_queries(retriever):
+    together = retriever(QUERIES, k=7)
+    for number, query in enumerate(QUERIES):
+        alone = retriever(query, k=7)
+        assert alone == retriever([query], k=7)
+        assert alone[0] == together[number]
+
+
+def test_threads_do_not_change_the_answer(retriever):
+    assert retriever(QUERIES, k=9, threads=1) == retriever(QUERIES, k=9, threads=2)
+
+
+def test_concurrent_callers_get_the_same_answer(retriever):
+    expected = retriever(QUERIES, k=9)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found == expected for found in pool.map(lambda _: retriever(QUERIES, k=9), range(16)))
+
+
+def test_no_queries_is_an_empty_answer(retriever):
+    assert len(retriever([], k=3)) == 0
+
+
+def test_search_is_the_head_of_a_longer_search(case, retriever):
+    if not case.exact:
+        return
+    longest = retriever(QUERIES, k=EVERYTHING)
+    for k in (1, 2, 5, 20):
+        assert retriever(QUERIES, k=k) == longest.top(k)
+
+
+def test_score_of_what_was_found_is_what_was_found(case, retriever):
+    if not case.exact:
+        return
+    found = retriever(QUERIES, k=20)
+    assert retriever.score(QUERIES, found) == found
+
+
+def test_where_admits_only_the_allowed_and_as_many_as_match(case, retriever):
+    mask = np.arange(EVERYTHING) % 3 == 0
+    allowed = {item for item, ok in zip(ITEMS, mask, strict=True) if ok}
+    masked = retriever(QUERIES, k=5, where=mask)
+    assert (
+        masked == retriever(QUERIES, k=5, where=allowed) == retriever(QUERIES, k=5, where=lambda item: item in allowed)
+    )
+    for query in range(len(QUERIES)):
+        row = masked.ids[query]
+        assert set(row) <= allowed
+        if case.exact:
+            assert row == [item for item in retriever(QUERIES[query], k=EVERYTHING).ids[0] if item in allowed][:5]
+
+
+def test_where_nothing_finds_nothing(retriever):
+    assert retriever(QUERIES, k=5, where=[]).ids == [[] for _ in QUERIES]
+
+
+def test_explanation_agrees_with_the_score(case, retriever):
+    for query in QUERIES:
+        for hit in retriever(query, k=3)[0]:
+            why = retriever.explain(query, hit.id)
+            assert str(why)
+            if case.scored:
+                assert why.score == pytest.approx(hit.score, rel=1e-4, abs=1e-5)
+
+
+def test_stats_tell_what_it_cost(retriever):
+    assert retriever("fig", k=3).stats.ms > 0
+    assert retriever.nbytes > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "`k` must be a whole number above 0. Got 0."),
+        ({"k": 2.5}, "`k` must be a whole number above 0. Got 2.5."),
+        ({"threads": 0}, "`threads` must be"),
+        ({"queries": [1]}, "`queries` must be a text"),
+        ({"where": np.ones(3, bool)}, "`where` as an array must be"),
+        ({"where": ["nobody"]}, "`where` must name known items. Got 'nobody'"),
+        ({"where": "fig"}, "Got the text 'fig'"),
+    ],
+)
+def test_wrong_arguments_get_a_clear_error(retriever, arguments, message):
+    with pytest.raises(InputError, match=message):
+        retriever(**{"queries": "fig", **arguments})
+
+
+def test_unknown_item_cannot_be_explained(retriever):
+    with pytest.raises(InputError, match="Got 'nobody'"):
+        retriever.explain("fig", "nobody")

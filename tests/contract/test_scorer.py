@@ -1,0 +1,63 @@
+"""What every Scorer promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.registry import SCORERS
+from vizsla.candidates import Candidates
+from vizsla.compose import Sum
+from vizsla.errors import InputError
+from vizsla.strings import Strings
+
+
+@pytest.fixture(scope="module", params=SCORERS, ids=list(SCORERS))
+def scorer(request):
+    return SCORERS[request.param]()
+
+
+def _candidates(seed: int = 3) -> Candidates:
+    pick = np.random.default_rng(seed)
+    rows = [np.sort(pick.choice(len(ITEMS), size=n, replace=False)).astype(np.int32) for n in range(len(QUERIES))]
+    return Candidates.matches(rows, catalogue=Strings.of(ITEMS))
+
+
+def test_prices_every_candidate_once_and_ranks(scorer):
+    wanted = _candidates()
+    priced = scorer.score(QUERIES, wanted)
+    assert np.array_equal(priced.offsets, wanted.offsets)
+    for query in range(len(QUERIES)):
+        items, scores = priced.row(query)
+        assert sorted(items) == sorted(wanted.row(query)[0])
+        assert sorted(zip(-scores, items, strict=True)) == list(zip(-scores, items, strict=True))
+
+
+def test_counts_the_pairs_it_prices(scorer):
+    wanted = _candidates()
+    calls = scorer.score(QUERIES, wanted).stats.scorer_calls
+    parts = len(scorer.parts) if isinstance(scorer, Sum) else 1
+    assert calls == parts * len(wanted.items)
+
+
+def test_price_does_not_depend_on_company_or_catalogue_order(scorer):
+    wanted = _candidates()
+    together = scorer.score(QUERIES, wanted).to_dict()
+    backwards = Strings.of(list(ITEMS)[::-1])
+    for query, row in zip(wanted.query_ids, wanted.ids, strict=True):
+        for item in row[:3]:
+            alone = Candidates.from_dict({query: {item: 0.0}}, catalogue=backwards)
+            assert scorer.score([QUERIES[int(query)]], alone).to_dict()[query][item] == together[query][item]
+
+
+def test_keeps_query_ids(scorer):
+    wanted = _candidates().with_query_ids([f"query {n}" for n in range(len(QUERIES))])
+    assert list(scorer.score(QUERIES, wanted).query_ids) == list(wanted.query_ids)
+
+
+def test_unknown_item_and_wrong_number_of_queries_raise(scorer):
+    with pytest.raises(InputError, match="nobody"):
+        scorer.score(["fig"], Candidates.from_dict({"0": {"nobody": 0.0}}))
+    with pytest.raises(InputError, match="as many as the candidates' rows"):
+        scorer.score(["fig"], _candidates())
