@@ -9,10 +9,10 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/register.hpp"
+#include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
 #include "postings/price.hpp"
-#include "postings/scratch.hpp"
 #include "postings/search.hpp"
 
 namespace vizsla {
@@ -20,20 +20,6 @@ namespace vizsla {
 namespace {
 
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// A bytes object to be filled: numpy.frombuffer makes an array of it faster than an array can be exported.
-template <class T>
-class RawArray {
- public:
-  explicit RawArray(std::size_t size) : bytes_(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size * sizeof(T))))) {
-    if (!bytes_.is_valid()) throw nb::python_error();
-  }
-  T* data() { return reinterpret_cast<T*>(PyBytes_AS_STRING(bytes_.ptr())); }
-  nb::object take() { return std::move(bytes_); }
-
- private:
-  nb::object bytes_;
-};
 
 // Many queries: rows of terms, and a base for each row. Terms and weights are checked when a query is prepared.
 struct Queries {

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/register.hpp"
 #include "bindings/texts.hpp"
+#include "bindings/turn.hpp"
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
 #include "text/tokens.hpp"
@@ -15,12 +16,6 @@
 namespace vizsla {
 
 namespace {
-
-nb::object decoded(std::string_view text) {
-  PyObject* string = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
-  if (string == nullptr) throw nb::python_error();
-  return nb::steal(string);
-}
 
 nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
   const TokenRule rule{lower, min_chars, max_chars};
@@ -30,14 +25,6 @@ nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
   nb::list found;
   for_each_token(utf8.view(), rule, buffer, [&](std::string_view token) { found.append(decoded(token)); });
   return found;
-}
-
-template <class T>
-OutArray<T> to_numpy(GrowingArray<T>&& values) {
-  auto owned = std::make_unique<GrowingArray<T>>(std::move(values));
-  GrowingArray<T>* raw = owned.release();
-  nb::capsule owner(raw, [](void* p) noexcept { delete static_cast<GrowingArray<T>*>(p); });
-  return OutArray<T>(raw->data(), {raw->size()}, owner);
 }
 
 class BoundBagBuilder {
@@ -56,7 +43,7 @@ class BoundBagBuilder {
 
   nb::tuple forms() const {
     auto [bytes, offsets] = builder_.forms();
-    return nb::make_tuple(vizsla::to_numpy(std::move(bytes)), vizsla::to_numpy(std::move(offsets)));
+    return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
   }
 
   nb::tuple take_rows(InArray<std::int32_t> term_of_form) {
@@ -70,18 +57,6 @@ class BoundBagBuilder {
   }
 
  private:
-  // The builder works without the GIL: a second thread that meets it at work is turned away.
-  struct Turn {
-    explicit Turn(bool& busy) : busy_(busy) {
-      if (busy) throw std::invalid_argument("a bag builder serves one thread at a time");
-      busy = true;
-    }
-    ~Turn() { busy_ = false; }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    bool& busy_;
-  };
-
   static constexpr std::size_t bytes_between_signals = 4U << 20;  // some 30 ms: Ctrl-C feels prompt
 
   std::size_t add_some(const std::vector<Text>& texts, std::size_t next) {

@@ -47,6 +47,15 @@ class GrowingArray {
     size_ += count;
   }
 
+  // Room for `count` values at the end, which `take` makes part of the array.
+  T* room(std::size_t count) {
+    if (count > capacity_ - size_) reserve(size_ + count);
+    return values_ + size_;
+  }
+  void take(std::size_t count) { size_ += count; }
+
+  void clear() { size_ = 0; }
+
   // Forgets the values from `size` on and gives their memory back.
   void shrink(std::size_t size) {
     size_ = size;

@@ -15,8 +15,8 @@ namespace vizsla {
 
 class Vocabulary {
  public:
-  // A word's place in the table. `row` and `place` are the bag builder's notes on where the word was counted last:
-  // they lie here because this cache line is at hand.
+  // A word's place in the table. `row` and `place` are notes of the one who counts (where the bag builder met the word
+  // last; in how many texts an n-gram occurs): they lie here because this cache line is at hand.
   struct Entry {
     std::uint64_t key;
     std::uint32_t number_plus_1;  // 0 marks an empty entry
@@ -38,6 +38,19 @@ class Vocabulary {
       Entry& entry = entries_[slot];
       if (entry.number_plus_1 == 0) return insert(slot, key, word);
       if (entry.key == key && entry.bytes == word.size() && (word.size() <= 8 || text(entry.number()) == word)) return entry;
+    }
+  }
+
+  std::string_view text(std::uint32_t number) const {
+    const auto begin = static_cast<std::size_t>(offsets_[number]);
+    return {bytes_.data() + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
+  }
+
+  // Calls visit for every entry, in no useful order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.number_plus_1 != 0) visit(entry);
     }
   }
 
@@ -69,11 +82,6 @@ class Vocabulary {
     std::uint64_t key = word.size();
     for (std::size_t at = 0; at + 8 < word.size(); at += 8) key = mix(key ^ load(word.data() + at)) + at;
     return mix(key ^ load(word.data() + word.size() - 8));
-  }
-
-  std::string_view text(std::uint32_t number) const {
-    const auto begin = static_cast<std::size_t>(offsets_[number]);
-    return {bytes_.data() + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
   }
 
   Entry& insert(std::size_t slot, std::uint64_t key, std::string_view word) {

@@ -28,6 +28,29 @@ class Strings:
 
     def find_all(self, arg: list[str], /) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
+def ngrams(text: str, lower: bool, kind: int) -> list:
+    """
+    The n-grams of a text in their order; kind 0: word unigrams, 1: word bigrams, 2: character trigrams.
+    """
+
+class NgramBuilder:
+    def __init__(self, lower: bool, most: Sequence[int], bins: int) -> None: ...
+
+    @property
+    def texts(self) -> int: ...
+
+    def add(self, arg: list, /) -> None: ...
+
+    def choose(self, kind: int, budget: int, least: int) -> tuple: ...
+
+class NgramNames:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: int) -> None: ...
+
+class NgramLookup:
+    def __init__(self, lower: bool, sublinear: bool, equal_kinds: bool, unigrams: NgramNames, bigrams: NgramNames, trigrams: NgramNames, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def rows(self, texts: list, threads: int) -> tuple: ...
+
 def invert(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_count: int, gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Rows of weighted terms as inverted lists: offsets, items, impacts."""
 

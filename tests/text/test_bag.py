@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.text import twin
 
+from tests.text import twin
 from vizsla.artifact_reader import ArtifactReader
 from vizsla.artifact_writer import ArtifactWriter
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
-from vizsla.text import bag as bag_module
+from vizsla.text import texts as texts_module
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords, BagRows
 
@@ -87,7 +87,7 @@ def test_batches_and_the_growing_vocabulary_change_nothing(analyser: Analyser, m
     terms, counts = twin.bag(given_texts, analyser)
     assert (list(bag.terms), as_dicts(rows)) == (terms, counts)
     for size in (1, 13, 4096):
-        monkeypatch.setattr(bag_module, "BATCH", size)
+        monkeypatch.setattr(texts_module, "BATCH", size)
         again, again_rows = BagOfWords.fit(iter(given_texts), analyser)
         assert again.fingerprint == bag.fingerprint
         assert all(np.array_equal(a, b) for a, b in zip(rows, again_rows, strict=True))

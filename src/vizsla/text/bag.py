@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +15,14 @@ from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.stemming import stem_words
+from vizsla.text.texts import batches, call_with, listed
+from vizsla.text.vocabulary import read_vocabulary
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
-
-BATCH = 512
-"""Texts handed to the native builder at once; the result does not depend on it."""
 
 
 class BagRows(NamedTuple):
@@ -104,8 +102,8 @@ class BagOfWords(Encoder):
         analyser = analyser or Analyser()
         dropped = sorted(analyser.dropped)
         builder = _native.BagBuilder(*analyser.rule, dropped)
-        for batch in _batches(texts):
-            _call(builder.add, batch)
+        for batch in batches(texts):
+            call_with(builder.add, batch)
         data, offsets = builder.forms()
         surface = Strings(data, offsets, _native.build_slots(data, offsets)[0])
         if analyser.stem is None:
@@ -129,11 +127,11 @@ class BagOfWords(Encoder):
 
     def rows(self, texts: Sequence[str]) -> BagRows:
         """Count the known terms of each text; unknown ones are left out."""
-        listed = texts if type(texts) is list else _listed(texts)
-        offsets, terms, counts, unknown = _call(self._lookup.rows, listed)
+        texts = texts if type(texts) is list else listed(texts)
+        offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
         if unknown:
             stems = self.terms.find_all(stem_words(str(self.analyser.stem), unknown))
-            offsets, terms, counts, _ = self._lookup.rows_with(listed, stems.astype(np.int32))
+            offsets, terms, counts, _ = self._lookup.rows_with(texts, stems.astype(np.int32))
         array = np.frombuffer
         return BagRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32))
 
@@ -158,9 +156,9 @@ class BagOfWords(Encoder):
         analyser = _analyser(reader, prefix)
         forms, term_of_form = None, None
         try:
-            terms = _vocabulary(reader, f"{prefix}.terms")
+            terms = read_vocabulary(reader, f"{prefix}.terms")
             if analyser.stem is not None:
-                forms = _vocabulary(reader, f"{prefix}.forms")
+                forms = read_vocabulary(reader, f"{prefix}.forms")
                 term_of_form = reader.array(f"{prefix}.term_of_form", np.int32)
             return cls(analyser, terms, forms, term_of_form)
         except ValueError as error:
@@ -192,30 +190,3 @@ def _analyser(reader: ArtifactReader, name: str) -> Analyser:
         return Analyser.from_dict(values)
     except FormatError as error:
         raise FormatError(f"{reader.path / name}.json: {error}") from error
-
-
-def _vocabulary(reader: ArtifactReader, name: str) -> Strings:
-    strings = reader.strings(name)
-    _native.check_vocabulary(strings.data, strings.offsets, strings.slots)
-    return strings
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    if isinstance(texts, str):
-        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    remaining = iter(texts)
-    while batch := list(islice(remaining, BATCH)):
-        yield batch
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    return list(texts)
-
-
-def _call(function: Any, texts: list[str]) -> Any:
-    try:
-        return function(texts)
-    except TypeError as error:
-        raise InputError(str(error)) from None
