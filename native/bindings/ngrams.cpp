@@ -22,7 +22,9 @@ constexpr std::size_t bytes_a_turn = 4U << 20;  // some 50 ms of work: Ctrl-C fe
 
 class BoundNgramBuilder {
  public:
-  BoundNgramBuilder(bool lower, const std::array<std::size_t, ngram_kinds>& most, std::size_t bins) : builder_(lower, most, bins) {}
+  using Sizes = std::array<std::size_t, ngram_kinds>;
+
+  BoundNgramBuilder(bool lower, const Sizes& most, std::size_t bins) : builder_(lower, most, bins) {}
 
   std::size_t texts() const { return builder_.texts(); }
 
@@ -43,8 +45,8 @@ class BoundNgramBuilder {
       nb::gil_scoped_release unlocked;
       chosen = builder_.choose(kind, budget, least);
     }
-    return nb::make_tuple(to_numpy(std::move(chosen.bytes)), to_numpy(std::move(chosen.offsets)), to_numpy(std::move(chosen.texts)),
-                          to_numpy(std::move(chosen.unseen)));
+    return nb::make_tuple(to_numpy(std::move(chosen.bytes)), to_numpy(std::move(chosen.offsets)),
+                          to_numpy(std::move(chosen.texts)), to_numpy(std::move(chosen.unseen)));
   }
 
  private:
@@ -65,7 +67,10 @@ class BoundNgramBuilder {
 class BoundNames {
  public:
   BoundNames(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, std::size_t bins)
-      : bytes_(bytes), offsets_(offsets), slots_(slots), names_{StringTable(view(bytes_), view(offsets_), view(slots_)), bins} {
+      : bytes_(bytes),
+        offsets_(offsets),
+        slots_(slots),
+        names_{StringTable(view(bytes_), view(offsets_), view(slots_)), bins} {
     require(slots_.size() > 0, "a vocabulary needs its slots");
   }
 
@@ -86,7 +91,8 @@ class BoundNgramLookup {
         bigrams_(bigrams),
         trigrams_(trigrams),
         weights_(weights),
-        lookup_({lower, sublinear, equal_kinds}, unigrams_.names(), bigrams_.names(), trigrams_.names(), view(weights_)) {}
+        lookup_({lower, sublinear, equal_kinds}, unigrams_.names(), bigrams_.names(), trigrams_.names(),
+                view(weights_)) {}
 
   // (offsets, features, values): bytes for a few short texts, which make arrays at the least cost; arrays for more.
   nb::tuple rows(const nb::list& list, std::size_t threads) {
@@ -101,7 +107,6 @@ class BoundNgramLookup {
 
   static constexpr std::size_t few_bytes = 4096;
   static constexpr std::size_t bytes_a_piece = 1U << 16;
-  static constexpr std::size_t pieces_a_turn = bytes_a_turn / bytes_a_piece;
 
   nb::tuple few(const std::vector<Text>& texts) {
     Loan scratch(scratches_);
@@ -124,15 +129,17 @@ class BoundNgramLookup {
       next = turn(texts, next, threads, rows);
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
-    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.features)), to_numpy(std::move(rows.values)));
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.features)),
+                          to_numpy(std::move(rows.values)));
   }
 
   // Cuts off pieces of texts, lets the threads work on them, and joins their rows in the order of the texts.
   std::size_t turn(const std::vector<Text>& texts, std::size_t next, std::size_t threads, NgramRows& rows) {
     nb::gil_scoped_release unlocked;
     std::vector<std::size_t> cuts{next};
-    while (next < texts.size() && cuts.size() <= pieces_a_turn) {
-      for (std::size_t bytes = 0; next < texts.size() && bytes < bytes_a_piece; ++next) bytes += texts[next].view().size() + 1;
+    for (std::size_t bytes = 0; next < texts.size() && bytes < bytes_a_turn;) {
+      const std::size_t end = bytes + bytes_a_piece;
+      for (; next < texts.size() && bytes < end; ++next) bytes += texts[next].view().size() + 1;
       cuts.push_back(next);
     }
     std::vector<NgramRows> pieces(cuts.size() - 1);
@@ -171,7 +178,8 @@ nb::list ngrams(nb::str text, bool lower, std::size_t kind) {
   for (std::size_t word = 0; word < marked.words(); ++word) {
     if (kind == 0) found.append(decoded(marked.unigram(word)));
     if (kind == 1 && word + 1 < marked.words()) found.append(decoded(marked.bigram(word)));
-    if (kind == 2) for_each_trigram(marked.marked(word), [&](std::string_view trigram) { found.append(decoded(trigram)); });
+    if (kind < 2) continue;
+    for_each_trigram(marked.marked(word), [&](std::string_view trigram) { found.append(decoded(trigram)); });
   }
   return found;
 }
@@ -182,16 +190,18 @@ void register_ngrams(nb::module_& module) {
   module.def("ngrams", &ngrams, nb::arg("text"), nb::arg("lower"), nb::arg("kind"),
              "The n-grams of a text in their order; kind 0: word unigrams, 1: word bigrams, 2: character trigrams.");
   nb::class_<BoundNgramBuilder>(module, "NgramBuilder")
-      .def(nb::init<bool, const std::array<std::size_t, ngram_kinds>&, std::size_t>(), nb::arg("lower"), nb::arg("most"), nb::arg("bins"))
+      .def(nb::init<bool, const BoundNgramBuilder::Sizes&, std::size_t>(), nb::arg("lower"), nb::arg("most"),
+           nb::arg("bins"))
       .def_prop_ro("texts", &BoundNgramBuilder::texts)
       .def("add", &BoundNgramBuilder::add)
       .def("choose", &BoundNgramBuilder::choose, nb::arg("kind"), nb::arg("budget"), nb::arg("least"));
   nb::class_<BoundNames>(module, "NgramNames")
-      .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, std::size_t>(), nb::arg("bytes"),
-           nb::arg("offsets"), nb::arg("slots"), nb::arg("bins"));
+      .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, std::size_t>(),
+           nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"), nb::arg("bins"));
   nb::class_<BoundNgramLookup>(module, "NgramLookup")
-      .def(nb::init<bool, bool, bool, const BoundNames&, const BoundNames&, const BoundNames&, InArray<float>>(), nb::arg("lower"),
-           nb::arg("sublinear"), nb::arg("equal_kinds"), nb::arg("unigrams"), nb::arg("bigrams"), nb::arg("trigrams"), nb::arg("weights"))
+      .def(nb::init<bool, bool, bool, const BoundNames&, const BoundNames&, const BoundNames&, InArray<float>>(),
+           nb::arg("lower"), nb::arg("sublinear"), nb::arg("equal_kinds"), nb::arg("unigrams"), nb::arg("bigrams"),
+           nb::arg("trigrams"), nb::arg("weights"))
       .def("rows", &BoundNgramLookup::rows, nb::arg("texts"), nb::arg("threads"));
 }
 

@@ -9,10 +9,10 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/register.hpp"
+#include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
 #include "postings/price.hpp"
-#include "common/scratch.hpp"
 #include "postings/search.hpp"
 
 namespace vizsla {

@@ -90,15 +90,19 @@ class BoundBagLookup {
     if (slots_.size() == 0) throw std::invalid_argument("a vocabulary needs its slots");
   }
 
-  nb::tuple rows(const nb::list& list) const {
-    const std::vector<Text> texts = texts_of(list);
-    LookedUp found;
-    WordBuffer buffer;
-    for (const Text& text : texts) lookup_.add(text.view(), buffer, found);
-    return nb::make_tuple(raw(found.offsets), raw(found.terms), raw(found.counts), raw(found.unknown_rows), strings(found.unknown));
-  }
+  nb::tuple rows(const nb::list& list) const { return looked_up(list, {}); }
+
+  nb::tuple rows_with(const nb::list& list, InArray<std::int32_t> answers) const { return looked_up(list, view(answers)); }
 
  private:
+  nb::tuple looked_up(const nb::list& list, std::span<const std::int32_t> answers) const {
+    LookedUp found;
+    found.answers = answers;
+    WordBuffer buffer;
+    for (const Text& text : texts_of(list)) lookup_.add(text.view(), buffer, found);
+    return nb::make_tuple(raw(found.offsets), raw(found.terms), raw(found.counts), strings(found.unknown));
+  }
+
   static nb::list strings(const std::vector<std::string>& texts) {
     nb::list list;
     for (const std::string& text : texts) list.append(decoded(text));
@@ -134,7 +138,10 @@ void register_text(nb::module_& module) {
       .def(nb::init<bool, int, int, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int32_t>>(),
            nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
            nb::arg("term_of_form"))
-      .def("rows", &BoundBagLookup::rows);
+      .def("rows", &BoundBagLookup::rows,
+           "Offsets, terms and counts as bytes, and the forms that nobody knows.")
+      .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),
+           "As rows, with a term (or -1) for each form that nobody knew.");
 }
 
 }  // namespace vizsla

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -42,7 +43,7 @@ class GrowingArray {
 
   void append(const T* values, std::size_t count) {
     if (count > capacity_ - size_) reserve(size_ + count);
-    for (std::size_t i = 0; i < count; ++i) values_[size_ + i] = values[i];
+    if (count > 0) std::memcpy(values_ + size_, values, count * sizeof(T));
     size_ += count;
   }
 

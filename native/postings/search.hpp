@@ -44,7 +44,7 @@ class Searcher {
   // 32 KB of accumulators: they share the first two cache levels with the postings that stream by.
   static constexpr std::int64_t window = 8192;
   // Looking up one item costs about as much as adding this many postings.
-  static constexpr std::size_t lookup_cost = 16;
+  static constexpr std::size_t lookup_cost = 48;
 
   void start(const Postings& postings, const Question& question) {
     query_.prepare(postings, question.terms, question.weights);
@@ -57,7 +57,7 @@ class Searcher {
     rounding_ = 1 - static_cast<double>(cursors_.size() + 4) * 0x1p-22;
     base_ = question.base;
     top_.start(std::min(question.k, postings.items()));
-    sums_.assign(window, 0);
+    sums_.resize(window);  // all 0: every window is cleared when it is done
     found_.resize(window + 1);
     cut_ = 0;
     read_ = 0;

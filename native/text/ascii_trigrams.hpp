@@ -65,8 +65,8 @@ class AsciiTrigrams {
     }
   }
 
-  // Writes the features of a word between its marks, negative ones left out, and returns where the next one goes; nullptr
-  // if the word holds another character. `out` needs room for as many features as the word has bytes.
+  // Writes the features of a word between its marks, negative ones left out, and returns where the next one goes, or
+  // nullptr if the word holds another character. `out` needs room for as many features as the word has bytes.
   std::int32_t* find(std::string_view marked, std::int32_t* out) const {
     const auto code = [&](std::size_t i) -> unsigned { return codes[static_cast<unsigned char>(marked[i])]; };
     unsigned cell = code(0) << bits | code(1), strange = code(1);

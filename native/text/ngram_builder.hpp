@@ -45,7 +45,9 @@ class NgramBuilder {
     auto& [unigrams, bigrams, trigrams] = counters_;
     if (unigrams) unigrams->count(marked_.unigram(word), texts_);
     if (bigrams && word + 1 < marked_.words()) bigrams->count(marked_.bigram(word), texts_);
-    if (trigrams) for_each_trigram(marked_.marked(word), [&](std::string_view trigram) { trigrams->count(trigram, texts_); });
+    if (trigrams) {
+      for_each_trigram(marked_.marked(word), [&](std::string_view trigram) { trigrams->count(trigram, texts_); });
+    }
   }
 
   bool lower_;

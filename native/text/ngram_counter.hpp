@@ -24,7 +24,9 @@ struct ChosenNgrams {
 
 class NgramCounter {
  public:
-  NgramCounter(std::size_t most, std::size_t bins) : most_(most), unseen_(bins, 0) { require(most > 0, "an n-gram counter needs room"); }
+  NgramCounter(std::size_t most, std::size_t bins) : most_(most), unseen_(bins, 0) {
+    require(most > 0, "an n-gram counter needs room");
+  }
 
   // The n-gram must be followed by WordBuffer::padding readable bytes.
   void count(std::string_view ngram, std::uint32_t text) {
@@ -63,7 +65,8 @@ class NgramCounter {
     const std::vector<Count> counts = counted();
     std::vector<std::uint32_t> ranking(counts.size());
     for (std::uint32_t i = 0; i < ranking.size(); ++i) ranking[i] = i;
-    std::stable_sort(ranking.begin(), ranking.end(), [&](std::uint32_t a, std::uint32_t b) { return counts[a].texts > counts[b].texts; });
+    const auto before = [&](std::uint32_t a, std::uint32_t b) { return counts[a].texts > counts[b].texts; };
+    std::stable_sort(ranking.begin(), ranking.end(), before);
     ChosenNgrams chosen;
     for (std::uint32_t number : ranking) {
       if (chosen.texts.size() < budget && counts[number].texts >= least) {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
-    from vizsla.evaluate import compare as compare
+    from vizsla.evaluate.compare import compare as compare
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25

@@ -99,4 +99,8 @@ class BagBuilder:
 class BagLookup:
     def __init__(self, lower: bool, min_chars: int, max_chars: int, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def rows(self, arg: list, /) -> tuple: ...
+    def rows(self, arg: list, /) -> tuple:
+        """Offsets, terms and counts as bytes, and the forms that nobody knows."""
+
+    def rows_with(self, texts: list, answers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """As rows, with a term (or -1) for each form that nobody knew."""

@@ -85,8 +85,8 @@ class NgramTfidf(Encoder):
     ['iphone', 'case', 'artistic', '6s', '<unseen unigram>',
      'artistic#iphone', 'iphone#6s', '6s#case', 'iphone#case', '<unseen bigram>']
     >>> rows = ngrams.rows(["iPhone 6s!"])
-    >>> rows.features.tolist(), rows.values.round(2).tolist()
-    ([0, 3, 6], [0.45, 0.63, 0.63])
+    >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.features, rows.values)]
+    [('iphone', '0.45'), ('6s', '0.63'), ('iphone#6s', '0.63')]
     """
 
     sparse = True
@@ -101,7 +101,8 @@ class NgramTfidf(Encoder):
         sublinear: bool = True,
         norm: str = "row",
     ):
-        self.names, self.weights, self.bins = tuple(names), weights, tuple(bins)
+        self.names, self.bins = tuple(names), tuple(bins)
+        self.weights = np.ascontiguousarray(weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
         sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]
@@ -146,6 +147,9 @@ class NgramTfidf(Encoder):
             with fewer distinct n-grams is counted exactly; of a larger one, only n-grams near the rare end of the
             vocabulary can be missed. Must be at least twice each budget that is larger than it could count.
         """
+        _check_flag("lower", lower)
+        _check_flag("sublinear", sublinear)
+        check_choice("norm", norm, NORMS)
         check_choice("unseen", unseen, ["shared", "hash", "drop"])
         shared = {"shared": 1, "drop": 0}.get(unseen) if unseen != "hash" else check_positive("bins", bins)
         budgets = Budgets((unigrams, bigrams, trigrams), check_positive("min_texts", min_texts), shared or 0, room)
@@ -167,6 +171,8 @@ class NgramTfidf(Encoder):
     def rows(self, texts: Sequence[str], *, threads: int = 1) -> NgramRows:
         """Return the texts' features and values; the answer does not depend on `threads`."""
         texts = texts if type(texts) is list else listed(texts)
+        if threads != 1:
+            check_positive("threads", threads)
         offsets, features, values = call_with(self._lookup.rows, texts, threads)
         if type(offsets) is not bytes:
             return NgramRows(offsets, features, values)
@@ -250,9 +256,8 @@ class NgramTfidf(Encoder):
 
     def _check(self) -> None:
         check_choice("norm", self.norm, NORMS)
-        for name in ("lower", "sublinear"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"`{name}` must be True or False. Got {getattr(self, name)!r}.")
+        _check_flag("lower", self.lower)
+        _check_flag("sublinear", self.sublinear)
         if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
             raise InputError("`names` and `bins` must have an entry for unigrams, bigrams and trigrams.")
         for extra in self.bins:
@@ -269,3 +274,8 @@ class NgramTfidf(Encoder):
             return _native.NgramLookup(*rules, unigrams, bigrams, trigrams, self.weights)
         except (TypeError, ValueError) as error:
             raise InputError(f"Vocabularies and weights must fit together. Got others: {error}.") from error
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"`{name}` must be True or False. Got {value!r}.")
