@@ -60,11 +60,11 @@ struct Queries {
   std::span<const std::int32_t> features;
   std::span<const float> values;
 
-  void check() const {
+  void check(std::int32_t dim) const {
     require(!offsets.empty() && offsets.front() == 0, "query offsets must begin with 0");
     require(features.size() == values.size() && static_cast<std::uint64_t>(offsets.back()) == features.size(), "query offsets must end at the number of features");
     for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "query offsets must not decrease");
-    for (std::int32_t feature : features) require(feature >= 0, "query features must not be negative");
+    for (std::int32_t feature : features) require(feature >= 0 && feature < dim, "query features must be numbers below dim");
   }
 
   std::size_t size() const { return offsets.size() - 1; }
@@ -120,15 +120,16 @@ struct Found {
 
 class BoundTree {
  public:
-  BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights, const std::string& transform)
-      : kept_(kept(layers)), items_(items), transform_(transform_of(transform)), model_(chunked(kind_of(weights)), view(items_)) {}
+  BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights, const std::string& transform,
+            std::int32_t dim, float bias)
+      : kept_(kept(layers)), items_(items), transform_(transform_of(transform)), model_(chunked(kind_of(weights)), view(items_), {dim, bias}) {}
 
   std::size_t size() const { return model_.size(); }
 
   nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t k,
                    std::size_t beam, const nb::object& allowed, std::size_t threads) {
     const Queries queries{view(offsets), view(features), view(values)};
-    queries.check();
+    queries.check(model_.bias().number);
     require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
     std::optional<Reachable> reachable;
     if (!allowed.is_none()) reachable.emplace(model_, mask_of(nb::cast<InArray<std::uint8_t>>(allowed)));
@@ -143,7 +144,7 @@ class BoundTree {
   nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
                   InArray<std::int64_t> rows, InArray<std::int32_t> items) {
     const Queries queries{view(offsets), view(features), view(values)};
-    queries.check();
+    queries.check(model_.bias().number);
     check_candidates(queries.size(), view(rows), view(items));
     std::vector<float> scores(items.size());
     std::uint64_t entries = 0;
@@ -254,8 +255,8 @@ void register_tree_search(nb::module_& module) {
              nb::arg("values"), nb::arg("weights"),
              "The chunked layout of a layer: bucket offsets, buckets, entry offsets, children, weights, factors.");
   nb::class_<BoundTree>(module, "Tree")
-      .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&>(), nb::arg("layers"),
-           nb::arg("items"), nb::arg("weights"), nb::arg("transform"))
+      .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
+           nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))
       .def("__len__", &BoundTree::size)
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))

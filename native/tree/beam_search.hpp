@@ -56,9 +56,17 @@ struct SparseQuery {
   std::span<const float> values;
 };
 
+// The feature that every query has besides its own: its number is above all others'. A value of 0 is none.
+struct BiasFeature {
+  std::int32_t number;
+  float value;
+};
+
 class TreeModel {
  public:
-  TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items) : layers_(std::move(layers)), items_(items) {
+  TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items, BiasFeature bias)
+      : layers_(std::move(layers)), items_(items), bias_(bias) {
+    require(bias.number >= 0 && std::isfinite(bias.value), "the number of features must not be negative, the bias finite");
     require(!layers_.empty() && layers_.front().chunks() == 1, "the first layer must have one chunk: the root's children");
     for (std::size_t t = 1; t < layers_.size(); ++t) {
       require(layers_[t].chunks() == layers_[t - 1].nodes(), "each node must have one chunk of children in the next layer");
@@ -70,6 +78,7 @@ class TreeModel {
   std::size_t size() const { return items_.size(); }
   const std::vector<ChunkedLayer>& layers() const { return layers_; }
   std::span<const std::int32_t> items() const { return items_; }
+  const BiasFeature& bias() const { return bias_; }
   // Of each item: its leaf position.
   const std::vector<std::uint32_t>& positions() const { return positions_; }
   // Of each node of a layer: its parent, which is its chunk.
@@ -93,6 +102,7 @@ class TreeModel {
 
   std::vector<ChunkedLayer> layers_;
   std::span<const std::int32_t> items_;
+  BiasFeature bias_;
   std::vector<std::uint32_t> positions_;
   std::vector<std::vector<std::uint32_t>> parents_;
 };
@@ -134,8 +144,12 @@ class BeamSearcher {
   explicit BeamSearcher(const TreeModel& model) : model_(&model) {}
 
   // The best k items. When the beam's leaves hold fewer than k that are allowed, the search is repeated with a wider one.
+  // A query without features says nothing: it finds nothing.
   template <Transform transform>
-  void search(const SparseQuery& query, std::size_t k, std::size_t beam, const Reachable* allowed) {
+  void search(const SparseQuery& asked, std::size_t k, std::size_t beam, const Reachable* allowed) {
+    keys_.clear();
+    if (asked.features.empty()) return finish(0);
+    const SparseQuery query = with_bias(asked);
     const std::size_t wanted = std::min(k, allowed ? allowed->count() : model_->size());
     const std::size_t widest = model_->layers().back().chunks();
     for (;; beam = std::min(widest, beam * 4)) {
@@ -147,7 +161,8 @@ class BeamSearcher {
 
   // Prices of given items: neighbours in the tree share the chunks of their paths.
   template <Transform transform>
-  void price(const SparseQuery& query, std::span<const std::int32_t> items, std::span<float> scores) {
+  void price(const SparseQuery& asked, std::span<const std::int32_t> items, std::span<float> scores) {
+    const SparseQuery query = with_bias(asked);
     std::fill(scores.begin(), scores.end(), 0.0F);
     order_by_position(items);
     for (std::size_t t = 0; t < model_->layers().size(); ++t) {
@@ -171,6 +186,15 @@ class BeamSearcher {
     Row row;
     float value;
   };
+
+  SparseQuery with_bias(const SparseQuery& query) {
+    if (model_->bias().value == 0.0F) return query;
+    features_.assign(query.features.begin(), query.features.end());
+    features_.push_back(model_->bias().number);
+    values_.assign(query.values.begin(), query.values.end());
+    values_.push_back(model_->bias().value);
+    return {features_, values_};
+  }
 
   template <Transform transform>
   void descend(const SparseQuery& query, std::size_t beam, const Reachable* allowed) {
@@ -286,6 +310,8 @@ class BeamSearcher {
   }
 
   const TreeModel* model_;
+  std::vector<std::int32_t> features_;
+  std::vector<float> values_;
   std::vector<std::uint64_t> frontier_;
   std::vector<std::uint64_t> keys_;
   std::vector<Hit> hits_;

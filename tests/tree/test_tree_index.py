@@ -37,6 +37,7 @@ def make_matchers(pick, layers, density=0.3):
 
 def make_queries(pick, count):
     dense = pick.normal(size=(count, DIM)) * (pick.random((count, DIM)) < 0.4)
+    dense[:, 0] += dense[:, 0] == 0  # no query without features
     return csr_array(dense.astype(np.float32))
 
 
@@ -144,7 +145,25 @@ def test_ties_go_to_the_lower_item_number():
     layers, items = [np.array([0, 4], np.int32)], np.array([2, 0, 3, 1], np.int32)
     silent = NodeWeights(np.zeros(5, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
     index = TreeIndex.build(layers, items, [silent], dim=DIM)
-    assert index.search(csr_array((1, DIM), dtype=np.float32), 3).items.tolist() == [0, 1, 2]
+    assert index.search(csr_array(np.eye(1, DIM, dtype=np.float32)), 3).items.tolist() == [0, 1, 2]
+
+
+def test_a_query_without_features_finds_nothing_and_prices_the_bias():
+    layers, items, matchers = _small()
+    index = TreeIndex.build(layers, items, matchers, dim=DIM)
+    empty = csr_array((1, DIM), dtype=np.float32)
+    assert len(index.search(empty, 3).items) == 0
+    priced = index.score(empty, Candidates.matches([np.arange(len(index), dtype=np.int32)]))
+    assert priced.to_csr().toarray() == pytest.approx(twin_scores(layers, items, matchers, empty), rel=1e-4)
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.3])
+def test_the_bias_feature_has_its_value(bias):
+    layers, items, matchers = _small()
+    index = TreeIndex.build(layers, items, matchers, dim=DIM, bias=bias)
+    queries = make_queries(np.random.default_rng(4), 6)
+    found = index.search(queries, len(index), beam=len(index)).to_csr(items=len(index)).toarray()
+    assert found == pytest.approx(twin_scores(layers, items, matchers, queries, bias=bias), rel=1e-4, abs=1e-4)
 
 
 def test_a_feature_without_weight_is_not_stored():
@@ -216,10 +235,10 @@ def test_the_layout_can_be_read_back(weights):
     layers, items = make_tree(pick, [5, 40])
     matchers = make_matchers(pick, layers)
     index = TreeIndex.build(layers, items, matchers, dim=DIM, weights=weights)
-    for number, given in enumerate(matchers):
+    for number, matcher in enumerate(matchers):
         read = layer_matchers(index, number)
-        assert np.array_equal(read.offsets, given.offsets) and np.array_equal(read.features, given.features)
-        assert read.values == pytest.approx(given.values, abs={"float32": 0, "int16": 1e-4, "int8": 0.03}[weights])
+        assert np.array_equal(read.offsets, matcher.offsets) and np.array_equal(read.features, matcher.features)
+        assert read.values == pytest.approx(matcher.values, abs={"float32": 0, "int16": 1e-4, "int8": 0.03}[weights])
         for node in (0, int(layers[number][-1]) - 1):
             features, values = node_matcher(index, number, node)
             at = slice(read.offsets[node], read.offsets[node + 1])

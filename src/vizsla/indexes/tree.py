@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.encoder import Matrix
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
 WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
@@ -55,7 +56,8 @@ class Layer(NamedTuple):
 class TreeIndex(Index):
     """Scores an item by the matchers on its path from the root (Eq. 8), and finds the best by beam search.
 
-    A score is the logarithm of the product of the path's activations: 0 at best, and free of underflow.
+    A score is the logarithm of the product of the path's activations: 0 at best, and free of underflow. A query without
+    any feature says nothing: it finds nothing, though items can be priced for it.
 
     Parameters
     ----------
@@ -94,7 +96,8 @@ class TreeIndex(Index):
         self.layers, self.leaf_items = list(layers), items
         self.dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
         self.beam = check_positive("beam", beam)
-        self._tree = _native.Tree(self.layers, items, weights, transform)
+        self._entry_bytes = 1 + WEIGHTS[weights]
+        self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
 
     @classmethod
     def build(
@@ -171,7 +174,7 @@ class TreeIndex(Index):
         return positions
 
     def search(
-        self, queries: csr_array, k: int, *, allowed: Mask | None = None, threads: int = 1, beam: int | None = None
+        self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1, beam: int | None = None
     ) -> Candidates:
         """Return the best `k` items of every row.
 
@@ -179,7 +182,7 @@ class TreeIndex(Index):
 
         Parameters
         ----------
-        queries : csr_array
+        queries : csr_array or float32 array
             One row a query.
         k : int
             How many items.
@@ -208,13 +211,19 @@ class TreeIndex(Index):
         wide = self.beam if beam is None else check_positive("beam", beam)
         mask = None if allowed is None else self._checked_mask(allowed)
         check_positive("k", k)
-        raw = self._tree.search(*self._with_bias(offsets, features, values), k, wide, mask, threads)
-        starts, items, scores = (
-            np.frombuffer(r, t) for r, t in zip(raw, (np.int64, np.int32, np.float32), strict=False)
+        try:
+            starts, items, scores, entries = self._tree.search(offsets, features, values, k, wide, mask, threads)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"The queries must be sound rows. Got others: {error}.") from error
+        return Candidates.trusted(
+            np.frombuffer(starts, np.int64),
+            np.frombuffer(items, np.int32),
+            np.frombuffer(scores, np.float32),
+            None,
+            Stats(0.0, 0, entries, entries * self._entry_bytes),
         )
-        return Candidates.trusted(starts, items, scores, None, self._stats(raw[3]))
 
-    def score(self, queries: csr_array, candidates: Candidates) -> Candidates:
+    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
         """Price the given items by their whole paths."""
         return self.score_rows(*_sorted_rows(queries, self.dim), candidates)
 
@@ -227,29 +236,13 @@ class TreeIndex(Index):
     ) -> Candidates:
         """Price with raw rows of ascending features."""
         self._check_candidates(len(offsets) - 1, candidates)
-        rows = self._with_bias(offsets, features, values)
-        scores, entries = self._tree.price(*rows, candidates.offsets, candidates.items)
-        stats = self._stats(entries, calls=len(candidates.items))
+        try:
+            scores, entries = self._tree.price(offsets, features, values, candidates.offsets, candidates.items)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
+        stats = Stats(0.0, len(candidates.items), entries, entries * self._entry_bytes)
         return Candidates.ranked(
             candidates.offsets, candidates.items, scores, catalogue=candidates.catalogue, stats=stats
-        )
-
-    def _with_bias(
-        self, offsets: NDArray[np.int64], features: NDArray[np.int32], values: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        if self.bias == 0:
-            return offsets, features, values
-        if len(offsets) == 2:
-            return (
-                offsets + _ONE_MORE,
-                np.append(features, np.int32(self.dim)),
-                np.append(values, np.float32(self.bias)),
-            )
-        ends = offsets[1:]
-        return (
-            offsets + np.arange(len(offsets)),
-            np.insert(features, ends, np.int32(self.dim)),
-            np.insert(values, ends, np.float32(self.bias)),
         )
 
     def _checked_mask(self, allowed: Mask) -> NDArray[np.uint8]:
@@ -264,9 +257,6 @@ class TreeIndex(Index):
             raise InputError(
                 f"`candidates` must be items of this index (0 to {len(self) - 1}). Got {candidates.items.max()}."
             )
-
-    def _stats(self, entries: int, calls: int = 0) -> Stats:
-        return Stats(scorer_calls=calls, postings=entries, bytes=entries * (1 + WEIGHTS[self.weights]))
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(
@@ -291,7 +281,7 @@ class TreeIndex(Index):
             Layer(*(reader.array(f"layer{n}.{name}", dtype) for name, dtype in _LAYER_TYPES.items()))
             for n in range(count)
         ]
-        names = {"dim": int, "bias": (int, float), "transform": str, "weights": str, "beam": int}
+        names: dict[str, Any] = {"dim": int, "bias": (int, float), "transform": str, "weights": str, "beam": int}
         parameters: dict[str, Any] = {name: reader.parameter(name, expected) for name, expected in names.items()}
         try:
             return cls(layers, reader.array("items", np.int32), **parameters)
@@ -300,7 +290,6 @@ class TreeIndex(Index):
 
 
 MAX_LAYERS = 64
-_ONE_MORE = np.array([0, 1], dtype=np.int64)
 _LAYER_TYPES = {
     "child_offsets": np.int32,
     "bucket_offsets": np.int64,
@@ -312,13 +301,15 @@ _LAYER_TYPES = {
 }
 
 
-def _sorted_rows(queries: csr_array, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+def _sorted_rows(queries: Matrix, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     from scipy.sparse import csr_array
 
-    matrix: csr_array = csr_array(queries, dtype=np.float32)
+    matrix: Any = csr_array(queries)
     if matrix.shape[1] != dim:
         raise InputError(f"`queries` must have {dim} columns. Got {matrix.shape[1]}.")
-    matrix.sum_duplicates()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # its arrays may be the caller's
+        matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
         raise InputError("`queries` must be finite. Got NaN or infinity.")
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32, copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.indexes.tree import Layer, NodeWeights, TreeIndex
+from vizsla.indexes.tree import WEIGHTS, Layer, NodeWeights, TreeIndex
 
 SLOTS = 8
 EMPTY = np.uint32(0xFFFFFFFF)
@@ -29,7 +29,7 @@ def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.i
     """Return the ascending features of one node's matcher, and their weights."""
     layer = index.layers[number]
     chunk = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
-    alone = _chunk_alone(layer, chunk, TYPES[index.weights]().itemsize)
+    alone = _chunk_alone(layer, chunk, WEIGHTS[index.weights])
     mine = np.flatnonzero(alone.children == node - layer.child_offsets[chunk])
     features = _features_of_entries(alone)[mine]
     values = alone.weights.view(TYPES[index.weights])[mine].astype(np.float32) * alone.factors[0]

@@ -21,9 +21,9 @@ NEGATIVES = 50
 NEGATIVE_COST = 3.0
 """What a drawn negative costs, a positive costing 1.
 
-It decides how boldly items without clicks compete with those that have some. Measured on tldr at beam 10, R@10 of queries
-for items with clicks / without: no such items .557/.134, cost 1 .555/.440, cost 3 .559/.360, cost 7 .561/.270. With 3 the
-items with clicks lose nothing.
+It decides how boldly items without clicks compete with those that have some. Measured on tldr at beam 10, R@10 of
+queries for items with clicks / without: no cold start .557/.134, cost 1 .555/.440, cost 3 .559/.360, cost 7 .561/.270.
+With 3 the items with clicks lose nothing.
 """
 
 
@@ -41,9 +41,9 @@ def calibrate(
 ) -> Calibration:
     """Fit the three numbers of a Calibration on items that do have clicks.
 
-    Each sampled item is treated as if it had none: its matcher is made from its neighbours' and from its text, and meets
-    the queries that clicked it and those that clicked its leaf's other items. The three numbers minimise the squared
-    hinge loss over all these meetings.
+    Each sampled item is treated as if it had none: its matcher is made from its neighbours' and from its text, and
+    meets the queries that clicked it and those that clicked its leaf's other items. The three numbers minimise the
+    squared hinge loss over all these meetings.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Model = TypeVar("Model", bound="XrLinear")
 
 
 class Calibration(NamedTuple):
-    """The matcher of an item without clicks is `neighbours` × the mean of its neighbours' + `text` × its text + `bias`."""
+    """A cold matcher is `neighbours` × the mean of its neighbours' matchers + `text` × the item's text + `bias`."""
 
     neighbours: float
     text: float

@@ -94,4 +94,5 @@ def _replaced(matrix: csr_array, rows: NDArray[np.int64], new: csr_array) -> csr
 
     at = np.arange(matrix.shape[0])
     at[rows] = matrix.shape[0] + np.arange(len(rows))
-    return vstack([matrix, new], format="csr")[at]
+    rows_of_both: csr_array = vstack([matrix, new], format="csr")
+    return rows_of_both[at]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +69,12 @@ def as_scipy(matrix: Matrix) -> csr_array:
     """
     from scipy import sparse
 
-    csr: csr_array = sparse.csr_array(matrix, dtype=np.float32)
+    csr: Any = sparse.csr_array(matrix).astype(np.float32, copy=False)
     if not csr.has_canonical_format or not csr.data.all():
         csr = csr.copy()  # its arrays may be the caller's
         csr.sum_duplicates()
         csr.eliminate_zeros()
-    return csr
+    return csr  # type: ignore[no-any-return]
 
 
 def from_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:

@@ -26,7 +26,8 @@ def explain(model: XrLinear, text: str, item: int) -> Explanation:
     score = float(model.index.score_rows(*rows[:3], one)._required_scores()[0])
     path = model.index.path(item)
     steps = [_step(model, number, node, query) for number, node in enumerate(path)]
-    return Explanation(score, f"xrlinear: the sum of {len(path)} log activations on the way to the item", [*steps, *_taught(model, item)])
+    reason = f"xrlinear: the sum of {len(path)} log activations on the way to the item"
+    return Explanation(score, reason, [*steps, *_taught(model, item)])
 
 
 def _step(model: XrLinear, number: int, node: int, query: dict[int, float]) -> Explanation:
@@ -66,7 +67,7 @@ def _taught(model: XrLinear, item: int) -> list[Explanation]:
     if count == 0:
         return [Explanation(0.0, "no training query: placed by its text")]
     queries = [Explanation(weight, repr(text)) for text, weight in model.taught.of_item(item)]
-    return [Explanation(0.0, f"taught by {count} training queries (with click weights), the heaviest of them:", queries)]
+    return [Explanation(0.0, f"taught by {count} training queries (with their clicks), the heaviest first:", queries)]
 
 
 def top_features(model: XrLinear, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:

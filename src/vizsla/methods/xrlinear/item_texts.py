@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,4 +115,5 @@ class ItemTexts:
         best = np.argsort(-dots, axis=1, kind="stable")[:, :count]
         kept = np.take_along_axis(dots, best, axis=1)
         rows, places = np.nonzero(kept > 0)
-        return csr_array((kept[rows, places], (rows, best[rows, places])), shape=dots.shape, dtype=np.float32)
+        entries: Any = (kept[rows, places].astype(np.float32), (rows, best[rows, places]))
+        return csr_array(entries, shape=dots.shape)

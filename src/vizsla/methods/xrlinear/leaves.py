@@ -56,7 +56,7 @@ def _best(leaves: NDArray[np.int64], shares: NDArray[np.float32], room: NDArray[
     return int(named[np.lexsort((named, -room[named], -totals))[0]])
 
 
-def leaf_numbers(child_offsets: NDArray[np.int64], places: NDArray[np.int32]) -> NDArray[np.int64]:
+def leaf_numbers(child_offsets: NDArray[np.int32] | NDArray[np.int64], places: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the leaf that each place belongs to.
 
     Examples

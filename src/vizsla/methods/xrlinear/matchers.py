@@ -58,8 +58,8 @@ def train_layer(
 ) -> LayerWeights:
     """Train the nodes of one layer, each against its siblings, on the instances that reach their parent.
 
-    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is its
-    value in `labels` and that of a negative is 1.
+    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
+    its value in `labels` and that of a negative is 1.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def train_layer(
     labels : CSR matrix
         Instances by nodes of this layer: the weights of positives, above 0.
     reached : CSR matrix
-        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's children.
+        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's
+        children.
     child_offsets : int64 array
         Where the children of each node of the layer above begin.
     loss : {"squared_hinge", "hinge", "logistic"}
@@ -141,8 +142,8 @@ def train_matchers(
         Called for each layer below the first with its number and the weights of the layers above it; returns instances by
         nodes of the layer above (entries: further instances for these nodes' children) or None.
     teacher_forcing : bool
-        Train a node's children on the instances that have a positive among them. Without it, and with `negatives`, only
-        on those that `negatives` gives.
+        Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
+        only on those that `negatives` gives.
     options
         See `train_layer`.
 

@@ -23,6 +23,8 @@ from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from vizsla.dataset import Dataset
     from vizsla.methods.xrlinear.csr import Matrix
 
@@ -72,7 +74,7 @@ def train_xrlinear(
         texts so that items can be added later. Where no item has a text there is nothing to do.
     representation : {"pifa", "text", "concat", "blend"} or matrix
         What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
-        `item_texts`), their texts, both side by side, or the mean of both. Or vectors of your own, a row for each item.
+        `item_texts`), their texts, both side by side, or the mean of both. Or your own vectors, a row for each item.
     tree : LabelTree, optional
         Your own tree, instead of clustering; no node may have more than 256 children.
     branching : int
@@ -81,8 +83,8 @@ def train_xrlinear(
         The most items that clustering puts into a leaf, 256 at most.
     negatives : {"tfn", "man", "tfn+man"}, matrix or callable
         Whom a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
-        above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such as
-        items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
+        above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such
+        as items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
     loss : {"squared_hinge", "hinge", "logistic"}
         The loss of a margin.
     C : float
@@ -116,16 +118,17 @@ def train_xrlinear(
     >>> model("something green").ids
     [['pear', 'fig']]
     """
-    _check_options(dataset, tree, max_leaf=max_leaf, negatives=negatives, loss=loss, transform=transform, weights=weights)
+    _check_options(dataset, tree, max_leaf=max_leaf, loss=loss, transform=transform, weights=weights)
+    check_scheme(negatives)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
     encoder = NgramTfidf.fit(instances.texts) if encoder is None else encoder
     features, texts = as_scipy(encoder.queries(instances.texts)), _item_texts(dataset, encoder)
-    cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads) if cold_start and texts else None
+    cold = None
+    if cold_start and texts is not None:
+        cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
     if tree is None:
-        vectors = item_vectors(representation, features, instances.clicks, texts.vectors if texts else None)
-        dense = isinstance(representation, str) and not encoder.sparse
-        shape: dict[str, Any] = {"branching": branching, "max_leaf": max_leaf, "seed": seed, "threads": threads}
-        tree = _grow(vectors.toarray() if dense else vectors, cold, **shape)
+        vectors = _vectors(representation, features, instances, texts, dense=not encoder.sparse)
+        tree = _grow(vectors, cold, branching=branching, max_leaf=max_leaf, seed=seed, threads=threads)
     inputs = as_csr(features, "features")
     layers = train_matchers(
         inputs, as_csr(instances.clicks, "clicks"), tree,
@@ -134,25 +137,24 @@ def train_xrlinear(
         loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
     )  # fmt: skip
     matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
+    asked, clicks = features[: instances.queries], instances.clicks[: instances.queries]
     if cold is not None:
-        asked = features[: instances.queries], instances.clicks[: instances.queries]
-        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, *asked, bias=bias, seed=seed)
-    offsets = [layer.astype(np.int32) for layer in tree.layers]
-    options: dict[str, Any] = {"bias": bias, "transform": transform, "weights": weights, "beam": beam}
-    index = TreeIndex.build(offsets, tree.items, matchers, dim=encoder.dim, **options)
-    taught = Taught.of(instances.texts[: instances.queries], instances.clicks)
-    known = cold.texts if cold else None
+        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, asked, clicks, bias=bias, seed=seed)
+    index = TreeIndex.build(
+        [layer.astype(np.int32) for layer in tree.layers], tree.items, matchers,
+        dim=encoder.dim, bias=bias, transform=transform, weights=weights, beam=beam,
+    )  # fmt: skip
+    taught, known = Taught.of(instances.texts[: instances.queries], clicks), cold.texts if cold else None
     return XrLinear(dataset.item_ids, encoder, index, taught, texts=known, calibration=calibration)
 
 
 def _check_options(
-    dataset: Dataset, tree: LabelTree | None, *, max_leaf: int, negatives: object, loss: str, transform: str, weights: str
+    dataset: Dataset, tree: LabelTree | None, *, max_leaf: int, loss: str, transform: str, weights: str
 ) -> None:
     """Refuse what can be refused before the first minute of work."""
     check_choice("loss", loss, LOSSES)
     check_choice("transform", transform, TRANSFORMS)
     check_choice("weights", weights, list(WEIGHTS))
-    check_scheme(negatives)
     if check_positive("max_leaf", max_leaf) > MOST_CHILDREN:
         raise InputError(f"`max_leaf` must be at most {MOST_CHILDREN}. Got {max_leaf}.")
     if tree is not None and len(tree) != len(dataset.items):
@@ -165,6 +167,14 @@ def _check_options(
 def _item_texts(dataset: Dataset, encoder: Encoder) -> ItemTexts | None:
     texts = [item.default_text() for item in dataset.items]
     return ItemTexts(as_scipy(encoder.items(texts))) if any(text.strip() for text in texts) else None
+
+
+def _vectors(
+    representation: str | Matrix, features: csr_array, instances: Instances, texts: ItemTexts | None, *, dense: bool
+) -> Matrix:
+    vectors = item_vectors(representation, features, instances.clicks, None if texts is None else texts.vectors)
+    # Features that were dense cluster faster as such.
+    return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
 
 
 def _grow(vectors: Matrix, cold: ColdItems | None, *, max_leaf: int, **options: Any) -> LabelTree:
