@@ -15,6 +15,22 @@ inline std::uint64_t ranking_key(float score, std::uint32_t item) {
   return (std::uint64_t{std::bit_cast<std::uint32_t>(score)} << 32) | (UINT32_MAX - item);
 }
 
+// The same for any score: bits turned so that integers order as floats do, below zero too.
+inline std::uint32_t ordered_bits(float score) {
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
+}
+
+inline float from_ordered_bits(std::uint32_t bits) {
+  return std::bit_cast<float>(bits & 0x80000000U ? bits & 0x7FFFFFFFU : ~bits);
+}
+
+inline std::uint64_t signed_ranking_key(float score, std::uint32_t item) {
+  return std::uint64_t{ordered_bits(score)} << 32 | (UINT32_MAX - item);
+}
+
+inline float signed_score_of(std::uint64_t key) { return from_ordered_bits(static_cast<std::uint32_t>(key >> 32)); }
+
 inline float score_of(std::uint64_t key) { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
 
 inline std::uint32_t item_of(std::uint64_t key) { return UINT32_MAX - static_cast<std::uint32_t>(key); }

@@ -6,15 +6,15 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "common/checks.hpp"
+#include "common/topk.hpp"
 #include "tree/chunked_layer.hpp"
 
 namespace vizsla {
@@ -36,21 +36,6 @@ inline float log_activation(float margin) {
   }
 }
 
-// Any float's bits, turned so that integers order as the floats do.
-inline std::uint32_t ordered_bits(float score) {
-  const auto bits = std::bit_cast<std::uint32_t>(score);
-  return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
-}
-
-inline float from_ordered_bits(std::uint32_t bits) {
-  return std::bit_cast<float>(bits & 0x80000000U ? bits & 0x7FFFFFFFU : ~bits);
-}
-
-// One number that orders by score, then by lower node.
-inline std::uint64_t beam_key(float score, std::uint32_t node) {
-  return std::uint64_t{ordered_bits(score)} << 32 | (UINT32_MAX - node);
-}
-
 struct SparseQuery {
   std::span<const std::int32_t> features;  // ascending
   std::span<const float> values;
@@ -67,9 +52,9 @@ class TreeModel {
   TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items, BiasFeature bias)
       : layers_(std::move(layers)), items_(items), bias_(bias) {
     require(bias.number >= 0 && std::isfinite(bias.value), "the number of features must not be negative, the bias finite");
-    require(!layers_.empty() && layers_.front().chunks() == 1, "the first layer must have one chunk: the root's children");
+    require(!layers_.empty() && layers_.front().parents() == 1, "the first layer must have one parent: the root");
     for (std::size_t t = 1; t < layers_.size(); ++t) {
-      require(layers_[t].chunks() == layers_[t - 1].nodes(), "each node must have one chunk of children in the next layer");
+      require(layers_[t].parents() == layers_[t - 1].nodes(), "each node must be a parent in the next layer");
     }
     require(layers_.back().nodes() == items_.size(), "there must be one item a leaf position");
     index_items();
@@ -81,8 +66,10 @@ class TreeModel {
   const BiasFeature& bias() const { return bias_; }
   // Of each item: its leaf position.
   const std::vector<std::uint32_t>& positions() const { return positions_; }
-  // Of each node of a layer: its parent, which is its chunk.
+  // Of each node of a layer: its parent.
   const std::vector<std::uint32_t>& parents(std::size_t layer) const { return parents_[layer]; }
+  // Of each parent of a layer: the chunk that holds its children.
+  const std::vector<std::uint32_t>& chunks(std::size_t layer) const { return chunks_[layer]; }
 
  private:
   void index_items() {
@@ -94,8 +81,12 @@ class TreeModel {
     }
     for (const ChunkedLayer& layer : layers_) {
       std::vector<std::uint32_t>& parents = parents_.emplace_back(layer.nodes());
-      for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
-        for (std::size_t i = 0; i < layer.child_count(chunk); ++i) parents[layer.first_child(chunk) + i] = static_cast<std::uint32_t>(chunk);
+      for (std::size_t p = 0; p < layer.parents(); ++p) {
+        for (std::size_t i = 0; i < layer.child_count(p); ++i) parents[layer.first_child(p) + i] = static_cast<std::uint32_t>(p);
+      }
+      std::vector<std::uint32_t>& chunks = chunks_.emplace_back(layer.parents());
+      for (std::size_t c = 0; c < layer.chunks(); ++c) {
+        for (std::size_t p = layer.first_parent(c); p < layer.first_parent(c + 1); ++p) chunks[p] = static_cast<std::uint32_t>(c);
       }
     }
   }
@@ -105,6 +96,7 @@ class TreeModel {
   BiasFeature bias_;
   std::vector<std::uint32_t> positions_;
   std::vector<std::vector<std::uint32_t>> parents_;
+  std::vector<std::vector<std::uint32_t>> chunks_;
 };
 
 // Which nodes lead to an allowed item, layer by layer.
@@ -146,33 +138,35 @@ class BeamSearcher {
   // The best k items. When the beam's leaves hold fewer than k that are allowed, the search is repeated with a wider one.
   // A query without features says nothing: it finds nothing.
   template <Transform transform>
-  void search(const SparseQuery& asked, std::size_t k, std::size_t beam, const Reachable* allowed) {
-    keys_.clear();
-    if (asked.features.empty()) return finish(0);
-    const SparseQuery query = with_bias(asked);
-    const std::size_t wanted = std::min(k, allowed ? allowed->count() : model_->size());
-    const std::size_t widest = model_->layers().back().chunks();
-    for (;; beam = std::min(widest, beam * 4)) {
-      descend<transform>(query, beam, allowed);
-      if (keys_.size() >= wanted || beam >= widest) break;
+  void search(const SparseQuery& query, std::size_t k, std::size_t beam, const Reachable* allowed) {
+    const std::size_t wanted = query.features.empty() ? 0 : std::min(k, allowed ? allowed->count() : model_->size());
+    const std::size_t widest = model_->layers().back().parents();
+    found_.items.clear();
+    found_.scores.clear();
+    if (wanted == 0) return;
+    take(query);
+    while (descend<transform>(wanted, beam, allowed) < wanted && beam < widest) beam = std::min(widest, beam * 4);
+    for (std::uint64_t key : best_.finish()) {
+      found_.items.push_back(static_cast<std::int32_t>(item_of(key)));
+      found_.scores.push_back(signed_score_of(key));
     }
-    finish(wanted);
   }
 
   // Prices of given items: neighbours in the tree share the chunks of their paths.
   template <Transform transform>
-  void price(const SparseQuery& asked, std::span<const std::int32_t> items, std::span<float> scores) {
-    const SparseQuery query = with_bias(asked);
+  void price(const SparseQuery& query, std::span<const std::int32_t> items, std::span<float> scores) {
     std::fill(scores.begin(), scores.end(), 0.0F);
+    take(query);
     order_by_position(items);
     for (std::size_t t = 0; t < model_->layers().size(); ++t) {
-      const ChunkedLayer& layer = model_->layers()[t];
       walk_up(items, t);
-      std::size_t computed = SIZE_MAX;
+      visits_.clear();
+      for (std::uint32_t i : order_) visit(t, model_->parents(t)[nodes_[i]]);
+      find_margins(model_->layers()[t]);
+      std::size_t v = 0;
       for (std::uint32_t i : order_) {
-        const std::size_t chunk = model_->parents(t)[nodes_[i]];
-        if (chunk != computed) margins(layer, computed = chunk, query);
-        scores[i] += log_activation<transform>(margins_[nodes_[i] - layer.first_child(chunk)]);
+        while (visits_[v].last_child <= nodes_[i]) ++v;
+        scores[i] += log_activation<transform>(margins_[visits_[v].begin + nodes_[i] - visits_[v].first_child]);
       }
     }
   }
@@ -182,113 +176,149 @@ class BeamSearcher {
   std::uint64_t take_entries() { return std::exchange(entries_, 0); }
 
  private:
-  struct Hit {
-    Row row;
+  // A feature of the query, hashed once for all chunks.
+  struct Feature {
+    std::uint32_t number;
+    std::uint32_t hash;
     float value;
   };
 
-  SparseQuery with_bias(const SparseQuery& query) {
-    if (model_->bias().value == 0.0F) return query;
-    features_.assign(query.features.begin(), query.features.end());
-    features_.push_back(model_->bias().number);
-    values_.assign(query.values.begin(), query.values.end());
-    values_.push_back(model_->bias().value);
-    return {features_, values_};
+  // A parent in the beam.
+  struct Followed {
+    std::uint32_t node;
+    float score;
+  };
+
+  // A chunk to look into, the nodes it holds, and where their margins begin.
+  struct Visit {
+    std::uint32_t chunk;
+    std::size_t first_child, last_child;
+    std::size_t begin;
+  };
+
+  struct Hit {
+    Row row;
+    float value;
+    std::uint32_t visit;
+  };
+
+  // Memory answers after some twenty look-ups. A bucket is asked for that long before it is read, and so are a row's
+  // entries: the layer's look-ups are one stream that never waits for a single line.
+  static constexpr std::size_t buckets_ahead = 24;
+  static constexpr std::size_t rows_ahead = 12;
+
+  void take(const SparseQuery& query) {
+    features_.clear();
+    for (std::size_t i = 0; i < query.features.size(); ++i) take(query.features[i], query.values[i]);
+    if (model_->bias().value != 0.0F) take(model_->bias().number, model_->bias().value);
   }
 
+  void take(std::int32_t feature, float value) {
+    const auto number = static_cast<std::uint32_t>(feature);
+    features_.push_back({number, ChunkedLayer::hash(number), value});
+  }
+
+  // Returns how many items the beam's leaves hold.
   template <Transform transform>
-  void descend(const SparseQuery& query, std::size_t beam, const Reachable* allowed) {
-    const auto& layers = model_->layers();
-    frontier_.assign(1, beam_key(0.0F, 0));
-    for (std::size_t t = 0; t < layers.size(); ++t) {
-      const bool last = t + 1 == layers.size();
-      expand<transform>(query, t, allowed);
-      if (!last) keep(beam);
-      frontier_.swap(keys_);
+  std::size_t descend(std::size_t wanted, std::size_t beam, const Reachable* allowed) {
+    const std::size_t depth = model_->layers().size();
+    beam_.assign(1, {0, 0.0F});
+    for (std::size_t t = 0; t < depth; ++t) {
+      const bool last = t + 1 == depth;
+      visits_.clear();
+      for (const Followed& parent : beam_) visit(t, parent.node);
+      find_margins(model_->layers()[t]);
+      best_.start(last ? wanted : std::min(beam, model_->layers()[t].nodes()));
+      const std::size_t reached = last ? push<transform, true>(t, allowed) : push<transform, false>(t, allowed);
+      if (last) return reached;
+      beam_.clear();
+      for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
+      // Neighbours next to each other, because they may share a chunk.
+      std::sort(beam_.begin(), beam_.end(), [](const Followed& a, const Followed& b) { return a.node < b.node; });
     }
-    frontier_.swap(keys_);
+    return 0;
   }
 
-  template <Transform transform>
-  void expand(const SparseQuery& query, std::size_t t, const Reachable* allowed) {
+  // Parents come in ascending order.
+  void visit(std::size_t t, std::uint32_t parent) {
     const ChunkedLayer& layer = model_->layers()[t];
-    keys_.clear();
-    prefetch_chunk(layer, 0, query);
-    for (std::size_t i = 0; i < frontier_.size(); ++i) {
-      prefetch_chunk(layer, i + 1, query);
-      const std::uint32_t chunk = UINT32_MAX - static_cast<std::uint32_t>(frontier_[i]);
-      const float base = from_ordered_bits(static_cast<std::uint32_t>(frontier_[i] >> 32));
-      margins(layer, chunk, query);
-      push_children<transform>(layer, t, chunk, base, allowed);
-    }
+    const std::uint32_t chunk = model_->chunks(t)[parent];
+    if (!visits_.empty() && visits_.back().chunk == chunk) return;
+    visits_.push_back({chunk, layer.chunk_begin(chunk), layer.chunk_begin(chunk + 1), 0});
   }
 
-  void prefetch_chunk(const ChunkedLayer& layer, std::size_t i, const SparseQuery& query) {
-    if (i >= frontier_.size()) return;
-    const std::uint32_t chunk = UINT32_MAX - static_cast<std::uint32_t>(frontier_[i]);
-    for (std::int32_t feature : query.features) layer.prefetch(chunk, static_cast<std::uint32_t>(feature));
+  // Children's scores to the top k: by item at the leaves, so that ties go by item number, by node above.
+  template <Transform transform, bool last>
+  std::size_t push(std::size_t t, const Reachable* allowed) {
+    const ChunkedLayer& layer = model_->layers()[t];
+    std::size_t reached = 0, v = 0;
+    for (const Followed& parent : beam_) {
+      const std::size_t first = layer.first_child(parent.node);
+      const std::size_t count = layer.child_count(parent.node);
+      if (count == 0) continue;
+      while (visits_[v].last_child <= first) ++v;
+      const float* margins = margins_.data() + visits_[v].begin + (first - visits_[v].first_child);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (allowed != nullptr && !allowed->leads(t, first + i)) continue;
+        const auto node = static_cast<std::uint32_t>(last ? static_cast<std::size_t>(model_->items()[first + i]) : first + i);
+        best_.push(signed_ranking_key(parent.score + log_activation<transform>(margins[i]), node));
+        ++reached;
+      }
+    }
+    return reached;
   }
 
-  template <Transform transform>
-  void push_children(const ChunkedLayer& layer, std::size_t t, std::size_t chunk, float base, const Reachable* allowed) {
-    const auto first = static_cast<std::uint32_t>(layer.first_child(chunk));
-    const std::size_t count = layer.child_count(chunk);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t node = first + static_cast<std::uint32_t>(i);
-      if (allowed == nullptr || allowed->leads(t, node)) keys_.push_back(beam_key(base + log_activation<transform>(margins_[i]), node));
+  // w·x of every child of the chunks to visit, features in ascending order.
+  void find_margins(const ChunkedLayer& layer) {
+    std::size_t total = 0;
+    for (Visit& visit : visits_) {
+      visit.begin = total;
+      total += visit.last_child - visit.first_child;
     }
-  }
-
-  // w·x of every child of a chunk.
-  void margins(const ChunkedLayer& layer, std::size_t chunk, const SparseQuery& query) {
-    std::fill_n(margins_, layer.child_count(chunk), 0.0F);
-    hits_.clear();
-    for (std::size_t i = 0; i < query.features.size(); ++i) {
-      const Row row = layer.find(chunk, static_cast<std::uint32_t>(query.features[i]));
-      if (row.count == 0) continue;
-      hits_.push_back({row, query.values[i]});
-      __builtin_prefetch(layer.children(chunk) + row.begin);
-      if (layer.kind() == WeightKind::float32) __builtin_prefetch(layer.weights<float>(chunk) + row.begin);
-    }
+    // A damaged file can name children that a chunk does not have: they must fall into memory that is ours.
+    margins_.assign(total + ChunkedLayer::max_children, 0.0F);
     switch (layer.kind()) {
-      case WeightKind::float32: return add_rows<float>(layer, chunk, 1.0F);
-      case WeightKind::int16: return add_rows<std::int16_t>(layer, chunk, layer.factor(chunk));
-      case WeightKind::int8: return add_rows<std::int8_t>(layer, chunk, layer.factor(chunk));
+      case WeightKind::float32: return add_layer<float>(layer);
+      case WeightKind::int16: return add_layer<std::int16_t>(layer);
+      case WeightKind::int8: return add_layer<std::int8_t>(layer);
     }
   }
 
   template <class Weight>
-  void add_rows(const ChunkedLayer& layer, std::size_t chunk, float factor) {
-    const std::uint8_t* children = layer.children(chunk);
-    const Weight* weights = layer.weights<Weight>(chunk);
-    for (const Hit& hit : hits_) {
-      const float value = hit.value * factor;
-      const std::size_t end = hit.row.begin + hit.row.count;
-      for (std::size_t e = hit.row.begin; e < end; ++e) margins_[children[e]] += value * static_cast<float>(weights[e]);
-      entries_ += hit.row.count;
+  void add_layer(const ChunkedLayer& layer) {
+    hits_.clear();
+    std::size_t done = 0, ahead_visit = 0, ahead_feature = 0;
+    const auto ask = [&] {
+      if (ahead_visit == visits_.size()) return;
+      layer.prefetch(visits_[ahead_visit].chunk, features_[ahead_feature].hash);
+      if (++ahead_feature == features_.size()) ahead_feature = 0, ++ahead_visit;
+    };
+    if (features_.empty()) return;
+    for (std::size_t i = 0; i < buckets_ahead; ++i) ask();
+    for (std::uint32_t v = 0; v < visits_.size(); ++v) {
+      const std::size_t chunk = visits_[v].chunk;
+      for (const Feature& feature : features_) {
+        ask();
+        const Row row = layer.find(chunk, feature.number, feature.hash);
+        if (row.count == 0) continue;
+        __builtin_prefetch(layer.children(chunk) + row.begin);
+        __builtin_prefetch(layer.weights<Weight>(chunk) + row.begin);
+        hits_.push_back({row, feature.value, v});
+        if (hits_.size() > done + rows_ahead) add_row<Weight>(layer, hits_[done++]);
+      }
     }
+    while (done < hits_.size()) add_row<Weight>(layer, hits_[done++]);
   }
 
-  void keep(std::size_t count) {
-    if (keys_.size() <= count) return;
-    std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(count - 1), keys_.end(), std::greater<>());
-    keys_.resize(count);
-  }
-
-  // From leaf positions to items, best first; ties go by item number, not by position.
-  void finish(std::size_t wanted) {
-    for (std::uint64_t& key : keys_) {
-      const std::uint32_t position = UINT32_MAX - static_cast<std::uint32_t>(key);
-      key = (key & 0xFFFFFFFF00000000ULL) | (UINT32_MAX - static_cast<std::uint32_t>(model_->items()[position]));
-    }
-    keep(wanted);
-    std::sort(keys_.begin(), keys_.end(), std::greater<>());
-    found_.items.clear();
-    found_.scores.clear();
-    for (std::uint64_t key : keys_) {
-      found_.items.push_back(static_cast<std::int32_t>(UINT32_MAX - static_cast<std::uint32_t>(key)));
-      found_.scores.push_back(from_ordered_bits(static_cast<std::uint32_t>(key >> 32)));
-    }
+  template <class Weight>
+  void add_row(const ChunkedLayer& layer, const Hit& hit) {
+    const Visit& visit = visits_[hit.visit];
+    const std::uint8_t* children = layer.children(visit.chunk) + hit.row.begin;
+    const Weight* weights = layer.weights<Weight>(visit.chunk) + hit.row.begin;
+    const float value = std::is_same_v<Weight, float> ? hit.value : hit.value * layer.factor(visit.chunk);
+    float* margins = margins_.data() + visit.begin;
+    for (std::size_t e = 0; e < hit.row.count; ++e) margins[children[e]] += value * static_cast<float>(weights[e]);
+    entries_ += hit.row.count;
   }
 
   // The node of each item's path in a layer, by walking up from its leaf position.
@@ -310,14 +340,14 @@ class BeamSearcher {
   }
 
   const TreeModel* model_;
-  std::vector<std::int32_t> features_;
-  std::vector<float> values_;
-  std::vector<std::uint64_t> frontier_;
-  std::vector<std::uint64_t> keys_;
+  std::vector<Feature> features_;
+  std::vector<Followed> beam_;
+  std::vector<Visit> visits_;
   std::vector<Hit> hits_;
+  std::vector<float> margins_;
+  TopK best_;
   std::vector<std::uint32_t> nodes_;
   std::vector<std::uint32_t> order_;
-  alignas(64) float margins_[ChunkedLayer::max_children] = {};
   BeamResult found_;
   std::uint64_t entries_ = 0;
 };

@@ -1,6 +1,7 @@
 // One layer of a tree model, laid out for search.
 //
-// The children of one parent form a chunk. A chunk keeps, for each feature that any of its children uses, a row of
+// The children of one parent, or of a few neighbouring ones, form a chunk: where a search visits nearly all parents of a
+// layer, one look-up a feature serves them together. A chunk keeps, for each feature that any of its children uses, a row of
 // (child, weight) entries. Rows are found by a hash table of buckets: a bucket is one cache line with eight features and
 // eight places, so that a look-up, found or not, most often touches a single line.
 #pragma once
@@ -8,6 +9,10 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "common/checks.hpp"
 
@@ -17,10 +22,11 @@ namespace vizsla {
 enum class WeightKind { float32, int16, int8 };
 
 struct LayerArrays {
-  std::span<const std::int32_t> child_offsets;   // chunk p holds the nodes [p] … [p + 1]
-  std::span<const std::int64_t> bucket_offsets;  // buckets of chunk p
+  std::span<const std::int32_t> child_offsets;   // parent p has the nodes [p] … [p + 1]
+  std::span<const std::int32_t> parent_offsets;  // chunk c holds the children of the parents [c] … [c + 1]
+  std::span<const std::int64_t> bucket_offsets;  // buckets of chunk c
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
-  std::span<const std::int64_t> entry_offsets;   // entries of chunk p
+  std::span<const std::int64_t> entry_offsets;   // entries of chunk c
   std::span<const std::uint8_t> children;        // of each entry: which child of the chunk
   std::span<const std::uint8_t> weights;         // of each entry, in bytes of the weight kind
   std::span<const float> factors;                // of each chunk, for integer weights
@@ -42,10 +48,14 @@ class ChunkedLayer {
 
   ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind) { check(); }
 
-  std::size_t chunks() const { return a_.child_offsets.size() - 1; }
+  std::size_t parents() const { return a_.child_offsets.size() - 1; }
+  std::size_t chunks() const { return a_.parent_offsets.size() - 1; }
   std::size_t nodes() const { return static_cast<std::size_t>(a_.child_offsets.back()); }
-  std::size_t first_child(std::size_t chunk) const { return static_cast<std::size_t>(a_.child_offsets[chunk]); }
-  std::size_t child_count(std::size_t chunk) const { return first_child(chunk + 1) - first_child(chunk); }
+  std::size_t first_child(std::size_t parent) const { return static_cast<std::size_t>(a_.child_offsets[parent]); }
+  std::size_t child_count(std::size_t parent) const { return first_child(parent + 1) - first_child(parent); }
+  std::size_t first_parent(std::size_t chunk) const { return static_cast<std::size_t>(a_.parent_offsets[chunk]); }
+  std::size_t chunk_begin(std::size_t chunk) const { return first_child(first_parent(chunk)); }
+  std::size_t chunk_size(std::size_t chunk) const { return chunk_begin(chunk + 1) - chunk_begin(chunk); }
   std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
   WeightKind kind() const { return kind_; }
   float factor(std::size_t chunk) const { return a_.factors[chunk]; }
@@ -64,23 +74,27 @@ class ChunkedLayer {
     return static_cast<std::uint32_t>(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk]);
   }
 
-  // Multiplicative hashing, then the high part of a product: any number of buckets, no division.
-  static std::uint32_t home(std::uint32_t feature, std::uint32_t buckets) {
+  // Multiplicative hashing; a query hashes its features once.
+  static std::uint32_t hash(std::uint32_t feature) {
     const std::uint32_t mixed = feature * 0x9E3779B1U;
-    return static_cast<std::uint32_t>((std::uint64_t{mixed ^ (mixed >> 15)} * 0x85EBCA6BU & 0xFFFFFFFFU) * buckets >> 32);
+    return (mixed ^ (mixed >> 15)) * 0x85EBCA6BU;
+  }
+
+  // The high part of a product: any number of buckets, no division.
+  static std::uint32_t home(std::uint32_t hash, std::uint32_t buckets) {
+    return static_cast<std::uint32_t>(std::uint64_t{hash} * buckets >> 32);
   }
 
   // The row of a feature in a chunk, or one without entries. A place that leads out of the chunk counts as none, so that
   // a damaged file can be searched without harm.
-  Row find(std::size_t chunk, std::uint32_t feature) const {
+  Row find(std::size_t chunk, std::uint32_t feature, std::uint32_t hash) const {
     const std::uint32_t count = bucket_count(chunk);
     if (count == 0) return {0, 0};
     const std::uint32_t* all = buckets(chunk);
-    std::uint32_t bucket = home(feature, count);
+    std::uint32_t bucket = home(hash, count);
     for (std::uint32_t probes = 0; probes < count; ++probes) {
       const std::uint32_t* words = all + std::size_t{bucket} * words_per_bucket;
-      std::uint32_t found = 0;
-      for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>(words[slot] == feature) << slot;
+      const std::uint32_t found = slots_with(words, feature);
       if (found != 0) return row_at(chunk, words[slots + static_cast<std::uint32_t>(__builtin_ctz(found))]);
       if (words[slots - 1] == empty) return {0, 0};  // Buckets fill from the left: the last one is empty unless all are taken.
       bucket = bucket + 1 == count ? 0 : bucket + 1;
@@ -88,9 +102,9 @@ class ChunkedLayer {
     return {0, 0};
   }
 
-  void prefetch(std::size_t chunk, std::uint32_t feature) const {
+  void prefetch(std::size_t chunk, std::uint32_t hash) const {
     const std::uint32_t count = bucket_count(chunk);
-    if (count != 0) __builtin_prefetch(buckets(chunk) + std::size_t{home(feature, count)} * words_per_bucket);
+    if (count != 0) __builtin_prefetch(buckets(chunk) + std::size_t{home(hash, count)} * words_per_bucket);
   }
 
   static std::uint32_t place(std::size_t begin, std::size_t count) {
@@ -98,6 +112,21 @@ class ChunkedLayer {
   }
 
  private:
+  // A bit for each slot that holds the feature.
+  static std::uint32_t slots_with(const std::uint32_t* words, std::uint32_t feature) {
+#if defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(feature));
+    const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)), wanted);
+    const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)), wanted);
+    const __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
+#else
+    std::uint32_t found = 0;
+    for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>(words[slot] == feature) << slot;
+    return found;
+#endif
+  }
+
   Row row_at(std::size_t chunk, std::uint32_t place) const {
     const Row row{place >> 8, (place & 0xFF) + std::size_t{1}};
     return row.begin + row.count <= entry_count(chunk) ? row : Row{0, 0};
@@ -115,18 +144,19 @@ class ChunkedLayer {
   }
 
   void check() const {
-    const std::size_t chunk_count = a_.child_offsets.empty() ? 0 : a_.child_offsets.size() - 1;
-    require(chunk_count > 0, "a layer must have at least one chunk");
+    require(a_.child_offsets.size() > 1 && a_.parent_offsets.size() > 1, "a layer must have at least one parent and one chunk");
+    const std::size_t chunk_count = a_.parent_offsets.size() - 1;
     require(a_.bucket_offsets.size() == chunk_count + 1 && a_.entry_offsets.size() == chunk_count + 1, "a layer's offsets must have one number a chunk and one more");
     require(a_.child_offsets.back() >= 0, "child offsets must not decrease");
     check_rising(a_.child_offsets, static_cast<std::size_t>(a_.child_offsets.back()), "child offsets must rise from 0");
+    check_rising(a_.parent_offsets, parents(), "parent offsets must rise from 0 to the number of parents");
     check_rising(a_.bucket_offsets, a_.buckets.size() / words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
     check_rising(a_.entry_offsets, a_.children.size(), "entry offsets must rise from 0 to the number of entries");
     require(a_.buckets.size() % words_per_bucket == 0, "buckets must be whole");
     require(a_.weights.size() == a_.children.size() * bytes_of(kind_), "there must be one weight an entry");
     require(kind_ == WeightKind::float32 || a_.factors.size() == chunk_count, "integer weights need one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {
-      require(child_count(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
+      require(chunk_size(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
       require(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk] <= INT32_MAX, "a chunk has too many buckets");
     }
   }

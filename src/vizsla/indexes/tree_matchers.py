@@ -16,7 +16,7 @@ def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
     """Return the matchers of all nodes of a layer, the inverse of `TreeIndex.build`."""
     layer = index.layers[number]
     chunks = np.repeat(np.arange(len(layer.entry_offsets) - 1), np.diff(layer.entry_offsets))
-    nodes = layer.child_offsets[chunks] + layer.children
+    nodes = layer.child_offsets[layer.parent_offsets[chunks]] + layer.children
     features = _features_of_entries(layer)
     values = layer.weights.view(TYPES[index.weights]).astype(np.float32) * layer.factors[chunks]
     order = np.lexsort((features, nodes))
@@ -28,9 +28,10 @@ def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
 def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the ascending features of one node's matcher, and their weights."""
     layer = index.layers[number]
-    chunk = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
+    parent = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
+    chunk = int(np.searchsorted(layer.parent_offsets, parent, side="right")) - 1
     alone = _chunk_alone(layer, chunk, WEIGHTS[index.weights])
-    mine = np.flatnonzero(alone.children == node - layer.child_offsets[chunk])
+    mine = np.flatnonzero(alone.children == node - layer.child_offsets[layer.parent_offsets[chunk]])
     features = _features_of_entries(alone)[mine]
     values = alone.weights.view(TYPES[index.weights])[mine].astype(np.float32) * alone.factors[0]
     order = np.argsort(features)
@@ -41,7 +42,8 @@ def _chunk_alone(layer: Layer, chunk: int, width: int) -> Layer:
     buckets = slice(*(layer.bucket_offsets[chunk : chunk + 2] * 2 * SLOTS).tolist())
     first, last = layer.entry_offsets[chunk : chunk + 2].tolist()
     return Layer(
-        layer.child_offsets[chunk : chunk + 2] - layer.child_offsets[chunk],
+        layer.child_offsets[slice(*layer.parent_offsets[chunk : chunk + 2])],
+        layer.parent_offsets[chunk : chunk + 2],
         layer.bucket_offsets[chunk : chunk + 2] - layer.bucket_offsets[chunk],
         layer.buckets[buckets],
         layer.entry_offsets[chunk : chunk + 2] - first,
