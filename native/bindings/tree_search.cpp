@@ -35,8 +35,8 @@ nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int32_t>
     built = LayerBuilder(view(child_offsets), view(parent_offsets), {view(offsets), view(features), view(values)}, kind_of(weights)).build();
   }
   return nb::make_tuple(to_numpy(std::move(built.bucket_offsets)), to_numpy(std::move(built.buckets)),
-                        to_numpy(std::move(built.entry_offsets)), to_numpy(std::move(built.children)),
-                        to_numpy(std::move(built.weights)), to_numpy(std::move(built.factors)));
+                        to_numpy(std::move(built.entry_offsets)), to_numpy(std::move(built.entries)),
+                        to_numpy(std::move(built.factors)));
 }
 
 // Keeps a layer's arrays alive.
@@ -46,12 +46,11 @@ struct BoundLayer {
   InArray<std::int64_t> bucket_offsets;
   InArray<std::uint32_t> buckets;
   InArray<std::int64_t> entry_offsets;
-  InArray<std::uint8_t> children;
-  InArray<std::uint8_t> weights;
+  InArray<std::uint8_t> entries;
   InArray<float> factors;
 
   LayerArrays arrays() const {
-    return {view(child_offsets), view(parent_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(children), view(weights), view(factors)};
+    return {view(child_offsets), view(parent_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(entries), view(factors)};
   }
 };
 
@@ -183,11 +182,11 @@ class BoundTree {
     std::vector<BoundLayer> bound;
     for (nb::handle layer : layers) {
       const auto t = nb::cast<nb::tuple>(layer);
-      require(t.size() == 8, "a layer is eight arrays");
+      require(t.size() == 7, "a layer is seven arrays");
       bound.push_back({nb::cast<InArray<std::int32_t>>(t[0]), nb::cast<InArray<std::int32_t>>(t[1]),
                        nb::cast<InArray<std::int64_t>>(t[2]), nb::cast<InArray<std::uint32_t>>(t[3]),
                        nb::cast<InArray<std::int64_t>>(t[4]), nb::cast<InArray<std::uint8_t>>(t[5]),
-                       nb::cast<InArray<std::uint8_t>>(t[6]), nb::cast<InArray<float>>(t[7])});
+                       nb::cast<InArray<float>>(t[6])});
     }
     return bound;
   }
@@ -254,7 +253,7 @@ class BoundTree {
 void register_tree_search(nb::module_& module) {
   module.def("build_tree_layer", &build_layer, nb::arg("child_offsets"), nb::arg("parent_offsets"), nb::arg("offsets"), nb::arg("features"),
              nb::arg("values"), nb::arg("weights"),
-             "The chunked layout of a layer: bucket offsets, buckets, entry offsets, children, weights, factors.");
+             "The chunked layout of a layer: bucket offsets, buckets, entry offsets, entries, factors.");
   nb::class_<BoundTree>(module, "Tree")
       .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
            nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -194,6 +195,7 @@ class BeamSearcher {
     std::uint32_t chunk;
     std::size_t first_child, last_child;
     std::size_t begin;
+    ChunkTable table;
   };
 
   struct Hit {
@@ -215,7 +217,7 @@ class BeamSearcher {
 
   void take(std::int32_t feature, float value) {
     const auto number = static_cast<std::uint32_t>(feature);
-    features_.push_back({number, ChunkedLayer::hash(number), value});
+    features_.push_back({number, ChunkTable::hash(number), value});
   }
 
   // Returns how many items the beam's leaves hold.
@@ -244,7 +246,7 @@ class BeamSearcher {
     const ChunkedLayer& layer = model_->layers()[t];
     const std::uint32_t chunk = model_->chunks(t)[parent];
     if (!visits_.empty() && visits_.back().chunk == chunk) return;
-    visits_.push_back({chunk, layer.chunk_begin(chunk), layer.chunk_begin(chunk + 1), 0});
+    visits_.push_back({chunk, layer.chunk_begin(chunk), layer.chunk_begin(chunk + 1), 0, layer.table(chunk)});
   }
 
   // Children's scores to the top k: by item at the leaves, so that ties go by item number, by node above.
@@ -287,22 +289,24 @@ class BeamSearcher {
   template <class Weight>
   void add_layer(const ChunkedLayer& layer) {
     hits_.clear();
+    const std::span<const Feature> features(features_);
+    const std::span<const Visit> visits(visits_);
     std::size_t done = 0, ahead_visit = 0, ahead_feature = 0;
     const auto ask = [&] {
-      if (ahead_visit == visits_.size()) return;
-      layer.prefetch(visits_[ahead_visit].chunk, features_[ahead_feature].hash);
-      if (++ahead_feature == features_.size()) ahead_feature = 0, ++ahead_visit;
+      if (ahead_visit == visits.size()) return;
+      visits[ahead_visit].table.prefetch(features[ahead_feature].hash);
+      if (++ahead_feature == features.size()) ahead_feature = 0, ++ahead_visit;
     };
-    if (features_.empty()) return;
+    if (features.empty()) return;
     for (std::size_t i = 0; i < buckets_ahead; ++i) ask();
-    for (std::uint32_t v = 0; v < visits_.size(); ++v) {
-      const std::size_t chunk = visits_[v].chunk;
-      for (const Feature& feature : features_) {
+    for (std::uint32_t v = 0; v < visits.size(); ++v) {
+      const ChunkTable table = visits[v].table;
+      for (const Feature& feature : features) {
         ask();
-        const Row row = layer.find(chunk, feature.number, feature.hash);
+        const Row row = table.find(feature.number, feature.hash);
         if (row.count == 0) continue;
-        __builtin_prefetch(layer.children(chunk) + row.begin);
-        __builtin_prefetch(layer.weights<Weight>(chunk) + row.begin);
+        __builtin_prefetch(row.weights);
+        __builtin_prefetch(row.weights + row.count * (sizeof(Weight) + 1) - 1);
         hits_.push_back({row, feature.value, v});
         if (hits_.size() > done + rows_ahead) add_row<Weight>(layer, hits_[done++]);
       }
@@ -313,11 +317,14 @@ class BeamSearcher {
   template <class Weight>
   void add_row(const ChunkedLayer& layer, const Hit& hit) {
     const Visit& visit = visits_[hit.visit];
-    const std::uint8_t* children = layer.children(visit.chunk) + hit.row.begin;
-    const Weight* weights = layer.weights<Weight>(visit.chunk) + hit.row.begin;
+    const std::uint8_t* children = hit.row.weights + hit.row.count * sizeof(Weight);
     const float value = std::is_same_v<Weight, float> ? hit.value : hit.value * layer.factor(visit.chunk);
     float* margins = margins_.data() + visit.begin;
-    for (std::size_t e = 0; e < hit.row.count; ++e) margins[children[e]] += value * static_cast<float>(weights[e]);
+    for (std::size_t e = 0; e < hit.row.count; ++e) {
+      Weight weight;
+      std::memcpy(&weight, hit.row.weights + e * sizeof weight, sizeof weight);
+      margins[children[e]] += value * static_cast<float>(weight);
+    }
     entries_ += hit.row.count;
   }
 

@@ -27,52 +27,25 @@ struct LayerArrays {
   std::span<const std::int64_t> bucket_offsets;  // buckets of chunk c
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
   std::span<const std::int64_t> entry_offsets;   // entries of chunk c
-  std::span<const std::uint8_t> children;        // of each entry: which child of the chunk
-  std::span<const std::uint8_t> weights;         // of each entry, in bytes of the weight kind
+  std::span<const std::uint8_t> entries;         // row after row: its weights, then which children of the chunk they are of
   std::span<const float> factors;                // of each chunk, for integer weights
 };
 
-// A run of entries: (child, weight).
+// The entries of a feature in a chunk: `count` weights, and after them as many children, a byte each.
 struct Row {
-  std::size_t begin;
+  const std::uint8_t* weights;
   std::size_t count;
 };
 
-class ChunkedLayer {
+// A chunk's hash table of rows.
+class ChunkTable {
  public:
   static constexpr std::size_t slots = 8;
   static constexpr std::size_t words_per_bucket = 2 * slots;
   static constexpr std::uint32_t empty = UINT32_MAX;
-  static constexpr std::size_t max_children = 256;           // a child is one byte
-  static constexpr std::size_t max_entries = 1U << 24;       // a place is 24 bits of begin and 8 of count - 1
 
-  ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind) { check(); }
-
-  std::size_t parents() const { return a_.child_offsets.size() - 1; }
-  std::size_t chunks() const { return a_.parent_offsets.size() - 1; }
-  std::size_t nodes() const { return static_cast<std::size_t>(a_.child_offsets.back()); }
-  std::size_t first_child(std::size_t parent) const { return static_cast<std::size_t>(a_.child_offsets[parent]); }
-  std::size_t child_count(std::size_t parent) const { return first_child(parent + 1) - first_child(parent); }
-  std::size_t first_parent(std::size_t chunk) const { return static_cast<std::size_t>(a_.parent_offsets[chunk]); }
-  std::size_t chunk_begin(std::size_t chunk) const { return first_child(first_parent(chunk)); }
-  std::size_t chunk_size(std::size_t chunk) const { return chunk_begin(chunk + 1) - chunk_begin(chunk); }
-  std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
-  WeightKind kind() const { return kind_; }
-  float factor(std::size_t chunk) const { return a_.factors[chunk]; }
-  const std::uint8_t* children(std::size_t chunk) const { return a_.children.data() + a_.entry_offsets[chunk]; }
-
-  template <class Weight>
-  const Weight* weights(std::size_t chunk) const {
-    return reinterpret_cast<const Weight*>(a_.weights.data()) + a_.entry_offsets[chunk];
-  }
-
-  const std::uint32_t* buckets(std::size_t chunk) const {
-    return a_.buckets.data() + static_cast<std::size_t>(a_.bucket_offsets[chunk]) * words_per_bucket;
-  }
-
-  std::uint32_t bucket_count(std::size_t chunk) const {
-    return static_cast<std::uint32_t>(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk]);
-  }
+  ChunkTable(const std::uint32_t* buckets, std::uint32_t count, std::span<const std::uint8_t> entries, std::size_t entry_bytes)
+      : buckets_(buckets), count_(count), entries_(entries), entry_bytes_(entry_bytes) {}
 
   // Multiplicative hashing; a query hashes its features once.
   static std::uint32_t hash(std::uint32_t feature) {
@@ -85,30 +58,24 @@ class ChunkedLayer {
     return static_cast<std::uint32_t>(std::uint64_t{hash} * buckets >> 32);
   }
 
-  // The row of a feature in a chunk, or one without entries. A place that leads out of the chunk counts as none, so that
-  // a damaged file can be searched without harm.
-  Row find(std::size_t chunk, std::uint32_t feature, std::uint32_t hash) const {
-    const std::uint32_t count = bucket_count(chunk);
-    if (count == 0) return {0, 0};
-    const std::uint32_t* all = buckets(chunk);
-    std::uint32_t bucket = home(hash, count);
-    for (std::uint32_t probes = 0; probes < count; ++probes) {
-      const std::uint32_t* words = all + std::size_t{bucket} * words_per_bucket;
-      const std::uint32_t found = slots_with(words, feature);
-      if (found != 0) return row_at(chunk, words[slots + static_cast<std::uint32_t>(__builtin_ctz(found))]);
-      if (words[slots - 1] == empty) return {0, 0};  // Buckets fill from the left: the last one is empty unless all are taken.
-      bucket = bucket + 1 == count ? 0 : bucket + 1;
-    }
-    return {0, 0};
-  }
-
-  void prefetch(std::size_t chunk, std::uint32_t hash) const {
-    const std::uint32_t count = bucket_count(chunk);
-    if (count != 0) __builtin_prefetch(buckets(chunk) + std::size_t{home(hash, count)} * words_per_bucket);
-  }
-
   static std::uint32_t place(std::size_t begin, std::size_t count) {
     return static_cast<std::uint32_t>(begin << 8 | (count - 1));
+  }
+
+  void prefetch(std::uint32_t hash) const { __builtin_prefetch(buckets_ + std::size_t{home(hash, count_)} * words_per_bucket); }
+
+  // The row of a feature, or one without entries. A place that leads out of the chunk counts as none, so that a damaged
+  // file can be searched without harm.
+  Row find(std::uint32_t feature, std::uint32_t hash) const {
+    std::uint32_t bucket = home(hash, count_);
+    for (std::uint32_t probes = 0; probes < count_; ++probes) {
+      const std::uint32_t* words = buckets_ + std::size_t{bucket} * words_per_bucket;
+      const std::uint32_t found = slots_with(words, feature);
+      if (found != 0) return row_at(words[slots + static_cast<std::uint32_t>(__builtin_ctz(found))]);
+      if (words[slots - 1] == empty) return {nullptr, 0};  // Buckets fill from the left: the last one is empty unless all are taken.
+      bucket = bucket + 1 == count_ ? 0 : bucket + 1;
+    }
+    return {nullptr, 0};
   }
 
  private:
@@ -127,15 +94,51 @@ class ChunkedLayer {
 #endif
   }
 
-  Row row_at(std::size_t chunk, std::uint32_t place) const {
-    const Row row{place >> 8, (place & 0xFF) + std::size_t{1}};
-    return row.begin + row.count <= entry_count(chunk) ? row : Row{0, 0};
+  Row row_at(std::uint32_t place) const {
+    const std::size_t begin = (place >> 8) * entry_bytes_, count = (place & 0xFF) + std::size_t{1};
+    if (begin + count * entry_bytes_ > entries_.size()) return {nullptr, 0};
+    return {entries_.data() + begin, count};
   }
 
-  static std::size_t bytes_of(WeightKind kind) {
-    return kind == WeightKind::float32 ? 4 : kind == WeightKind::int16 ? 2 : 1;
+  const std::uint32_t* buckets_;
+  std::uint32_t count_;
+  std::span<const std::uint8_t> entries_;
+  std::size_t entry_bytes_;
+};
+
+class ChunkedLayer {
+ public:
+  static constexpr std::size_t max_children = 256;           // a child is one byte
+  static constexpr std::size_t max_entries = 1U << 24;       // a place is 24 bits of begin and 8 of count - 1
+
+  ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind), entry_bytes_(entry_bytes(kind)) { check(); }
+
+  std::size_t parents() const { return a_.child_offsets.size() - 1; }
+  std::size_t chunks() const { return a_.parent_offsets.size() - 1; }
+  std::size_t nodes() const { return static_cast<std::size_t>(a_.child_offsets.back()); }
+  std::size_t first_child(std::size_t parent) const { return static_cast<std::size_t>(a_.child_offsets[parent]); }
+  std::size_t child_count(std::size_t parent) const { return first_child(parent + 1) - first_child(parent); }
+  std::size_t first_parent(std::size_t chunk) const { return static_cast<std::size_t>(a_.parent_offsets[chunk]); }
+  std::size_t chunk_begin(std::size_t chunk) const { return first_child(first_parent(chunk)); }
+  std::size_t chunk_size(std::size_t chunk) const { return chunk_begin(chunk + 1) - chunk_begin(chunk); }
+  std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
+  WeightKind kind() const { return kind_; }
+  float factor(std::size_t chunk) const { return a_.factors[chunk]; }
+
+  ChunkTable table(std::size_t chunk) const {
+    const auto first = static_cast<std::size_t>(a_.bucket_offsets[chunk]);
+    const auto last = static_cast<std::size_t>(a_.bucket_offsets[chunk + 1]);
+    const auto begin = static_cast<std::size_t>(a_.entry_offsets[chunk]) * entry_bytes_;
+    return {a_.buckets.data() + first * ChunkTable::words_per_bucket, static_cast<std::uint32_t>(last - first),
+            a_.entries.subspan(begin, entry_count(chunk) * entry_bytes_), entry_bytes_};
   }
 
+  // A weight and its child.
+  static std::size_t entry_bytes(WeightKind kind) {
+    return kind == WeightKind::float32 ? 5 : kind == WeightKind::int16 ? 3 : 2;
+  }
+
+ private:
   template <class Number>
   static void check_rising(std::span<const Number> offsets, std::size_t end, const char* otherwise) {
     require(!offsets.empty() && offsets.front() == 0, otherwise);
@@ -150,10 +153,10 @@ class ChunkedLayer {
     require(a_.child_offsets.back() >= 0, "child offsets must not decrease");
     check_rising(a_.child_offsets, static_cast<std::size_t>(a_.child_offsets.back()), "child offsets must rise from 0");
     check_rising(a_.parent_offsets, parents(), "parent offsets must rise from 0 to the number of parents");
-    check_rising(a_.bucket_offsets, a_.buckets.size() / words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
-    check_rising(a_.entry_offsets, a_.children.size(), "entry offsets must rise from 0 to the number of entries");
-    require(a_.buckets.size() % words_per_bucket == 0, "buckets must be whole");
-    require(a_.weights.size() == a_.children.size() * bytes_of(kind_), "there must be one weight an entry");
+    check_rising(a_.bucket_offsets, a_.buckets.size() / ChunkTable::words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
+    check_rising(a_.entry_offsets, a_.entries.size() / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
+    require(a_.buckets.size() % ChunkTable::words_per_bucket == 0, "buckets must be whole");
+    require(a_.entries.size() % entry_bytes_ == 0, "entries must be whole");
     require(kind_ == WeightKind::float32 || a_.factors.size() == chunk_count, "integer weights need one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {
       require(chunk_size(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
@@ -163,6 +166,7 @@ class ChunkedLayer {
 
   LayerArrays a_;
   WeightKind kind_;
+  std::size_t entry_bytes_;
 };
 
 }  // namespace vizsla

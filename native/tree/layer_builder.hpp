@@ -16,8 +16,7 @@ struct BuiltLayer {
   std::vector<std::int64_t> bucket_offsets{0};
   std::vector<std::uint32_t> buckets;
   std::vector<std::int64_t> entry_offsets{0};
-  std::vector<std::uint8_t> children;
-  std::vector<std::uint8_t> weights;
+  std::vector<std::uint8_t> entries;
   std::vector<float> factors;
 };
 
@@ -97,15 +96,26 @@ class LayerBuilder {
   void write_entries() {
     const float factor = factor_of_entries();
     built_.factors.push_back(factor);
-    for (const Entry& entry : entries_) {
-      built_.children.push_back(entry.child);
-      switch (kind_) {
-        case WeightKind::float32: append(entry.weight); break;
-        case WeightKind::int16: append(static_cast<std::int16_t>(std::lround(entry.weight / factor))); break;
-        case WeightKind::int8: append(static_cast<std::int8_t>(std::lround(entry.weight / factor))); break;
-      }
+    for (std::size_t begin = 0, end = 0; begin < entries_.size(); begin = end) {
+      end = row_end(begin);
+      for (std::size_t i = begin; i < end; ++i) append_weight(entries_[i].weight, factor);
+      for (std::size_t i = begin; i < end; ++i) built_.entries.push_back(entries_[i].child);
     }
-    built_.entry_offsets.push_back(static_cast<std::int64_t>(built_.children.size()));
+    built_.entry_offsets.push_back(built_.entry_offsets.back() + static_cast<std::int64_t>(entries_.size()));
+  }
+
+  std::size_t row_end(std::size_t begin) const {
+    std::size_t end = begin;
+    while (end < entries_.size() && entries_[end].feature == entries_[begin].feature) ++end;
+    return end;
+  }
+
+  void append_weight(float weight, float factor) {
+    switch (kind_) {
+      case WeightKind::float32: return append(weight);
+      case WeightKind::int16: return append(static_cast<std::int16_t>(std::lround(weight / factor)));
+      case WeightKind::int8: return append(static_cast<std::int8_t>(std::lround(weight / factor)));
+    }
   }
 
   float factor_of_entries() const {
@@ -119,7 +129,7 @@ class LayerBuilder {
   void append(Weight weight) {
     std::uint8_t bytes[sizeof weight];
     std::memcpy(bytes, &weight, sizeof weight);
-    built_.weights.insert(built_.weights.end(), bytes, bytes + sizeof weight);
+    built_.entries.insert(built_.entries.end(), bytes, bytes + sizeof weight);
   }
 
   void write_buckets() {
@@ -128,22 +138,22 @@ class LayerBuilder {
     // Four fifths full: most look-ups end in their first line, and the table costs ten bytes a row.
     const std::size_t count = rows == 0 ? 0 : (rows * 5 + 31) / 32;
     const std::size_t base = built_.buckets.size();
-    built_.buckets.resize(base + count * ChunkedLayer::words_per_bucket, ChunkedLayer::empty);
+    built_.buckets.resize(base + count * ChunkTable::words_per_bucket, ChunkTable::empty);
     for (std::size_t begin = 0, end = 0; begin < entries_.size(); begin = end) {
-      while (end < entries_.size() && entries_[end].feature == entries_[begin].feature) ++end;
+      end = row_end(begin);
       require(end - begin <= ChunkedLayer::max_children, "a node gives a feature twice");
-      insert(base, static_cast<std::uint32_t>(count), entries_[begin].feature, ChunkedLayer::place(begin, end - begin));
+      insert(base, static_cast<std::uint32_t>(count), entries_[begin].feature, ChunkTable::place(begin, end - begin));
     }
-    built_.bucket_offsets.push_back(static_cast<std::int64_t>(built_.buckets.size() / ChunkedLayer::words_per_bucket));
+    built_.bucket_offsets.push_back(static_cast<std::int64_t>(built_.buckets.size() / ChunkTable::words_per_bucket));
   }
 
   void insert(std::size_t base, std::uint32_t count, std::uint32_t feature, std::uint32_t place) {
-    for (std::uint32_t bucket = ChunkedLayer::home(ChunkedLayer::hash(feature), count);; bucket = bucket + 1 == count ? 0 : bucket + 1) {
-      std::uint32_t* words = built_.buckets.data() + base + std::size_t{bucket} * ChunkedLayer::words_per_bucket;
-      for (std::size_t slot = 0; slot < ChunkedLayer::slots; ++slot) {
-        if (words[slot] != ChunkedLayer::empty) continue;
+    for (std::uint32_t bucket = ChunkTable::home(ChunkTable::hash(feature), count);; bucket = bucket + 1 == count ? 0 : bucket + 1) {
+      std::uint32_t* words = built_.buckets.data() + base + std::size_t{bucket} * ChunkTable::words_per_bucket;
+      for (std::size_t slot = 0; slot < ChunkTable::slots; ++slot) {
+        if (words[slot] != ChunkTable::empty) continue;
         words[slot] = feature;
-        words[ChunkedLayer::slots + slot] = place;
+        words[ChunkTable::slots + slot] = place;
         return;
       }
     }

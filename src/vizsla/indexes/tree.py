@@ -49,8 +49,7 @@ class Layer(NamedTuple):
     bucket_offsets: NDArray[np.int64]
     buckets: NDArray[np.uint32]
     entry_offsets: NDArray[np.int64]
-    children: NDArray[np.uint8]
-    weights: NDArray[np.uint8]
+    entries: NDArray[np.uint8]
     factors: NDArray[np.float32]
 
     @classmethod
@@ -304,8 +303,7 @@ _LAYER_TYPES = {
     "bucket_offsets": np.int64,
     "buckets": np.uint32,
     "entry_offsets": np.int64,
-    "children": np.uint8,
-    "weights": np.uint8,
+    "entries": np.uint8,
     "factors": np.float32,
 }
 

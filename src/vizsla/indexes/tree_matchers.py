@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,14 +17,12 @@ TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
 def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
     """Return the matchers of all nodes of a layer, the inverse of `TreeIndex.build`."""
     layer = index.layers[number]
-    chunks = np.repeat(np.arange(len(layer.entry_offsets) - 1), np.diff(layer.entry_offsets))
-    nodes = layer.child_offsets[layer.parent_offsets[chunks]] + layer.children
-    features = _features_of_entries(layer)
-    values = layer.weights.view(TYPES[index.weights]).astype(np.float32) * layer.factors[chunks]
-    order = np.lexsort((features, nodes))
+    entries = _entries(layer, index.weights)
+    nodes = layer.child_offsets[layer.parent_offsets[entries.chunks]] + entries.children
+    order = np.lexsort((entries.features, nodes))
     counts = np.bincount(nodes, minlength=int(layer.child_offsets[-1]))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return NodeWeights(offsets, features[order], values[order])
+    return NodeWeights(offsets, entries.features[order], entries.values[order])
 
 
 def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -30,15 +30,38 @@ def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.i
     layer = index.layers[number]
     parent = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
     chunk = int(np.searchsorted(layer.parent_offsets, parent, side="right")) - 1
-    alone = _chunk_alone(layer, chunk, WEIGHTS[index.weights])
-    mine = np.flatnonzero(alone.children == node - layer.child_offsets[layer.parent_offsets[chunk]])
-    features = _features_of_entries(alone)[mine]
-    values = alone.weights.view(TYPES[index.weights])[mine].astype(np.float32) * alone.factors[0]
-    order = np.argsort(features)
-    return features[order], values[order]
+    entries = _entries(_chunk_alone(layer, chunk, 1 + WEIGHTS[index.weights]), index.weights)
+    mine = np.flatnonzero(entries.children == node - layer.child_offsets[layer.parent_offsets[chunk]])
+    order = np.argsort(entries.features[mine])
+    return entries.features[mine][order], entries.values[mine][order]
 
 
-def _chunk_alone(layer: Layer, chunk: int, width: int) -> Layer:
+class _Entries(NamedTuple):
+    chunks: NDArray[np.int64]
+    features: NDArray[np.int32]
+    children: NDArray[np.uint8]
+    values: NDArray[np.float32]
+
+
+def _entries(layer: Layer, weights: str) -> _Entries:
+    """Return all entries of a layer, row after row in the order of the buckets."""
+    words = layer.buckets.reshape(-1, 2, SLOTS)
+    taken = words[:, 0] != EMPTY
+    chunks = np.repeat(np.arange(len(layer.bucket_offsets) - 1), np.diff(layer.bucket_offsets))
+    chunk_of_row = np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]
+    places = words[:, 1][taken].astype(np.int64)
+    counts = (places & 0xFF) + 1
+    rows = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = WEIGHTS[weights]
+    begins = ((layer.entry_offsets[chunk_of_row] + (places >> 8)) * (1 + width))[rows]
+    children = layer.entries[begins + counts[rows] * width + within]
+    raw = layer.entries[(begins + within * width)[:, None] + np.arange(width)]
+    values = raw.view(TYPES[weights]).ravel().astype(np.float32) * layer.factors[chunk_of_row[rows]]
+    return _Entries(chunk_of_row[rows], words[:, 0][taken].astype(np.int32)[rows], children, values)
+
+
+def _chunk_alone(layer: Layer, chunk: int, entry_bytes: int) -> Layer:
     buckets = slice(*(layer.bucket_offsets[chunk : chunk + 2] * 2 * SLOTS).tolist())
     first, last = layer.entry_offsets[chunk : chunk + 2].tolist()
     return Layer(
@@ -47,20 +70,6 @@ def _chunk_alone(layer: Layer, chunk: int, width: int) -> Layer:
         layer.bucket_offsets[chunk : chunk + 2] - layer.bucket_offsets[chunk],
         layer.buckets[buckets],
         layer.entry_offsets[chunk : chunk + 2] - first,
-        layer.children[first:last],
-        layer.weights[first * width : last * width],
+        layer.entries[first * entry_bytes : last * entry_bytes],
         layer.factors[chunk : chunk + 1],
     )
-
-
-def _features_of_entries(layer: Layer) -> NDArray[np.int32]:
-    words = layer.buckets.reshape(-1, 2, SLOTS)
-    chunks = np.repeat(np.arange(len(layer.bucket_offsets) - 1), np.diff(layer.bucket_offsets))
-    taken = words[:, 0] != EMPTY
-    places = words[:, 1][taken].astype(np.int64)
-    starts = layer.entry_offsets[np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]] + (places >> 8)
-    counts = (places & 0xFF) + 1
-    at = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(int(counts.sum()))
-    features = np.zeros(len(layer.children), dtype=np.int32)
-    features[at] = np.repeat(words[:, 0][taken].astype(np.int32), counts)
-    return features
