@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -122,7 +123,19 @@ class LayerBuilder {
     float largest = 0;
     for (const Entry& entry : entries_) largest = std::max(largest, std::fabs(entry.weight));
     if (kind_ == WeightKind::float32 || largest == 0) return 1.0F;
-    return largest / (kind_ == WeightKind::int16 ? 32767.0F : 127.0F);
+    return kind_ == WeightKind::int16 ? power_of_two_above(largest / 32767.0F) : short_number_above(largest / 127.0F);
+  }
+
+  // Both factors are chosen so that weights that were read back and are stored again become the same bytes: products of
+  // factor and integer are exact, and the largest of them leads to the same factor.
+  static float power_of_two_above(float number) {
+    int exponent = 0;
+    const float mantissa = std::frexp(number, &exponent);
+    return std::ldexp(1.0F, mantissa == 0.5F ? exponent - 1 : exponent);
+  }
+
+  static float short_number_above(float number) {  // a mantissa of 16 bits
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(number) + 0xFFU) & ~0xFFU);
   }
 
   template <class Weight>

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
 WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
+LARGEST = {"int16": 32767, "int8": 127}
 
 
 class NodeWeights(NamedTuple):
@@ -53,9 +54,9 @@ class Layer(NamedTuple):
     factors: NDArray[np.float32]
 
     @classmethod
-    def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str) -> Self:
-        """Lay out a layer's matchers."""
-        parents = _parents_by_chunk(child_offsets)
+    def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str, *, last: bool) -> Self:
+        """Lay out a layer's matchers; in the last layer, whose items come and go, every leaf keeps to itself."""
+        parents = np.arange(len(child_offsets), dtype=np.int32) if last else _parents_by_chunk(child_offsets)
         return cls(child_offsets, parents, *_native.build_tree_layer(child_offsets, parents, *matchers, weights))
 
 
@@ -131,7 +132,11 @@ class TreeIndex(Index):
             A layer each.
         """
         check_choice("weights", weights, list(WEIGHTS))
-        layers = [Layer.build(*layer, weights) for layer in zip(child_offsets, matchers, strict=True)]
+        depth = len(child_offsets)
+        layers = [
+            Layer.build(offsets, nodes, weights, last=number == depth)
+            for number, (offsets, nodes) in enumerate(zip(child_offsets, matchers, strict=True), 1)
+        ]
         return cls(layers, items, dim=dim, bias=bias, transform=transform, weights=weights, beam=beam)
 
     def __len__(self) -> int:
@@ -153,7 +158,7 @@ class TreeIndex(Index):
     ) -> Self:
         """Return the index with other items at its leaves."""
         return type(self)(
-            [*self.layers[:-1], Layer.build(child_offsets, matchers, self.weights)],
+            [*self.layers[:-1], Layer.build(child_offsets, matchers, self.weights, last=True)],
             items,
             dim=self.dim,
             bias=self.bias,
@@ -197,6 +202,8 @@ class TreeIndex(Index):
             How many nodes of a layer are followed; `len(index)` follows all of them.
         """
         rows = _sorted_rows(queries, self.dim)
+        check_positive("k", k)
+        check_positive("threads", threads)
         return self.search_rows(*rows, k, allowed=allowed, threads=threads, beam=beam)
 
     def search_rows(
@@ -213,7 +220,6 @@ class TreeIndex(Index):
         """Search with raw rows of ascending features: the query path without SciPy."""
         wide = self.beam if beam is None else check_positive("beam", beam)
         mask = None if allowed is None else self._checked_mask(allowed)
-        check_positive("k", k)
         try:
             starts, items, scores, entries = self._tree.search(offsets, features, values, k, wide, mask, threads)
         except (ValueError, TypeError) as error:

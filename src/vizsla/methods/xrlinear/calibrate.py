@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.xrlinear.cold import Calibration
+from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 
 if TYPE_CHECKING:

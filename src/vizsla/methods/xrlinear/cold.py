@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError, check_positive
-from vizsla.indexes.tree import NodeWeights, TreeIndex
+from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex
 from vizsla.indexes.tree_matchers import layer_matchers
+from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.csr import as_scipy
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
 
 Model = TypeVar("Model", bound="XrLinear")
-
-
-class Calibration(NamedTuple):
-    """A cold matcher is `neighbours` × the mean of its neighbours' matchers + `text` × the item's text + `bias`."""
-
-    neighbours: float
-    text: float
-    bias: float
 
 
 def add_items(
@@ -119,6 +112,7 @@ def with_leaf_items(index: TreeIndex, matchers: csr_array, cold: csr_array, leav
     """Return the index with new items at the ends of their leaves; their numbers follow those of the old ones."""
     from scipy.sparse import vstack
 
+    cold = _within_range(index, cold, leaves)
     leaf_of = np.concatenate([leaf_numbers(index.layers[-1].child_offsets, index.positions), leaves])
     places = np.concatenate([index.positions, len(index) + np.arange(len(leaves))])
     return _with_last_layer(index, np.lexsort((places, leaf_of)), leaf_of, vstack([matchers, cold], format="csr"))
@@ -129,6 +123,18 @@ def with_kept_items(index: TreeIndex, kept: NDArray[np.int64]) -> TreeIndex:
     leaf_of = leaf_numbers(index.layers[-1].child_offsets, index.positions)[kept]
     order = np.lexsort((index.positions[kept], leaf_of))
     return _with_last_layer(index, order, leaf_of, matchers_by_item(index)[kept])
+
+
+def _within_range(index: TreeIndex, cold: csr_array, leaves: NDArray[np.int64]) -> csr_array:
+    """Clip weights to what their leaf can store, so that a newcomer does not change how its siblings are rounded."""
+    if index.weights not in LARGEST:
+        return cold
+    layer = index.layers[-1]
+    used = np.diff(layer.entry_offsets) > 0
+    bounds = np.where(used, layer.factors * LARGEST[index.weights], np.inf)[leaves]
+    clipped, rows = cold.copy(), np.repeat(np.arange(len(leaves)), np.diff(cold.indptr))
+    clipped.data = np.clip(cold.data, -bounds[rows], bounds[rows]).astype(np.float32)
+    return clipped
 
 
 def _with_last_layer(

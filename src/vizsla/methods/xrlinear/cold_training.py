@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from vizsla.indexes.tree import NodeWeights
 from vizsla.methods.xrlinear.calibrate import calibrate
-from vizsla.methods.xrlinear.cold import Calibration, cold_matchers
+from vizsla.methods.xrlinear.calibration import Calibration
+from vizsla.methods.xrlinear.cold import cold_matchers
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import leaf_numbers
 from vizsla.methods.xrlinear.tree import LabelTree

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.errors import InputError
+from vizsla.errors import FormatError
 from vizsla.indexes.inverted import InvertedIndex
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
 
 BLOCK = 256
 """Rows of a dense matrix product at a time: as many similarities as items for each of them."""
@@ -23,36 +26,20 @@ class ItemTexts:
 
     Parameters
     ----------
-    vectors : csr_array, optional
+    vectors : csr_array
         A row for each item; empty for an item without text.
-    index : InvertedIndex, optional
-        The same as postings. Either is made from the other when it is needed.
     """
 
-    def __init__(self, vectors: csr_array | None = None, *, index: InvertedIndex | None = None):
-        if vectors is None and index is None:
-            raise InputError("ItemTexts must get `vectors` or `index`. Got neither.")
-        self._vectors, self._index = vectors, index
+    def __init__(self, vectors: csr_array):
+        self.vectors = vectors
 
     def __len__(self) -> int:
-        return len(self._index) if self._index is not None else int(self.vectors.shape[0])
-
-    @cached_property
-    def vectors(self) -> csr_array:
-        """Items × features."""
-        return self._vectors if self._vectors is not None else self._index.to_csr()  # type: ignore[union-attr]
+        return int(self.vectors.shape[0])
 
     @cached_property
     def index(self) -> InvertedIndex | None:
         """Postings of the texts; None where features can be negative, as those of dense encoders are."""
-        if self._index is not None:
-            return self._index
         return None if self.vectors.nnz and self.vectors.data.min() < 0 else InvertedIndex.build(self.vectors)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the postings, or else of the vectors."""
-        return self.index.nbytes if self.index is not None else int(self.vectors.data.nbytes * 2)
 
     def nearest(
         self,
@@ -98,6 +85,28 @@ class ItemTexts:
     def take(self, items: NDArray[np.int64]) -> Self:
         """Return the texts of these items only."""
         return type(self)(self.vectors[items])
+
+    def write(self, writer: ArtifactWriter, prefix: str) -> None:
+        """Store the vectors; the postings are made again when they are needed."""
+        writer.array(f"{prefix}.offsets", self.vectors.indptr.astype(np.int64, copy=False))
+        writer.array(f"{prefix}.features", self.vectors.indices.astype(np.int32, copy=False))
+        writer.array(f"{prefix}.values", self.vectors.data.astype(np.float32, copy=False))
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, prefix: str, *, dim: int) -> Self:
+        """Load and check what `write` stored."""
+        from scipy.sparse import csr_array
+
+        offsets, features = reader.array(f"{prefix}.offsets", np.int64), reader.array(f"{prefix}.features", np.int32)
+        values = reader.array(f"{prefix}.values", np.float32)
+        rising = len(offsets) > 0 and offsets[0] == 0 and not (np.diff(offsets) < 0).any()
+        if not rising or offsets[-1] != len(features) or len(values) != len(features):
+            raise FormatError(f"{reader.path}: the items' texts must be rows of features and values.")
+        if len(features) and not 0 <= features.min() <= features.max() < dim:
+            raise FormatError(f"{reader.path}: a feature of the items' texts is out of range.")
+        if not np.isfinite(values).all():
+            raise FormatError(f"{reader.path}: the items' texts must have finite values.")
+        return cls(csr_array((values, features, offsets), shape=(len(offsets) - 1, dim)))
 
     def _similar(self, vectors: csr_array, count: int, among: NDArray[np.bool_], threads: int) -> csr_array:
         if self.index is not None:

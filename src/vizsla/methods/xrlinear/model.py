@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.candidates import Candidates
 from vizsla.encoder import Encoder
-from vizsla.errors import CompositionError, FormatError, InputError, check_positive
+from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filters import Where
 from vizsla.index import Mask
-from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tree import TreeIndex
-from vizsla.methods.xrlinear.csr import Csr, as_csr
+from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
+from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.taught import Taught
+from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
 from vizsla.text.ngrams import NgramTfidf
@@ -24,7 +26,6 @@ from vizsla.text.ngrams import NgramTfidf
 if TYPE_CHECKING:
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
-    from vizsla.methods.xrlinear.cold import Calibration
 
 
 class XrLinear(Retriever):
@@ -37,7 +38,7 @@ class XrLinear(Retriever):
     items : Strings
         Item ids.
     encoder : Encoder
-        Query texts to features; an `NgramTfidf` can be saved.
+        Query texts to features. Code, such as a function, is saved by its fingerprint only: see `with_encoder`.
     index : TreeIndex
         The tree and its matchers.
     taught : Taught
@@ -77,7 +78,7 @@ class XrLinear(Retriever):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tree and the vocabulary."""
+        """Bytes of the tree and the vocabulary; what explanations and new items need is not counted."""
         return self.index.nbytes + int(getattr(self.encoder, "nbytes", 0))
 
     def __call__(
@@ -89,7 +90,15 @@ class XrLinear(Retriever):
         threads: int = 1,
         beam: int | None = None,
     ) -> Candidates:
-        """Return the best `k` items for each query; `beam` nodes of a layer are followed."""
+        """Return the best `k` items for each query; see `Retriever.__call__`.
+
+        Parameters
+        ----------
+        queries, k, where, threads
+            As for every retriever.
+        beam : int, optional
+            How many nodes of a layer are followed instead of the model's default: more finds more and takes longer.
+        """
         if beam is not None and beam != self.index.beam:
             return self.with_beam(beam)(queries, k, where=where, threads=threads)
         return super().__call__(queries, k, where=where, threads=threads)
@@ -102,8 +111,25 @@ class XrLinear(Retriever):
         """Return the same model without a beam: it scores every item."""
         return self.with_beam(max(len(self._items), 1))
 
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Return the same model with the encoder it was trained with, when a load could not bring that back."""
+        if encoder.fingerprint != self.encoder.fingerprint:
+            raise InputError(
+                f"`encoder` must be the one that the model was trained with ({self.encoder.fingerprint!r}). "
+                f"Got {encoder.fingerprint!r}: train anew for another encoder."
+            )
+        return self._with(encoder=encoder)
+
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Self:
-        """Return a model that also knows these items, which have texts but no clicks; nothing is trained again."""
+        """Return a model that also knows these items, which have texts but no clicks; nothing is trained again.
+
+        Parameters
+        ----------
+        items : mapping or pairs
+            Texts by id; the ids must be new.
+        neighbours : int
+            How many items with clicks, the nearest by text, make the matcher of a new one.
+        """
         from vizsla.methods.xrlinear.cold import add_items
 
         return add_items(self, items, neighbours=neighbours)
@@ -114,14 +140,43 @@ class XrLinear(Retriever):
 
         return remove_items(self, ids)
 
+    @cached_property
+    def tree(self) -> LabelTree:
+        """Which items live together, layer by layer, by item number."""
+        return LabelTree([layer.child_offsets for layer in self.index.layers], self.index.leaf_items)
+
+    def leaf_mates(self, item: str) -> list[str]:
+        """Return the ids of the items in the same leaf, the item itself left out."""
+        number = self._items.number(item)
+        mates = self.tree.neighbours(number)
+        return self._items.take(mates[mates != number])
+
+    def top_features(self, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
+        """Return the features with the largest weights of a node's matcher: what the node stands for.
+
+        Parameters
+        ----------
+        layer : int
+            0 holds the root's children; the last layer holds the items, by their place in the tree.
+        node : int
+            The node's number within its layer, as in `tree.path`.
+        most : int
+            How many features.
+        """
+        from vizsla.methods.xrlinear.explain import top_features
+
+        return top_features(self, layer, node, most=most)
+
     def features(self, texts: list[str]) -> Csr:
         """Encode query texts into rows of ascending features."""
         if isinstance(self.encoder, NgramTfidf):
             return Csr(*self.encoder.rows(texts), self.encoder.dim)
-        return as_csr(self.encoder.queries(texts), "queries")
+        return as_csr(as_scipy(self.encoder.queries(texts)), "queries")
 
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        found = self.index.search_rows(*self.features(texts)[:3], k, allowed=allowed, threads=threads)
+        encoder = self.encoder
+        rows = encoder.rows(texts) if type(encoder) is NgramTfidf else self.features(texts)[:3]
+        found = self.index.search_rows(*rows, k, allowed=allowed, threads=threads)
         found.catalogue = self._items  # the index made it for this call alone
         return found
 
@@ -138,39 +193,29 @@ class XrLinear(Retriever):
         return type(self)(**{**same, "texts": self.texts, "calibration": self.calibration, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
-        if not isinstance(self.encoder, NgramTfidf):
-            raise CompositionError(
-                f"The encoder must be an NgramTfidf to be saved. Got {type(self.encoder).__name__}, which is code."
-            )
+        ngrams = isinstance(self.encoder, NgramTfidf)
+        writer.parameters(ngrams=ngrams, cold_start=self.calibration is not None)
+        if isinstance(self.encoder, NgramTfidf):
+            self.encoder.write(writer, "ngrams")
+        else:
+            write_encoder(writer, self.encoder)
         writer.strings("items", self._items)
-        self.encoder.write(writer, "encoder")
         self.taught.write(writer, "taught")
         writer.child("tree", self.index)
-        postings = None if self.texts is None or self.calibration is None else self.texts.index
-        writer.parameters(texts=postings is not None)
-        if postings is not None:
-            writer.child("texts", postings)
-            writer.parameters(calibration=list(self.calibration or ()))
+        if self.texts is not None and self.calibration is not None:
+            self.texts.write(writer, "texts")
+            writer.parameters(calibration=list(self.calibration))
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         index, items = reader.child("tree"), reader.strings("items")
         if not isinstance(index, TreeIndex):
             raise FormatError(f"{reader.path / 'tree'}: expected a tree. Got kind {index.kind!r}.")
-        encoder, taught = NgramTfidf.read(reader, "encoder"), Taught.read(reader, "taught", items=len(items))
-        texts, calibration = cls._read_texts(reader, encoder.dim) if reader.parameter("texts", bool) else (None, None)
+        encoder = NgramTfidf.read(reader, "ngrams") if reader.parameter("ngrams", bool) else read_encoder(reader)
+        taught, texts, calibration = Taught.read(reader, "taught", items=len(items)), None, None
+        if reader.parameter("cold_start", bool):
+            texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
         try:
             return cls(items, encoder, index, taught, texts=texts, calibration=calibration)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
-
-    @staticmethod
-    def _read_texts(reader: ArtifactReader, dim: int) -> tuple[ItemTexts, Calibration]:
-        from vizsla.methods.xrlinear.cold import Calibration
-
-        postings, numbers = reader.child("texts"), reader.parameter("calibration", list)
-        if not isinstance(postings, InvertedIndex) or postings.width != dim:
-            raise FormatError(f"{reader.path / 'texts'}: expected postings over {dim} features.")
-        if len(numbers) != len(Calibration._fields) or not all(type(n) is float and isfinite(n) for n in numbers):
-            raise FormatError(f"{reader.path}: the calibration must be {len(Calibration._fields)} numbers.")
-        return ItemTexts(index=postings), Calibration(*numbers)
