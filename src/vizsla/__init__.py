@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
+    from vizsla.methods.pefa import pefa as pefa
+    from vizsla.methods.pefa import pefa_max as pefa_max
+    from vizsla.methods.pefa import pefa_xl as pefa_xl
+    from vizsla.methods.pefa import pefa_xs as pefa_xs
     from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
@@ -56,6 +60,10 @@ _PUBLIC = {
     "load": "vizsla.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",
+    "pefa": "vizsla.methods.pefa.build_xs",
+    "pefa_max": "vizsla.methods.pefa.build_xs",
+    "pefa_xl": "vizsla.methods.pefa.build_xl",
+    "pefa_xs": "vizsla.methods.pefa.build_xs",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

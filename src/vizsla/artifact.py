@@ -22,6 +22,9 @@ KINDS = {
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
+    "grouped": "vizsla.indexes.grouped:GroupedIndex",
+    "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
+    "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""
