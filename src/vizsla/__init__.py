@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
-    from vizsla.methods.xrlinear.model import XrLinear as XrLinear
-    from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
-    from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
+    from vizsla.methods.xrlinear.model import XrLinear as XrLinear
+    from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
+    from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf

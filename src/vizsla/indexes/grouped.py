@@ -12,6 +12,7 @@ from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.dots import pair_dots
+from vizsla.stats import Stats
 
 if TYPE_CHECKING:
     from vizsla.artifact_reader import ArtifactReader
@@ -72,10 +73,10 @@ class GroupedIndex(Index):
         rows = self.index._query_rows(queries)
         parts: list[tuple[Numbers, Scores]] = [(np.zeros(0, np.int32), np.zeros(0, np.float32))] * len(rows)
         open_rows, depth = np.arange(len(rows)), 2 * wanted
-        stats = None
+        stats = Stats()
         while len(open_rows):
             found = self.index.search(rows[open_rows], depth, allowed=mask, threads=threads)
-            stats = found.stats if stats is None else stats + found.stats
+            stats = stats + found.stats
             left = []
             for at, row in enumerate(open_rows.tolist()):
                 answer = self._best(*found.row(at), wanted, depth)
@@ -114,7 +115,7 @@ class GroupedIndex(Index):
         numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
         prices = pair_dots(rows, numbers, self.index.stored, vectors)
         best = np.maximum.reduceat(prices, ends - counts) if len(items) else prices
-        stats = self.index._cost(len(vectors))
+        stats = Stats(scorer_calls=len(items), bytes=self.index._cost(len(vectors)).bytes)
         return Candidates.ranked(
             candidates.offsets, items, best, catalogue=candidates.catalogue, query_ids=candidates.query_ids, stats=stats
         )
@@ -138,10 +139,8 @@ class GroupedIndex(Index):
             raise FormatError(f"{reader.path / 'owners.npy'}: {error}") from error
 
 
-def _joined(parts: list[tuple[Numbers, Scores]], stats: object) -> Candidates:
-    from vizsla.stats import Stats
-
+def _joined(parts: list[tuple[Numbers, Scores]], stats: Stats) -> Candidates:
     offsets: Offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
     items = np.concatenate([np.zeros(0, np.int32), *(items for items, _ in parts)])
     scores = np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in parts)])
-    return Candidates.trusted(offsets, items, scores, None, stats if isinstance(stats, Stats) else Stats())
+    return Candidates.trusted(offsets, items, scores, None, stats)

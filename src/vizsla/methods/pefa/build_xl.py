@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def pefa_xl(
     --------
     >>> from vizsla.encoder import FunctionEncoder
     >>> from vizsla.methods.bm25 import bm25
-    >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgiprt"] for t in texts], dim=8, name="letters")
+    >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
     >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
     ...     votes="mean", near=0.0, scale=1.0)
     >>> search("tart").to_dict()
@@ -105,7 +106,8 @@ def _scale(base: Retriever, log: ClickLog) -> float:
         return 1.0
     chosen = np.arange(len(log))[:: max(1, len(log) // SAMPLE)]
     found = base._search(log.take_queries(chosen), DEPTH, None, 1)
-    lists = [scores for row in range(len(found)) if len(scores := found.row(row)[1]) > 1]  # type: ignore[arg-type]
+    bounds, scores = found.offsets.tolist(), found._required_scores()
+    lists = [scores[start:end] for start, end in pairwise(bounds) if end - start > 1]
     similar = log.vectors[chosen] @ log.vectors[chosen].T
-    spread = float(np.mean([np.std(scores) for scores in lists])) if lists else 1.0
+    spread = float(np.mean([np.std(one) for one in lists])) if lists else 1.0
     return float(f"{spread / max(float(similar.std()), 1e-6):.6g}")

@@ -57,12 +57,10 @@ def pefa_xs(
     --------
     >>> from vizsla.encoder import FunctionEncoder
     >>> from vizsla.methods.dense import dense
-    >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgiprt"] for t in texts], dim=8, name="letters")
+    >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
     >>> fruit = dense({"a": "fig", "b": "grape", "c": "pear"}, letters)
-    >>> pefa_xs(fruit, [("tart", "a")], weight=0.5, calibrated=False)("tart", k=1).ids
-    [['c']]
-    >>> pefa_xs(fruit, [("tart", "a")], weight=0.0, calibrated=False)("tart", k=1).ids
-    [['c']]
+    >>> pefa_xs(fruit, [("tart", "a")], weight=0.5, calibrated=False).score("tart", fruit("tart")).to_dict()
+    {'0': {'b': 2.0, 'c': 2.0, 'a': 1.2247449159622192}}
     """
     weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.methods.pefa.click_log import Floats
 
 SAMPLE = 20_000
+Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Calibration(NamedTuple):
@@ -41,14 +43,14 @@ def calibrate(base: Floats, clicks: Floats, queries: Floats) -> Calibration:
     return Calibration(_short(scale), _short(base_mean - scale * click_mean), _short(base_spread))
 
 
-def _moments(rows: Floats) -> tuple[Floats, Floats]:
+def _moments(rows: Floats) -> Moments:
     step = -(-len(rows) // SAMPLE) or 1
-    sample = rows[::step].astype(np.float64)
+    sample: NDArray[np.float64] = rows[::step].astype(np.float64)
     count = max(1, len(sample))
     return sample.sum(axis=0) / count, sample.T @ sample / count
 
 
-def _pairs(left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> tuple[float, float]:
+def _pairs(left: Moments, right: Moments) -> tuple[float, float]:
     mean = float(left[0] @ right[0])
     return mean, float(np.sqrt(max(0.0, float((left[1] * right[1]).sum()) - mean * mean)))
 

@@ -66,7 +66,7 @@ def choose_xs(base: Floats, log: ClickLog, trials: list[Trial], *, lean: float, 
 
 def settings_of(trial: Trial, found: Calibration, *, lean: float) -> XsSettings:
     """Return the settings that a trial stands for."""
-    if trial["variant"] == "plain" or trial["weight"] == 1 and "below" not in trial:
+    if trial["variant"] == "plain" or (trial["weight"] == 1 and "below" not in trial):
         return XsSettings(trial["weight"])
     below = float(f"{trial['below'] * found.spread:.6g}") if "below" in trial else None
     return XsSettings(trial["weight"], found.scale, found.shift, below, lean)

@@ -42,7 +42,9 @@ class ClickLog:
         The number of items.
     """
 
-    def __init__(self, queries: Strings, vectors: Floats, offsets: Offsets, items: Numbers, units: Units, *, width: int):
+    def __init__(
+        self, queries: Strings, vectors: Floats, offsets: Offsets, items: Numbers, units: Units, *, width: int
+    ):
         self.queries, self.vectors, self.offsets, self.items, self.units = queries, vectors, offsets, items, units
         self.width = width
         self._check()
@@ -168,7 +170,8 @@ class ClickLog:
         offsets, items = self.offsets, self.items
         if len(self.queries) != len(self.vectors) or len(offsets) != len(self.vectors) + 1:
             raise InputError("The log must have a vector and a row of clicks for every query. Got another number.")
-        if offsets[0] != 0 or offsets[-1] != len(items) or (np.diff(offsets) < 0).any() or len(items) != len(self.units):
+        ends = (int(offsets[0]), int(offsets[-1]), len(self.units))
+        if ends != (0, len(items), len(items)) or (np.diff(offsets) < 1).any():
             raise InputError("The log's offsets must rise from 0 to the number of clicks. Got others.")
         if len(items) and not (items.min() >= 0 and items.max() < self.width and self.units.min() > 0):
             raise InputError(f"Every click must be on one of {self.width} items, with a weight above 0.")

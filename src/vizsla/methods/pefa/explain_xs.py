@@ -7,6 +7,7 @@ import numpy as np
 from vizsla.explanation import Explanation
 from vizsla.methods.pefa.click_log import UNIT, ClickLog, Floats
 from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.votes import Values, Whole
 
 MOST_VOTES = 10
 
@@ -28,7 +29,7 @@ def explain_xs(
 
 
 def _alone(
-    score: float, own: float, similar: Floats, voters: Floats, log: ClickLog, settings: XsSettings, says: bool
+    score: float, own: float, similar: Values, voters: Whole, log: ClickLog, settings: XsSettings, says: bool
 ) -> Explanation | None:
     """Return the reason if the best past query's own vector made the score."""
     if settings.below is None:
@@ -48,9 +49,9 @@ def _alone(
 def _shares(
     score: float,
     own: float,
-    similar: Floats,
-    voters: Floats,
-    units: Floats,
+    similar: Values,
+    voters: Whole,
+    units: Whole,
     log: ClickLog,
     settings: XsSettings,
     says: bool,
@@ -61,11 +62,15 @@ def _shares(
     votes = factor * weights * similar
     order = np.argsort(-votes, kind="stable")
     parts = [
-        Explanation(float(votes[i]), f"{log.queries[int(voters[i])]!r}: weight {weights[i]:g}, similarity {similar[i]:.4f}")
-        for i in order[:MOST_VOTES]
+        Explanation(
+            float(votes[at]),
+            f"{log.queries[int(voters[at])]!r}: weight {weights[at]:g}, similarity {similar[at]:.4f}",
+        )
+        for at in order[:MOST_VOTES]
     ]
     if len(order) > MOST_VOTES:
-        parts.append(Explanation(float(votes[order[MOST_VOTES:]].sum()), f"{len(order) - MOST_VOTES} other past queries"))
+        others = float(votes[order[MOST_VOTES:]].sum())
+        parts.append(Explanation(others, f"{len(order) - MOST_VOTES} other past queries"))
     level = (1 - settings.weight) * settings.shift if says else 0.0
     if level:
         parts.append(Explanation(level, "shift to the base's level"))

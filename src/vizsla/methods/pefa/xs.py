@@ -131,10 +131,12 @@ class PefaXs(Retriever):
         row = self.base._encoded([text])
         one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
         score = float(self.index.score(asked(row, self.settings), one)._required_scores()[0])
-        return explain_xs(score, row[0], self.base.index.stored.take(np.array([item]))[0], self.log, item, self.settings)
+        vector = self.base.index.stored.take(np.array([item]))[0]
+        return explain_xs(score, row[0], vector, self.log, item, self.settings)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(settings=self.settings.to_dict(), choice=None if self.choice is None else self.choice.to_dict())
+        choice = None if self.choice is None else self.choice.to_dict()
+        writer.parameters(settings=self.settings.to_dict(), choice=choice)
         writer.child("base", self.base)
         writer.child("index", self.index)
         self.log.write(writer)
