@@ -85,15 +85,14 @@ class BoundNames {
 
 class BoundNgramLookup {
  public:
-  using Shares = std::array<double, ngram_kinds>;
-
-  BoundNgramLookup(bool lower, bool sublinear, const Shares& shares, const BoundNames& unigrams,
-                   const BoundNames& bigrams, const BoundNames& trigrams, InArray<float> weights)
+  BoundNgramLookup(bool lower, bool sublinear, bool equal_kinds, const BoundNames& unigrams, const BoundNames& bigrams,
+                   const BoundNames& trigrams, InArray<float> weights)
       : unigrams_(unigrams),
         bigrams_(bigrams),
         trigrams_(trigrams),
         weights_(weights),
-        lookup_({lower, sublinear, shares}, unigrams_.names(), bigrams_.names(), trigrams_.names(), view(weights_)) {}
+        lookup_({lower, sublinear, equal_kinds}, unigrams_.names(), bigrams_.names(), trigrams_.names(),
+                view(weights_)) {}
 
   // (offsets, features, values): bytes for a few short texts, which make arrays at the least cost; arrays for more.
   nb::tuple rows(const nb::list& list, std::size_t threads) {
@@ -200,9 +199,8 @@ void register_ngrams(nb::module_& module) {
       .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, std::size_t>(),
            nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"), nb::arg("bins"));
   nb::class_<BoundNgramLookup>(module, "NgramLookup")
-      .def(nb::init<bool, bool, const BoundNgramLookup::Shares&, const BoundNames&, const BoundNames&, const BoundNames&,
-                    InArray<float>>(),
-           nb::arg("lower"), nb::arg("sublinear"), nb::arg("shares"), nb::arg("unigrams"), nb::arg("bigrams"),
+      .def(nb::init<bool, bool, bool, const BoundNames&, const BoundNames&, const BoundNames&, InArray<float>>(),
+           nb::arg("lower"), nb::arg("sublinear"), nb::arg("equal_kinds"), nb::arg("unigrams"), nb::arg("bigrams"),
            nb::arg("trigrams"), nb::arg("weights"))
       .def("rows", &BoundNgramLookup::rows, nb::arg("texts"), nb::arg("threads"));
 }

@@ -41,8 +41,7 @@ struct NgramNames {
 struct NgramRule {
   bool lower;
   bool sublinear;    // 1 + log(count) instead of the count
-  // How long each kind's part of the row becomes before the row gets length 1; 0 leaves it as it is.
-  std::array<double, 3> shares;
+  bool equal_kinds;  // each kind's part of the row gets the same length before the row gets length 1
 };
 
 // What one thread needs besides the result.
@@ -64,7 +63,6 @@ class NgramLookup {
     }
     const std::size_t features = unigrams.features() + bigrams.features() + trigrams.features();
     require(features <= most, "there must be fewer than 2^31 features");
-    for (double share : rule.shares) require(share >= 0 && share <= 1e6, "shares must be between 0 and a million");
     require(weights.size() == features, "there must be a weight for each feature");
     // An idf is below 23; larger ones could overflow when they are squared. NaN fails too.
     for (float weight : weights) require(weight >= 0 && weight <= 1e6F, "weights must be between 0 and a million");
@@ -193,13 +191,13 @@ class NgramLookup {
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
       const std::size_t from = rows.features.size();
       double part = weigh_kind(kinds[kind], kind, scratch);
-      if (const double share = rule_.shares[kind]; share > 0 && part > 0) {
-        scale(rows, from, share / std::sqrt(part));
-        part = share * share;
+      if (rule_.equal_kinds && part > 0) {
+        scale(rows, from, part);
+        part = 1;
       }
       squares += part;
     }
-    if (squares > 0) scale(rows, begin, 1 / std::sqrt(squares));
+    if (squares > 0) scale(rows, begin, squares);
     rows.offsets.push_back(static_cast<std::int64_t>(rows.features.size()));
   }
 
@@ -225,7 +223,8 @@ class NgramLookup {
     return squares;
   }
 
-  static void scale(NgramRows& rows, std::size_t begin, double factor) {
+  static void scale(NgramRows& rows, std::size_t begin, double squares) {
+    const double factor = 1 / std::sqrt(squares);
     for (std::size_t i = begin; i < rows.values.size(); ++i) {
       rows.values[i] = static_cast<float>(rows.values[i] * factor);
     }

@@ -37,11 +37,11 @@ class Twin:
         bins: int = 1,
         lower: bool = True,
         sublinear: bool = True,
-        shares: tuple[float, float, float] | None = (1.0, 0.5, 0.7),
+        norm: str = "kinds",
         room: int = 10**9,
     ):
         texts = list(texts)
-        self.lower, self.sublinear, self.shares = lower, sublinear, shares
+        self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self.bins = [bins if budget else 0 for budget in budgets]
         self.names: list[list[str]] = []
         self.weights: list[list[float]] = []
@@ -65,8 +65,8 @@ class Twin:
             part = {f: self._tf(count) * self.weights[kind][f] for f, count in counts.items()}
             parts.append({first + f: value for f, value in part.items() if value > 0})
             first += len(self.weights[kind])
-        if self.shares:
-            parts = [scaled(part, share) for part, share in zip(parts, self.shares, strict=True)]
+        if self.norm == "kinds":
+            parts = [scaled(part) for part in parts]
         return scaled({f: value for part in parts for f, value in sorted(part.items())})
 
     def _features(self, text: str, kind: int) -> Iterable[int]:
@@ -99,6 +99,6 @@ class Twin:
         return math.log((total + 1) / (texts + 0.5))
 
 
-def scaled(part: dict[int, float], to: float = 1.0) -> dict[int, float]:
+def scaled(part: dict[int, float]) -> dict[int, float]:
     length = math.sqrt(math.fsum(value * value for value in part.values()))
-    return {f: to * value / length for f, value in part.items()}
+    return {f: value / length for f, value in part.items()}

@@ -45,11 +45,11 @@ def assert_equal_rows(rows, expected):
     st.sampled_from(sorted(UNSEEN)),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([None, (1.0, 0.5, 0.7), (3, 1, 2.5)]),
+    st.sampled_from(["row", "kinds"]),
     st.sampled_from([1, 2, 7, 10**6]),
 )
-def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower, sublinear, shares, room):
-    rules = {"min_texts": min_texts, "lower": lower, "sublinear": sublinear, "shares": shares, "room": room}
+def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower, sublinear, norm, room):
+    rules = {"min_texts": min_texts, "lower": lower, "sublinear": sublinear, "norm": norm, "room": room}
     twin = Twin(texts, budgets=budgets, bins=UNSEEN[unseen], **rules)
     model = fitted(texts, budgets, unseen=unseen, bins=5, **rules)
     assert [list(table) for table in model.names] == twin.names
@@ -92,10 +92,10 @@ def test_by_hand():
     assert as_dicts(model.rows(["Fig, fig TREE plum"]))[0] == pytest.approx({0: often / length, 1: rare / length})
 
 
-def test_kinds_weigh_by_their_shares():
-    rows = fitted(["fig tree", "apple"], shares=(1, 2, 3)).rows(["fig tree apple"])
+def test_kinds_weigh_the_same():
+    rows = fitted(["fig tree", "apple"]).rows(["fig tree apple"])
     kinds = np.split(np.square(rows.values), np.searchsorted(rows.features, [4, 6]))
-    assert [part.sum() for part in kinds] == pytest.approx([1 / 14, 4 / 14, 9 / 14])
+    assert [part.sum() for part in kinds] == pytest.approx([1 / 3] * 3)
 
 
 def test_budgets_keep_the_most_frequent_and_of_equals_the_first():
@@ -167,5 +167,5 @@ def test_the_fingerprint_tells_whether_texts_are_encoded_alike():
     texts = ["a b", "b c"]
     assert fitted(iter(texts)).fingerprint == fitted(texts).fingerprint
     others = [fitted([*texts, "b"]), fitted(texts, (2, 9, 9)), fitted(texts, lower=False)]
-    others += [fitted(texts, sublinear=False), fitted(texts, shares=None), fitted(texts, unseen="drop")]
+    others += [fitted(texts, sublinear=False), fitted(texts, norm="row"), fitted(texts, unseen="drop")]
     assert len({model.fingerprint for model in [fitted(texts), *others]}) == 7

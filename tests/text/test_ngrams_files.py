@@ -24,7 +24,7 @@ def holder_is_a_kind(monkeypatch):
     monkeypatch.setitem(KINDS, "ngram-holder", "tests.text.ngram_holder:NgramHolder")
 
 
-@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "shares": None, "bigrams": 0, "min_texts": 2}], ids=str)
+@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "norm": "row", "bigrams": 0, "min_texts": 2}], ids=str)
 def model(request):
     return NgramTfidf.fit(["artistic iphone 6s case", "iphone case é"], **request.param)
 
@@ -78,11 +78,7 @@ def names():
         {"weights": np.full(7, np.inf, np.float32)},
         {"weights": np.full(7, -1, np.float32)},
         {"weights": np.ones((7, 1), np.float32)},
-        {"shares": (1, 1)},
-        {"shares": (1, 1, 0)},
-        {"shares": (1, 1, "1")},
-        {"shares": (1, 1, np.nan)},
-        {"shares": 1},
+        {"norm": "l1"},
         {"lower": 1},
         {"sublinear": None},
     ],
@@ -120,7 +116,7 @@ def test_weights_of_another_type_become_float32(tmp_path):
         {"unseen": "keep"},
         {"unseen": "hash", "bins": 0},
         {"room": 0},
-        {"shares": (1, 1)},
+        {"norm": "l1"},
         {"lower": "yes"},
     ],
     ids=str,

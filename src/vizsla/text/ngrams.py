@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from vizsla.artifact_writer import ArtifactWriter
 
 KINDS = ("unigram", "bigram", "trigram")
-SHARES = (1.0, 0.5, 0.7)
-"""The best of those tried with XR-Linear on tldr and squad-sent, on both."""
+NORMS = ("kinds", "row")
 MOST_FEATURES = 2**31 - 1
 
 
@@ -58,12 +57,12 @@ class NgramTfidf(Encoder):
 
         tf(c) · idf,   tf(c) = 1 + ln c (or c, unless `sublinear`),   idf = ln((N + 1) / (n + ½)).
 
-    Each kind's part of the row is scaled to the Euclidean length that `shares` gives it, then the row to length 1.
-    N-grams outside the vocabulary share one feature a kind (the rule of the XR-Linear paper), or several chosen by
-    a hash (bin = XXH64 of the n-gram's UTF-8 modulo `bins`), or are dropped. Such a feature has n = the sum of n
-    over all n-grams that were counted into it, N at most; where that is 0, nothing could be learned about the
-    feature and it stays out of every row. Features are numbered by kind in the order above, within a kind by
-    falling n (of equals, the n-gram met first comes first), the shared ones last.
+    Each kind's part of the row is divided by its Euclidean length, then the row by its own. N-grams outside the
+    vocabulary share one feature a kind (the rule of the XR-Linear paper), or several chosen by a hash (bin = XXH64
+    of the n-gram's UTF-8 modulo `bins`), or are dropped. Such a feature has n = the sum of n over all n-grams that
+    were counted into it, N at most; where that is 0, nothing could be learned about the feature and it stays out of
+    every row. Features are numbered by kind in the order above, within a kind by falling n (of equals, the n-gram
+    met first comes first), the shared ones last.
 
     Parameters
     ----------
@@ -77,9 +76,9 @@ class NgramTfidf(Encoder):
         Lower-case texts as `Analyser` does.
     sublinear : bool
         Whether counts are damped by the logarithm.
-    shares : three floats, optional
-        How long the parts of unigrams, bigrams and trigrams become before the row gets length 1; None leaves each as
-        long as it comes out, so that the kind with most n-grams weighs most.
+    norm : {"kinds", "row"}
+        With "kinds" every kind weighs the same, however many n-grams of it the text has; with "row" only the row as a
+        whole is divided by its length.
 
     Examples
     --------
@@ -89,7 +88,7 @@ class NgramTfidf(Encoder):
      'artistic#iphone', 'iphone#6s', '6s#case', 'iphone#case', '<unseen bigram>']
     >>> rows = ngrams.rows(["iPhone 6s!"])
     >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.features, rows.values)]
-    [('iphone', '0.23'), ('6s', '0.87'), ('iphone#6s', '0.45')]
+    [('iphone', '0.18'), ('6s', '0.68'), ('iphone#6s', '0.71')]
     """
 
     sparse = True
@@ -102,13 +101,11 @@ class NgramTfidf(Encoder):
         bins: Sequence[int],
         lower: bool = True,
         sublinear: bool = True,
-        shares: Sequence[float] | None = SHARES,
+        norm: str = "kinds",
     ):
         self.names, self.bins = tuple(names), tuple(bins)
         self.weights = np.ascontiguousarray(weights, np.float32)
-        self.lower, self.sublinear = lower, sublinear
-        _check_shares(shares)
-        self.shares = None if shares is None else tuple(shares)
+        self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
         sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]
         self._starts = list(accumulate(sizes, initial=0))
@@ -127,7 +124,7 @@ class NgramTfidf(Encoder):
         bins: int = 1 << 14,
         lower: bool = True,
         sublinear: bool = True,
-        shares: Sequence[float] | None = SHARES,
+        norm: str = "kinds",
         room: int = 1 << 24,
     ) -> Self:
         """Read texts once and choose the n-grams that occur in most of them.
@@ -144,7 +141,7 @@ class NgramTfidf(Encoder):
             What becomes of n-grams outside the vocabulary.
         bins : int
             How many features a kind they share, for "hash".
-        lower, sublinear, shares
+        lower, sublinear, norm
             As for the class.
         room : int
             How many n-grams of a kind are counted at once: an n-gram needs some 80 bytes. When there are more, the
@@ -154,12 +151,12 @@ class NgramTfidf(Encoder):
         """
         _check_flag("lower", lower)
         _check_flag("sublinear", sublinear)
-        _check_shares(shares)
+        check_choice("norm", norm, NORMS)
         check_choice("unseen", unseen, ["shared", "hash", "drop"])
         shared = {"shared": 1, "drop": 0}.get(unseen) if unseen != "hash" else check_positive("bins", bins)
         budgets = Budgets((unigrams, bigrams, trigrams), check_positive("min_texts", min_texts), shared or 0, room)
         names, weights, used = fit_ngrams(texts, budgets, lower)
-        return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, shares=shares)
+        return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm)
 
     @property
     def dim(self) -> int:
@@ -234,10 +231,10 @@ class NgramTfidf(Encoder):
         """Read what `write` stored; anything that does not fit together raises FormatError."""
         rules = reader.json(prefix)
         place = reader.path / prefix
-        if not isinstance(rules, dict) or set(rules) != {"bins", "lower", "shares", "sublinear"}:
-            raise FormatError(f"{place}.json: expected the keys bins, lower, shares, sublinear. Got {rules!r:.200}.")
-        if not isinstance(rules["bins"], list) or not isinstance(rules["shares"], list | None):
-            raise FormatError(f"{place}.json: `bins` and `shares` must be lists. Got {rules!r:.200}.")
+        if not isinstance(rules, dict) or set(rules) != {"bins", "lower", "norm", "sublinear"}:
+            raise FormatError(f"{place}.json: expected the keys bins, lower, norm, sublinear. Got {rules!r:.200}.")
+        if not isinstance(rules["bins"], list):
+            raise FormatError(f"{place}.json: `bins` must be a list. Got {rules['bins']!r:.200}.")
         try:
             names = [read_vocabulary(reader, f"{prefix}.{kind}s") for kind in KINDS]
             return cls(names, reader.array(f"{prefix}.weights", np.float32), **rules)
@@ -250,8 +247,7 @@ class NgramTfidf(Encoder):
         return sum(table.nbytes for table in self.names) + int(self.weights.nbytes)
 
     def _rules(self) -> dict[str, Any]:
-        shares = None if self.shares is None else [float(share) for share in self.shares]
-        return {"bins": list(self.bins), "lower": self.lower, "shares": shares, "sublinear": self.sublinear}
+        return {"bins": list(self.bins), "lower": self.lower, "norm": self.norm, "sublinear": self.sublinear}
 
     def _place(self, feature: int) -> tuple[int, int]:
         """Return a feature's kind and its number within the kind."""
@@ -261,6 +257,7 @@ class NgramTfidf(Encoder):
         return kind, feature - self._starts[kind]
 
     def _check(self) -> None:
+        check_choice("norm", self.norm, NORMS)
         _check_flag("lower", self.lower)
         _check_flag("sublinear", self.sublinear)
         if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
@@ -275,20 +272,10 @@ class NgramTfidf(Encoder):
                 _native.NgramNames(table.data, table.offsets, table.slots, extra)
                 for table, extra in zip(self.names, self.bins, strict=True)
             )
-            rules = (self.lower, self.sublinear, self.shares or (0.0, 0.0, 0.0))
+            rules = (self.lower, self.sublinear, self.norm == "kinds")
             return _native.NgramLookup(*rules, unigrams, bigrams, trigrams, self.weights)
         except (TypeError, ValueError) as error:
             raise InputError(f"Vocabularies and weights must fit together. Got others: {error}.") from error
-
-
-def _check_shares(shares: object) -> None:
-    if shares is None:
-        return
-    if not isinstance(shares, Sequence) or len(shares) != len(KINDS):
-        raise InputError(f"`shares` must be None or three numbers, for {', '.join(KINDS)}. Got {shares!r:.200}.")
-    for share in shares:
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 1e-6 <= share <= 1e6:
-            raise InputError(f"`shares` must hold numbers above 0. Got {share!r:.200}.")
 
 
 def _check_flag(name: str, value: object) -> None:
