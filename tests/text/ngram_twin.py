@@ -37,7 +37,7 @@ class Twin:
         bins: int = 1,
         lower: bool = True,
         sublinear: bool = True,
-        norm: str = "kinds",
+        norm: str = "row",
         room: int = 10**9,
     ):
         texts = list(texts)
@@ -96,7 +96,7 @@ class Twin:
 
     @staticmethod
     def _idf(texts: int, total: int) -> float:
-        return math.log((total + 1) / (texts + 0.5))
+        return 1 + math.log((1 + total) / (1 + texts))
 
 
 def scaled(part: dict[int, float]) -> dict[int, float]:

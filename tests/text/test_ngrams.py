@@ -85,17 +85,15 @@ def test_ngrams_of_odd_texts(text, kind):
 
 
 def test_by_hand():
-    """Two texts: idf is ln(3 / 2.5) where both hold a word, ln(3 / 1.5) where one does."""
+    """Two texts: idf is 1 where both hold a word, 1 + ln(3/2) where one does."""
     model = fitted(["fig tree", "fig"], (10, 0, 0), unseen="drop")
-    often, rare = (1 + np.log(2)) * np.log(1.2), np.log(2)
-    length = np.hypot(often, rare)
-    assert as_dicts(model.rows(["Fig, fig TREE plum"]))[0] == pytest.approx({0: often / length, 1: rare / length})
-
-
-def test_kinds_weigh_the_same():
-    rows = fitted(["fig tree", "apple"]).rows(["fig tree apple"])
-    kinds = np.split(np.square(rows.values), np.searchsorted(rows.features, [4, 6]))
-    assert [part.sum() for part in kinds] == pytest.approx([1 / 3] * 3)
+    rare = 1 + np.log(1.5)
+    assert as_dicts(model.rows(["Fig, fig TREE plum"]))[0] == pytest.approx(
+        {
+            0: (1 + np.log(2)) / np.hypot(1 + np.log(2), rare),
+            1: rare / np.hypot(1 + np.log(2), rare),
+        }
+    )
 
 
 def test_budgets_keep_the_most_frequent_and_of_equals_the_first():
@@ -167,5 +165,5 @@ def test_the_fingerprint_tells_whether_texts_are_encoded_alike():
     texts = ["a b", "b c"]
     assert fitted(iter(texts)).fingerprint == fitted(texts).fingerprint
     others = [fitted([*texts, "b"]), fitted(texts, (2, 9, 9)), fitted(texts, lower=False)]
-    others += [fitted(texts, sublinear=False), fitted(texts, norm="row"), fitted(texts, unseen="drop")]
+    others += [fitted(texts, sublinear=False), fitted(texts, norm="kinds"), fitted(texts, unseen="drop")]
     assert len({model.fingerprint for model in [fitted(texts), *others]}) == 7

@@ -24,7 +24,7 @@ def holder_is_a_kind(monkeypatch):
     monkeypatch.setitem(KINDS, "ngram-holder", "tests.text.ngram_holder:NgramHolder")
 
 
-@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "norm": "row", "bigrams": 0, "min_texts": 2}], ids=str)
+@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "norm": "kinds", "bigrams": 0, "min_texts": 2}], ids=str)
 def model(request):
     return NgramTfidf.fit(["artistic iphone 6s case", "iphone case é"], **request.param)
 

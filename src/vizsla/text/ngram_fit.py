@@ -71,15 +71,12 @@ def fit_ngrams(
 
 
 def idf(texts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
-    """Return BM25's inverse document frequency, ln((N + 1) / (n + ½)): above 0 for n up to N, which is its most.
-
-    In place of 1 + ln((N + 1) / (n + 1)), the usual one of TF-IDF, it raised XR-Linear's Recall@100 on the data set
-    tldr from .630 to .642.
+    """Return the smoothed inverse document frequency, 1 + ln((1 + N) / (1 + n)), n at most N.
 
     Examples
     --------
-    >>> idf(np.array([9, 1]), 9).round(3).tolist()
-    [0.051, 1.897]
+    >>> idf(np.array([9, 0]), 9).round(3).tolist()
+    [1.0, 3.303]
     """
-    weights: NDArray[np.float64] = np.log((total + 1) / (np.minimum(texts, total) + 0.5))
+    weights: NDArray[np.float64] = 1 + np.log((1 + total) / (1 + np.minimum(texts, total)))
     return weights

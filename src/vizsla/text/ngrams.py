@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vizsla.artifact_writer import ArtifactWriter
 
 KINDS = ("unigram", "bigram", "trigram")
-NORMS = ("kinds", "row")
+NORMS = ("row", "kinds")
 MOST_FEATURES = 2**31 - 1
 
 
@@ -55,14 +55,13 @@ class NgramTfidf(Encoder):
     ``iphone#6s``. Trigrams stay within words, whose ends are marked: ``#6s`` and ``6s#``. With N texts at the fit, of
     which n hold an n-gram, a text that holds it c times gives it
 
-        tf(c) · idf,   tf(c) = 1 + ln c (or c, unless `sublinear`),   idf = ln((N + 1) / (n + ½)).
+        tf(c) · idf,   tf(c) = 1 + ln c (or c, unless `sublinear`),   idf = 1 + ln((1 + N) / (1 + n)),
 
-    Each kind's part of the row is divided by its Euclidean length, then the row by its own. N-grams outside the
-    vocabulary share one feature a kind (the rule of the XR-Linear paper), or several chosen by a hash (bin = XXH64
-    of the n-gram's UTF-8 modulo `bins`), or are dropped. Such a feature has n = the sum of n over all n-grams that
-    were counted into it, N at most; where that is 0, nothing could be learned about the feature and it stays out of
-    every row. Features are numbered by kind in the order above, within a kind by falling n (of equals, the n-gram
-    met first comes first), the shared ones last.
+    and the row is divided by its Euclidean length. N-grams outside the vocabulary share one feature a kind (the rule
+    of the XR-Linear paper), or several chosen by a hash (bin = XXH64 of the n-gram's UTF-8 modulo `bins`), or are
+    dropped. Such a feature has n = the sum of n over all n-grams that were counted into it, N at most; where that is
+    0, nothing could be learned about the feature and it stays out of every row. Features are numbered by kind in the
+    order above, within a kind by falling n (of equals, the n-gram met first comes first), the shared ones last.
 
     Parameters
     ----------
@@ -76,9 +75,8 @@ class NgramTfidf(Encoder):
         Lower-case texts as `Analyser` does.
     sublinear : bool
         Whether counts are damped by the logarithm.
-    norm : {"kinds", "row"}
-        With "kinds" every kind weighs the same, however many n-grams of it the text has; with "row" only the row as a
-        whole is divided by its length.
+    norm : {"row", "kinds"}
+        Divide the row by its length; or first each kind's part by its own length, so that every kind weighs the same.
 
     Examples
     --------
@@ -88,7 +86,7 @@ class NgramTfidf(Encoder):
      'artistic#iphone', 'iphone#6s', '6s#case', 'iphone#case', '<unseen bigram>']
     >>> rows = ngrams.rows(["iPhone 6s!"])
     >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.features, rows.values)]
-    [('iphone', '0.18'), ('6s', '0.68'), ('iphone#6s', '0.71')]
+    [('iphone', '0.45'), ('6s', '0.63'), ('iphone#6s', '0.63')]
     """
 
     sparse = True
@@ -101,7 +99,7 @@ class NgramTfidf(Encoder):
         bins: Sequence[int],
         lower: bool = True,
         sublinear: bool = True,
-        norm: str = "kinds",
+        norm: str = "row",
     ):
         self.names, self.bins = tuple(names), tuple(bins)
         self.weights = np.ascontiguousarray(weights, np.float32)
@@ -124,7 +122,7 @@ class NgramTfidf(Encoder):
         bins: int = 1 << 14,
         lower: bool = True,
         sublinear: bool = True,
-        norm: str = "kinds",
+        norm: str = "row",
         room: int = 1 << 24,
     ) -> Self:
         """Read texts once and choose the n-grams that occur in most of them.
@@ -146,8 +144,8 @@ class NgramTfidf(Encoder):
         room : int
             How many n-grams of a kind are counted at once: an n-gram needs some 80 bytes. When there are more, the
             rarest are forgotten until at most half of the room is taken, and begin at 0 if they come again. A log
-            with fewer distinct n-grams is counted exactly; of a larger one, n-grams near the rare end of the
-            vocabulary can be missed, fewer of them the larger the room is against the budget.
+            with fewer distinct n-grams is counted exactly; of a larger one, only n-grams near the rare end of the
+            vocabulary can be missed. Must be at least twice each budget that is larger than it could count.
         """
         _check_flag("lower", lower)
         _check_flag("sublinear", sublinear)
