@@ -57,8 +57,8 @@ def train_layer(
 ) -> LayerWeights:
     """Train the nodes of one layer, each against its siblings, on the instances that reach their parent.
 
-    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is its
-    value in `labels` and that of a negative is 1.
+    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
+    its value in `labels` and that of a negative is 1.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def train_layer(
     labels : CSR matrix
         Instances by nodes of this layer: the weights of positives, above 0.
     reached : CSR matrix
-        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's children.
+        Instances by nodes of the layer above; an entry trains all the node's children on the instance.
     child_offsets : int64 array
         Where the children of each node of the layer above begin.
     loss : {"squared_hinge", "hinge", "logistic"}
@@ -77,7 +77,7 @@ def train_layer(
     bias : float
         Value of the feature that every instance has besides its own; 0 for none.
     tolerance : float
-        A node is done when the projected gradients of a pass lie within this much of each other.
+        A node is done when the projected gradients of a pass, and 0, lie within this much of each other.
     epochs : int
         The most passes.
     threshold : float
@@ -131,9 +131,9 @@ def train_matchers(
     tree : LabelTree
         Where the items are.
     negatives : callable, optional
-        Called for each layer below the first with its number and the weights of the layers above it; returns instances by
-        nodes of the layer above (entries: further instances for these nodes' children) or None. Without it a node's
-        children are trained on the instances that have a positive among them (teacher forcing).
+        Called for each layer below the first with its number and the weights of the layers above it; returns instances
+        by nodes of the layer above (entries: further instances for these nodes' children) or None. Without it a
+        node's children are trained on the instances that have a positive among them (teacher forcing).
     options
         See `train_layer`.
 
