@@ -51,13 +51,12 @@ bench: ## the quick form of every benchmark
 	@$(HERE) .venv/bin/python scripts/bench.py $(ARGS)
 
 peers: ## install the rival libraries into environments of their own
-	@$(PREPARE) --extras test
-	@$(HERE) bash benchmarks/peers/setup.sh $(ARGS)
+	@$(HERE) PYTHON="$(PYTHON)" sh benchmarks/peers/setup.sh $(ARGS)
 
 wheel: ## a wheel in dist/
 	@$(PREPARE)
 	@$(HERE) .venv/bin/python scripts/wheel.py dist
 
 clean: ## remove environments, builds and caches
-	@$(HERE) rm -rf .venv .venv-sanitize .venv-sanitize-threads build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@$(HERE) rm -rf .venv .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@$(HERE) find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -128,7 +128,8 @@ class Environment:
     def _pip(self, *arguments: str) -> None:
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
         environment = {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-        command = [str(self.python), "-m", "pip", "install", "-qq", *arguments]
+        # Compiling every package's every module takes half of the time; Python compiles those that are used.
+        command = [str(self.python), "-m", "pip", "install", "-qq", "--no-compile", *arguments]
         run(command, "The installation failed, for the reason above", environment)
 
     def _lost_modules(self, known: dict) -> bool:

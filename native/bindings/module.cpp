@@ -6,6 +6,7 @@
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_strings(module);
+  vizsla::register_ngrams(module);
   vizsla::register_postings(module);
   vizsla::register_text(module);
   vizsla::register_tree_training(module);

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/register.hpp"
 #include "bindings/texts.hpp"
+#include "bindings/turn.hpp"
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
 #include "text/tokens.hpp"
@@ -15,12 +16,6 @@
 namespace vizsla {
 
 namespace {
-
-nb::object decoded(std::string_view text) {
-  PyObject* string = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
-  if (string == nullptr) throw nb::python_error();
-  return nb::steal(string);
-}
 
 nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
   const TokenRule rule{lower, min_chars, max_chars};
@@ -30,14 +25,6 @@ nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
   nb::list found;
   for_each_token(utf8.view(), rule, buffer, [&](std::string_view token) { found.append(decoded(token)); });
   return found;
-}
-
-template <class T>
-OutArray<T> to_numpy(GrowingArray<T>&& values) {
-  auto owned = std::make_unique<GrowingArray<T>>(std::move(values));
-  GrowingArray<T>* raw = owned.release();
-  nb::capsule owner(raw, [](void* p) noexcept { delete static_cast<GrowingArray<T>*>(p); });
-  return OutArray<T>(raw->data(), {raw->size()}, owner);
 }
 
 class BoundBagBuilder {
@@ -56,7 +43,7 @@ class BoundBagBuilder {
 
   nb::tuple forms() const {
     auto [bytes, offsets] = builder_.forms();
-    return nb::make_tuple(vizsla::to_numpy(std::move(bytes)), vizsla::to_numpy(std::move(offsets)));
+    return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
   }
 
   nb::tuple take_rows(InArray<std::int32_t> term_of_form) {
@@ -70,18 +57,6 @@ class BoundBagBuilder {
   }
 
  private:
-  // The builder works without the GIL: a second thread that meets it at work is turned away.
-  struct Turn {
-    explicit Turn(bool& busy) : busy_(busy) {
-      if (busy) throw std::invalid_argument("a bag builder serves one thread at a time");
-      busy = true;
-    }
-    ~Turn() { busy_ = false; }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    bool& busy_;
-  };
-
   static constexpr std::size_t bytes_between_signals = 4U << 20;  // some 30 ms: Ctrl-C feels prompt
 
   std::size_t add_some(const std::vector<Text>& texts, std::size_t next) {
@@ -115,15 +90,19 @@ class BoundBagLookup {
     if (slots_.size() == 0) throw std::invalid_argument("a vocabulary needs its slots");
   }
 
-  nb::tuple rows(const nb::list& list) const {
-    const std::vector<Text> texts = texts_of(list);
-    LookedUp found;
-    WordBuffer buffer;
-    for (const Text& text : texts) lookup_.add(text.view(), buffer, found);
-    return nb::make_tuple(raw(found.offsets), raw(found.terms), raw(found.counts), raw(found.unknown_rows), strings(found.unknown));
-  }
+  nb::tuple rows(const nb::list& list) const { return looked_up(list, {}); }
+
+  nb::tuple rows_with(const nb::list& list, InArray<std::int32_t> answers) const { return looked_up(list, view(answers)); }
 
  private:
+  nb::tuple looked_up(const nb::list& list, std::span<const std::int32_t> answers) const {
+    LookedUp found;
+    found.answers = answers;
+    WordBuffer buffer;
+    for (const Text& text : texts_of(list)) lookup_.add(text.view(), buffer, found);
+    return nb::make_tuple(raw(found.offsets), raw(found.terms), raw(found.counts), strings(found.unknown));
+  }
+
   static nb::list strings(const std::vector<std::string>& texts) {
     nb::list list;
     for (const std::string& text : texts) list.append(decoded(text));
@@ -159,7 +138,10 @@ void register_text(nb::module_& module) {
       .def(nb::init<bool, int, int, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int32_t>>(),
            nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
            nb::arg("term_of_form"))
-      .def("rows", &BoundBagLookup::rows);
+      .def("rows", &BoundBagLookup::rows,
+           "Offsets, terms and counts as bytes, and the forms that nobody knows.")
+      .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),
+           "As rows, with a term (or -1) for each form that nobody knew.");
 }
 
 }  // namespace vizsla

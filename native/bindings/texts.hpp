@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ class Text {
   nb::object owner_;
   std::string_view view_;
 };
+
+inline nb::object decoded(std::string_view text) {
+  PyObject* string = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
+  if (string == nullptr) throw nb::python_error();
+  return nb::steal(string);
+}
 
 inline std::vector<Text> texts_of(const nb::list& list, std::size_t first_position = 0) {
   std::vector<Text> texts;

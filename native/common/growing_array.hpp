@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -42,9 +43,18 @@ class GrowingArray {
 
   void append(const T* values, std::size_t count) {
     if (count > capacity_ - size_) reserve(size_ + count);
-    for (std::size_t i = 0; i < count; ++i) values_[size_ + i] = values[i];
+    if (count > 0) std::memcpy(values_ + size_, values, count * sizeof(T));
     size_ += count;
   }
+
+  // Room for `count` values at the end, which `take` makes part of the array.
+  T* room(std::size_t count) {
+    if (count > capacity_ - size_) reserve(size_ + count);
+    return values_ + size_;
+  }
+  void take(std::size_t count) { size_ += count; }
+
+  void clear() { size_ = 0; }
 
   // Forgets the values from `size` on and gives their memory back.
   void shrink(std::size_t size) {

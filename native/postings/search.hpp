@@ -44,12 +44,13 @@ class Searcher {
   // 32 KB of accumulators: they share the first two cache levels with the postings that stream by.
   static constexpr std::int64_t window = 8192;
   // Looking up one item costs about as much as adding this many postings.
-  static constexpr std::size_t lookup_cost = 16;
+  static constexpr std::size_t lookup_cost = 48;
 
   void start(const Postings& postings, const Question& question) {
     query_.prepare(postings, question.terms, question.weights);
     cursors_.clear();
-    for (const QueryTerm& entry : query_.terms()) cursors_.emplace_back(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
+    for (const QueryTerm& entry : query_.terms())
+      cursors_.emplace_back(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
     rest_.assign(cursors_.size() + 1, 0);
     whole_rest_.assign(cursors_.size() + 1, 0);
     for (std::size_t i = cursors_.size(); i-- > 0;) whole_rest_[i] = whole_rest_[i + 1] + query_.terms()[i].bound;
@@ -57,7 +58,7 @@ class Searcher {
     rounding_ = 1 - static_cast<double>(cursors_.size() + 4) * 0x1p-22;
     base_ = question.base;
     top_.start(std::min(question.k, postings.items()));
-    sums_.assign(window, 0);
+    sums_.resize(window);  // all 0: every window is cleared when it is done
     found_.resize(window + 1);
     cut_ = 0;
     read_ = 0;
@@ -80,7 +81,8 @@ class Searcher {
 
   void search_window(std::int64_t low, std::int64_t high, std::size_t essential, const Question& question) {
     std::size_t added = 0, walked = essential, found = 0;
-    for (std::size_t i = 0; i < essential; ++i) added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
+    for (std::size_t i = 0; i < essential; ++i)
+      added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
     found = keep_allowed(found, low, question.allowed);
     for (std::size_t i = essential; i < cursors_.size() && found > 0; ++i) {
       if (walked == i && found * lookup_cost > cursors_[i].postings_met()) {

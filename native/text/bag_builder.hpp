@@ -1,7 +1,6 @@
 // Reads texts one after another and counts the tokens of each: the rows of a bag-of-words matrix.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "common/growing_array.hpp"
+#include "common/radix_sort.hpp"
 #include "text/tokens.hpp"
 #include "text/vocabulary.hpp"
 
@@ -59,14 +59,20 @@ class BagBuilder {
   // Hands the rows over, terms ascending. `term_of_form` renumbers the forms, -1 drops one; forms of one term are
   // added up. The rows are rewritten where they lie: each only gets shorter.
   BagRows take_rows(std::span<const std::int32_t> term_of_form) {
-    if (!term_of_form.empty() && term_of_form.size() != vocabulary_.size() - skipped_) {
+    const std::size_t forms = vocabulary_.size() - skipped_;
+    if (!term_of_form.empty() && term_of_form.size() != forms) {
       throw std::invalid_argument("term_of_form must have one entry for every form");
     }
-    std::vector<Cell> cells;
+    for (const std::int32_t term : term_of_form) {
+      if (term >= static_cast<std::int64_t>(forms)) throw std::invalid_argument("there are no more terms than forms");
+    }
+    const auto bound = static_cast<std::uint32_t>(forms);
+    std::vector<Cell> cells, spare;
     std::size_t out = 0;
     for (std::size_t row = 0, begin = 0; row < rows(); ++row) {
       const auto end = static_cast<std::size_t>(rows_.offsets[row + 1]);
       gather(begin, end, term_of_form, cells);
+      radix_sort(cells, spare, bound, [](const Cell& cell) { return static_cast<std::uint32_t>(cell.term); });
       out = write(cells, out);
       rows_.offsets[row + 1] = static_cast<std::int64_t>(out);
       begin = end;
@@ -82,7 +88,6 @@ class BagBuilder {
   struct Cell {
     std::int32_t term;
     float count;
-    bool operator<(const Cell& other) const { return term < other.term; }
   };
 
   void count(Vocabulary::Entry& entry, std::uint32_t row, std::size_t begin) {
@@ -104,7 +109,6 @@ class BagBuilder {
       const std::int32_t term = term_of_form.empty() ? form : term_of_form[static_cast<std::size_t>(form)];
       if (term >= 0) cells.push_back({term, rows_.counts[i]});
     }
-    std::sort(cells.begin(), cells.end());
   }
 
   std::size_t write(const std::vector<Cell>& cells, std::size_t out) {

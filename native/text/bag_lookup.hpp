@@ -14,13 +14,14 @@
 
 namespace vizsla {
 
-// What one call found. `unknown` are forms that the table does not hold, with the row they stand in.
+// What one call found. `unknown` are the forms that the table does not hold, in their order.
 struct LookedUp {
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int32_t> terms;
   std::vector<float> counts;
-  std::vector<std::int64_t> unknown_rows;
   std::vector<std::string> unknown;
+  std::span<const std::int32_t> answers;  // the terms of the unknown forms, -1 for none, once they are known
+  std::size_t answered = 0;
 };
 
 class BagLookup {
@@ -46,13 +47,18 @@ class BagLookup {
  private:
   void find(std::string_view token, LookedUp& rows) const {
     const std::int64_t form = forms_.find(token);
-    if (form >= 0) {
-      const std::int32_t term = term_of_form_.empty() ? static_cast<std::int32_t>(form) : term_of_form_[static_cast<std::size_t>(form)];
-      if (term >= 0) rows.terms.push_back(term);
-    } else if (!term_of_form_.empty()) {
-      rows.unknown_rows.push_back(static_cast<std::int64_t>(rows.offsets.size()) - 1);
-      rows.unknown.emplace_back(token);
+    if (term_of_form_.empty()) {
+      if (form >= 0) rows.terms.push_back(static_cast<std::int32_t>(form));
+      return;
     }
+    const std::int32_t term = form >= 0 ? term_of_form_[static_cast<std::size_t>(form)] : answer(token, rows);
+    if (term >= 0) rows.terms.push_back(term);
+  }
+
+  static std::int32_t answer(std::string_view token, LookedUp& rows) {
+    if (rows.answered < rows.answers.size()) return rows.answers[rows.answered++];
+    rows.unknown.emplace_back(token);
+    return -1;
   }
 
   // Sorts the last row's terms and counts equal ones.

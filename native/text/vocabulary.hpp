@@ -15,8 +15,8 @@ namespace vizsla {
 
 class Vocabulary {
  public:
-  // A word's place in the table. `row` and `place` are the bag builder's notes on where the word was counted last:
-  // they lie here because this cache line is at hand.
+  // A word's place in the table. `row` and `place` are notes of the one who counts (where the bag builder met the word
+  // last; in how many texts an n-gram occurs): they lie here because this cache line is at hand.
   struct Entry {
     std::uint64_t key;
     std::uint32_t number_plus_1;  // 0 marks an empty entry
@@ -34,11 +34,23 @@ class Vocabulary {
   // The entry of a word, new or known. The word must be followed by WordBuffer::padding readable bytes.
   Entry& at(std::string_view word) {
     const std::uint64_t key = word.size() <= 8 ? short_key(word) : long_key(word);
-    const std::size_t mask = entries_.size() - 1;
-    for (std::size_t slot = key & mask;; slot = (slot + 1) & mask) {
+    for (std::size_t slot = key & mask_;; slot = (slot + 1) & mask_) {
       Entry& entry = entries_[slot];
       if (entry.number_plus_1 == 0) return insert(slot, key, word);
       if (entry.key == key && entry.bytes == word.size() && (word.size() <= 8 || text(entry.number()) == word)) return entry;
+    }
+  }
+
+  std::string_view text(std::uint32_t number) const {
+    const auto begin = static_cast<std::size_t>(offsets_[number]);
+    return {bytes_.data() + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
+  }
+
+  // Calls visit for every entry, in no useful order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.number_plus_1 != 0) visit(entry);
     }
   }
 
@@ -72,14 +84,9 @@ class Vocabulary {
     return mix(key ^ load(word.data() + word.size() - 8));
   }
 
-  std::string_view text(std::uint32_t number) const {
-    const auto begin = static_cast<std::size_t>(offsets_[number]);
-    return {bytes_.data() + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
-  }
-
   Entry& insert(std::size_t slot, std::uint64_t key, std::string_view word) {
     if (size() >= most) throw std::length_error("a vocabulary holds fewer than 2^31 words");
-    if (2 * size() >= entries_.size()) {
+    if (2 * size() > mask_) {
       grow();
       slot = empty_slot(key);
     }
@@ -90,21 +97,22 @@ class Vocabulary {
   }
 
   std::size_t empty_slot(std::uint64_t key) const {
-    const std::size_t mask = entries_.size() - 1;
-    std::size_t slot = key & mask;
-    while (entries_[slot].number_plus_1 != 0) slot = (slot + 1) & mask;
+    std::size_t slot = key & mask_;
+    while (entries_[slot].number_plus_1 != 0) slot = (slot + 1) & mask_;
     return slot;
   }
 
   void grow() {
     std::vector<Entry> old(2 * entries_.size());
     old.swap(entries_);
+    mask_ = entries_.size() - 1;
     for (const Entry& entry : old) {
       if (entry.number_plus_1 != 0) entries_[empty_slot(entry.key)] = entry;
     }
   }
 
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // a power of two, at most half of them used
+  std::size_t mask_ = entries_.size() - 1;
   GrowingArray<char> bytes_;
   GrowingArray<std::int64_t> offsets_;
 };

@@ -1,6 +1,9 @@
 // Words: maximal runs of letters, marks, numbers and underscores, in lower case if wished.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -10,55 +13,101 @@
 
 namespace vizsla {
 
-// Where a word is written while it is read. Words may be read `padding` bytes past their end (see Vocabulary).
+// A text rewritten for cutting: words as they will be emitted, and a zero byte for every character between them.
+// Words may be read `padding` bytes past their end (see Vocabulary).
 class WordBuffer {
  public:
   static constexpr std::size_t padding = 16;
 
-  // Lower case lengthens a character from two bytes to three at most.
-  char* room_for(std::size_t text_bytes) {
-    const std::size_t wanted = text_bytes + text_bytes / 2 + padding;
-    if (bytes_.size() < wanted) bytes_.resize(wanted);
-    return bytes_.data();
+  std::string_view rewrite(std::string_view text, bool lower) {
+    // Lower case lengthens a character from two bytes to three at most.
+    const std::size_t room = text.size() + text.size() / 2 + 2 * block + padding;
+    if (bytes_.size() < room) bytes_.resize(room);
+    const std::size_t size = lower ? rewrite<true>(text) : rewrite<false>(text);
+    std::memset(bytes_.data() + size, 0, padding);
+    return {bytes_.data(), size};
   }
 
  private:
+  static constexpr std::size_t block = 32;
+
+  template <bool lower>
+  std::size_t rewrite(std::string_view text) {
+    char* out = bytes_.data();
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (static_cast<std::size_t>(end - at) >= block) {
+      if (rewrite_ascii<lower>(at, out)) {
+        at += block;
+        out += block;
+      } else {
+        at = rewrite_slowly<lower>(at, at + block, end, out);
+      }
+    }
+    rewrite_slowly<lower>(at, end, end, out);
+    return static_cast<std::size_t>(out - bytes_.data());
+  }
+
+  // One block, without branches so that it is compiled to vector instructions; false if it was not all ASCII.
+  template <bool lower>
+  static bool rewrite_ascii(const char* in, char* out) {
+    unsigned char seen = 0;
+    for (std::size_t i = 0; i < block; ++i) {
+      const auto byte = static_cast<unsigned char>(in[i]);
+      const auto lowered = static_cast<unsigned char>(byte | 0x20U);
+      const bool letter = static_cast<unsigned char>(lowered - 'a') < 26;
+      const bool digit = static_cast<unsigned char>(byte - '0') < 10;
+      const unsigned char kept = lower && letter ? lowered : byte;
+      out[i] = static_cast<char>(letter | digit | (byte == '_') ? kept : 0);
+      seen |= byte;
+    }
+    return seen < 0x80;
+  }
+
+  // Characters that begin before `stop`, one by one; moves `out` and returns where the next character begins.
+  template <bool lower>
+  static const char* rewrite_slowly(const char* at, const char* stop, const char* end, char*& out) {
+    const Unicode& unicode = Unicode::get();
+    while (at < stop) {
+      const auto byte = static_cast<unsigned char>(*at);
+      if (byte < 0x80) {
+        *out++ = (lower ? ascii::lowered : ascii::as_is)[byte];
+        ++at;
+        continue;
+      }
+      const utf8::Decoded character = utf8::decode(at, end);
+      const std::uint32_t lowered = unicode.lower(character.code);
+      out = utf8::encode(lower || lowered == 0 ? lowered : character.code, out);
+      at += character.bytes;
+    }
+    return at;
+  }
+
   std::vector<char> bytes_;
 };
+
+// The number of bytes before the first zero byte; 8 bytes must be readable after it.
+inline std::size_t bytes_before_zero(const char* begin) {
+  static_assert(std::endian::native == std::endian::little);
+  for (const char* at = begin;; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    // The lowest bit that is set stands in the first zero byte.
+    const std::uint64_t zeros = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+    if (zeros != 0) return static_cast<std::size_t>(at - begin) + static_cast<std::size_t>(std::countr_zero(zeros)) / 8;
+  }
+}
 
 // Calls emit(std::string_view) for every word; the view holds until emit returns.
 template <class Emit>
 void for_each_word(std::string_view text, bool lower, WordBuffer& buffer, Emit&& emit) {
-  const Unicode& unicode = Unicode::get();
-  const auto& ascii_word = lower ? ascii::lowered : ascii::as_is;
-  char* const word = buffer.room_for(text.size());
-  char* out = word;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto finish = [&] {
-    if (out != word) emit(std::string_view(word, static_cast<std::size_t>(out - word)));
-    out = word;
-  };
-  while (at < end) {
-    const auto byte = static_cast<unsigned char>(*at);
-    if (const char letter = ascii_word[byte]; letter != 0) {
-      *out++ = letter;
-      ++at;
-    } else if (byte < 0x80) {
-      finish();
-      ++at;
-    } else {
-      const utf8::Decoded character = utf8::decode(at, end);
-      at += character.bytes;
-      const std::uint32_t lowered = unicode.lower(character.code);
-      if (lowered != 0) {
-        out = utf8::encode(lower ? lowered : character.code, out);
-      } else {
-        finish();
-      }
-    }
+  const std::string_view rewritten = buffer.rewrite(text, lower);
+  const char* at = rewritten.data();
+  for (const char* const end = at + rewritten.size(); at < end;) {
+    const std::size_t size = bytes_before_zero(at);
+    if (size > 0) emit(std::string_view(at, size));
+    at += size + 1;
   }
-  finish();
 }
 
 }  // namespace vizsla

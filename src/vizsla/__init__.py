@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
-    from vizsla.evaluate import compare as compare
+    from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
+    from vizsla.evaluate.compare import compare as compare
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
+    from vizsla.methods.dense import Dense as Dense
+    from vizsla.methods.dense import dense as dense
     from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
 
@@ -35,11 +38,14 @@ _PUBLIC = {
     "Bm25": "vizsla.methods.bm25",
     "Candidates": "vizsla.candidates",
     "Dataset": "vizsla.dataset",
+    "Dense": "vizsla.methods.dense",
     "FunctionEncoder": "vizsla.encoder",
     "FunctionScorer": "vizsla.scorer",
     "Item": "vizsla.item",
+    "LsaEncoder": "vizsla.encoders.lsa",
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
+    "dense": "vizsla.methods.dense",
     "load": "vizsla.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",

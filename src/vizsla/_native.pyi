@@ -28,6 +28,29 @@ class Strings:
 
     def find_all(self, arg: list[str], /) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
+def ngrams(text: str, lower: bool, kind: int) -> list:
+    """
+    The n-grams of a text in their order; kind 0: word unigrams, 1: word bigrams, 2: character trigrams.
+    """
+
+class NgramBuilder:
+    def __init__(self, lower: bool, most: Sequence[int], bins: int) -> None: ...
+
+    @property
+    def texts(self) -> int: ...
+
+    def add(self, arg: list, /) -> None: ...
+
+    def choose(self, kind: int, budget: int, least: int) -> tuple: ...
+
+class NgramNames:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: int) -> None: ...
+
+class NgramLookup:
+    def __init__(self, lower: bool, sublinear: bool, equal_kinds: bool, unigrams: NgramNames, bigrams: NgramNames, trigrams: NgramNames, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def rows(self, texts: list, threads: int) -> tuple: ...
+
 def invert(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_count: int, gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Rows of weighted terms as inverted lists: offsets, items, impacts."""
 
@@ -76,7 +99,11 @@ class BagBuilder:
 class BagLookup:
     def __init__(self, lower: bool, min_chars: int, max_chars: int, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def rows(self, arg: list, /) -> tuple: ...
+    def rows(self, arg: list, /) -> tuple:
+        """Offsets, terms and counts as bytes, and the forms that nobody knows."""
+
+    def rows_with(self, texts: list, answers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """As rows, with a term (or -1) for each form that nobody knew."""
 
 def cluster_sparse(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, layers: Sequence[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], iterations: int, sample: int, seed: int, threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The item at each place of a tree of this shape, like items together."""

@@ -17,6 +17,9 @@ from vizsla.errors import FormatError, MissingExtraError
 KINDS = {
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
     "bm25": "vizsla.methods.bm25:Bm25",
+    "dense": "vizsla.methods.dense:Dense",
+    "flat": "vizsla.indexes.flat:FlatIndex",
+    "lsa": "vizsla.encoders.lsa:LsaEncoder",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

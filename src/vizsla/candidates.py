@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -219,7 +218,9 @@ class Candidates:
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        return self.with_stats(replace(self.stats, ms=ms))
+        cost = self.stats
+        # Every single query pays this: `dataclasses.replace` takes three times as long.
+        return self.with_stats(Stats(ms, cost.scorer_calls, cost.postings, cost.bytes))
 
     def unscored(self) -> Candidates:
         """Return the match set: the same items without scores."""

@@ -18,7 +18,8 @@ from vizsla.artifacts.manifest import digest
 from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
-ROWS = 4_000_000
+# 64 MB: the allocator keeps freed blocks of up to 32 MB, so that a copy could land in memory that is resident already.
+ROWS = 8_000_000
 
 
 def _origin(array):

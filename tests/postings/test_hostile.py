@@ -126,7 +126,7 @@ def test_other_wrong_arguments():
             index.search(query, 3, allowed=mask)
     with pytest.raises(InputError, match="items must be below"):
         index.score(query, Candidates.matches([np.array([3], np.int32)]))
-    with pytest.raises(InputError, match="row of items"):
+    with pytest.raises(InputError, match="a row for each"):
         index.score(query, Candidates.matches([np.array([0], np.int32)] * 2))
 
 

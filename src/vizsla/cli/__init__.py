@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = importlib.import_module(f"vizsla.cli.{verb}")
-        about = module.__doc__.partition("\n")[0].partition(": ")[2]
+        about = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
         sub = verbs.add_parser(verb, help=about, description=about)
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)

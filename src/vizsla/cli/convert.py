@@ -12,7 +12,7 @@ FORMATS = ("beir", "jsonl", "parquet", "trec")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add both ends."""
     add_data(parser)
-    parser.add_argument("output", metavar="OUT", help="the folder to write")
+    parser.add_argument("output", metavar="OUT", help="the folder to write, or the file for jsonl")
     parser.add_argument("--to", default="beir", choices=FORMATS, help="default: beir")
 
 

@@ -10,7 +10,7 @@ from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.retriever import Retriever
 
-DATA_HELP = "a BEIR folder, JSONL, TSV, CSV or Parquet file, PECOS folder, or ir_datasets id"
+DATA_HELP = "a BEIR, MS MARCO or PECOS folder, a JSONL, TSV or Parquet file, or an ir_datasets id"
 
 
 def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:

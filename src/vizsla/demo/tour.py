@@ -13,7 +13,6 @@ from vizsla.errors import MissingExtraError
 from vizsla.explanation import Explanation
 from vizsla.progress import progress
 from vizsla.retriever import Retriever
-from vizsla.tables import print_table
 
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset
@@ -60,7 +59,7 @@ def run_demo(
     for question in EXAMPLES if questions is None else questions:
         _answer(answering, dataset, question, k)
     if questions is None:
-        print(NEXT)
+        print(f"\n{NEXT}")
 
 
 def _read() -> Dataset:
@@ -103,8 +102,10 @@ def _answer(retriever: Retriever, dataset: Dataset, question: str, k: int) -> No
         print(f'\n"{question}": nothing found. Use other words.')
         return
     print(f'\n"{question}" ({found.stats.ms:.2f} ms)')
-    rows = [[hit.id, _summary(dataset, hit.id), _why(retriever.explain(question, hit.id))] for hit in found[0]]
-    print_table(["item", "what it is", "why"], _fitted(rows, get_terminal_size().columns))
+    width = get_terminal_size().columns
+    for rank, hit in enumerate(found[0], 1):
+        print(_cut(f"  {rank}. {hit.id}  {_summary(dataset, hit.id)}", width))
+        print(_cut(f"       {_why(retriever.explain(question, hit.id))}", width))
 
 
 def _summary(dataset: Dataset, item: str) -> str:
@@ -118,14 +119,5 @@ def _why(explanation: Explanation) -> str:
     return ", ".join(said) or explanation.reason
 
 
-def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:
-    """Shorten the cells so that no column pushes another off the terminal: the ids matter most, then the reasons."""
-    free = width - 12  # Margins.
-    item = min(max(len(row[0]) for row in rows), free * 45 // 100)
-    why = min(max(len(row[2]) for row in rows), (free - item) // 2)
-    limits = (item, free - item - why, why)
-    return [[_cut(cell, limit) for cell, limit in zip(row, limits, strict=True)] for row in rows]
-
-
-def _cut(cell: str, limit: int) -> str:
-    return cell if len(cell) <= limit else cell[: max(limit - 1, 0)] + "…"
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"

@@ -170,6 +170,9 @@ class InvertedIndex(Index):
         self, offsets: Offsets, terms: Numbers, weights: Scores, candidates: Candidates, *, bases: Scores | None = None
     ) -> Candidates:
         """Price candidates with flat rows of (term, weight)."""
+        if len(candidates) != len(offsets) - 1:
+            wanted = f"a row for each of {len(offsets) - 1} queries"
+            raise InputError(f"`candidates` must have {wanted}. Got {len(candidates)} rows.")
         bases = _no_bases(offsets) if bases is None else bases
         try:
             prices, read = self._postings.price(offsets, terms, weights, bases, candidates.offsets, candidates.items)

@@ -77,6 +77,9 @@ class Bm25(Retriever):
             raise InputError(f"`frequencies` must be between 0 and {len(items)}. Got others.")
         self._idf = weighting.idf(frequencies, len(items))
         self._absent = weighting.absent(self._idf)
+        for derived in (self._idf, self._absent):
+            if derived is not None:
+                derived.flags.writeable = False
 
     @classmethod
     def build(

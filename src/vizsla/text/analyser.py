@@ -76,6 +76,8 @@ class Analyser:
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of a text in their order."""
+        if not isinstance(text, str):
+            raise InputError(f"`text` must be a str. Got {type(text).__name__}.")
         tokens: list[str] = _native.tokens(text, *self.rule)
         if self.dropped:
             tokens = [token for token in tokens if token not in self.dropped]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +15,14 @@ from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.stemming import stem_words
+from vizsla.text.texts import batches, call_with, listed
+from vizsla.text.vocabulary import read_vocabulary
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
-
-BATCH = 512
-"""Texts handed to the native builder at once; the result does not depend on it."""
 
 
 class BagRows(NamedTuple):
@@ -104,8 +102,8 @@ class BagOfWords(Encoder):
         analyser = analyser or Analyser()
         dropped = sorted(analyser.dropped)
         builder = _native.BagBuilder(*analyser.rule, dropped)
-        for batch in _batches(texts):
-            _call(builder.add, batch)
+        for batch in batches(texts):
+            call_with(builder.add, batch)
         data, offsets = builder.forms()
         surface = Strings(data, offsets, _native.build_slots(data, offsets)[0])
         if analyser.stem is None:
@@ -129,12 +127,13 @@ class BagOfWords(Encoder):
 
     def rows(self, texts: Sequence[str]) -> BagRows:
         """Count the known terms of each text; unknown ones are left out."""
-        listed = texts if type(texts) is list else _listed(texts)
-        offsets, terms, counts, unknown_rows, unknown = _call(self._lookup.rows, listed)
-        rows = BagRows(_array(offsets, np.int64), _array(terms, np.int32), _array(counts, np.float32))
-        if not unknown:
-            return rows
-        return self._with_unknown(rows, _array(unknown_rows, np.int64), unknown)
+        texts = texts if type(texts) is list else listed(texts)
+        offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
+        if unknown:
+            stems = self.terms.find_all(stem_words(str(self.analyser.stem), unknown))
+            offsets, terms, counts, _ = self._lookup.rows_with(texts, stems.astype(np.int32))
+        array = np.frombuffer
+        return BagRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32))
 
     def queries(self, texts: Sequence[str]) -> csr_array:
         """Return the rows as a CSR array, a column a term."""
@@ -154,12 +153,12 @@ class BagOfWords(Encoder):
     @classmethod
     def read(cls, reader: ArtifactReader, prefix: str) -> Self:
         """Read what `write` stored; anything that does not fit together raises FormatError."""
-        analyser = Analyser.from_dict(reader.json(prefix))
+        analyser = _analyser(reader, prefix)
         forms, term_of_form = None, None
         try:
-            terms = _vocabulary(reader, f"{prefix}.terms")
+            terms = read_vocabulary(reader, f"{prefix}.terms")
             if analyser.stem is not None:
-                forms = _vocabulary(reader, f"{prefix}.forms")
+                forms = read_vocabulary(reader, f"{prefix}.forms")
                 term_of_form = reader.array(f"{prefix}.term_of_form", np.int32)
             return cls(analyser, terms, forms, term_of_form)
         except ValueError as error:
@@ -176,19 +175,6 @@ class BagOfWords(Encoder):
         if count and (numbers.min() < -1 or numbers.max() >= self.dim):
             raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
 
-    def _with_unknown(self, rows: BagRows, in_rows: NDArray[np.int64], forms: list[str]) -> BagRows:
-        """Add forms that the table does not hold, where their stems are known."""
-        found = self.terms.find_all(stem_words(str(self.analyser.stem), forms))
-        known = found >= 0
-        if not known.any():
-            return rows
-        numbers = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
-        cells = np.append(numbers, in_rows[known]) * self.dim + np.append(rows.terms, found[known])
-        cells, place = np.unique(cells, return_inverse=True)
-        counts = np.bincount(place, np.append(rows.counts, np.ones(known.sum(), np.float32)))
-        offsets = np.searchsorted(cells, np.arange(len(rows.offsets)) * self.dim).astype(np.int64)
-        return BagRows(offsets, (cells % self.dim).astype(np.int32), counts.astype(np.float32))
-
 
 def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
     """Return the distinct stems by first occurrence, and each form's."""
@@ -198,32 +184,9 @@ def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]
     return Strings.of(numbers), term_of_form
 
 
-def _vocabulary(reader: ArtifactReader, name: str) -> Strings:
-    strings = reader.strings(name)
-    _native.check_vocabulary(strings.data, strings.offsets, strings.slots)
-    return strings
-
-
-def _array(data: bytes, dtype: Any) -> NDArray[Any]:
-    return np.frombuffer(data, dtype)
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    if isinstance(texts, str):
-        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    remaining = iter(texts)
-    while batch := list(islice(remaining, BATCH)):
-        yield batch
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    return list(texts)
-
-
-def _call(function: Any, texts: list[str]) -> Any:
+def _analyser(reader: ArtifactReader, name: str) -> Analyser:
+    values = reader.json(name)
     try:
-        return function(texts)
-    except TypeError as error:
-        raise InputError(str(error)) from None
+        return Analyser.from_dict(values)
+    except FormatError as error:
+        raise FormatError(f"{reader.path / name}.json: {error}") from error

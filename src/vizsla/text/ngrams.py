@@ -1,0 +1,281 @@
+"""NgramTfidf: word unigrams, word bigrams and character trigrams as one TF-IDF vector."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.strings import Strings
+from vizsla.text.ngram_fit import Budgets, fit_ngrams
+from vizsla.text.texts import call_with, listed
+from vizsla.text.vocabulary import read_vocabulary
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+KINDS = ("unigram", "bigram", "trigram")
+NORMS = ("row", "kinds")
+MOST_FEATURES = 2**31 - 1
+
+
+class NgramRows(NamedTuple):
+    """Texts as sparse rows: row i holds the entries from ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        One more than there are texts.
+    features : int32 array
+        Feature numbers, ascending within a row.
+    values : float32 array
+        Their values: positive, and a row that is not empty has length 1.
+    """
+
+    offsets: NDArray[np.int64]
+    features: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+class NgramTfidf(Encoder):
+    """Word unigrams, word bigrams and character trigrams, each with a vocabulary of its own, weighed by TF-IDF.
+
+    Words are those of a plain `Analyser`. The bigrams of "artistic iphone 6s" are ``artistic#iphone`` and
+    ``iphone#6s``. Trigrams stay within words, whose ends are marked: ``#6s`` and ``6s#``. With N texts at the fit, of
+    which n hold an n-gram, a text that holds it c times gives it
+
+        tf(c) · idf,   tf(c) = 1 + ln c (or c, unless `sublinear`),   idf = 1 + ln((1 + N) / (1 + n)),
+
+    and the row is divided by its Euclidean length. N-grams outside the vocabulary share one feature a kind (the rule
+    of the XR-Linear paper), or several chosen by a hash (bin = XXH64 of the n-gram's UTF-8 modulo `bins`), or are
+    dropped. Such a feature has n = the sum of n over all n-grams that were counted into it, N at most; where that is
+    0, nothing could be learned about the feature and it stays out of every row. Features are numbered by kind in the
+    order above, within a kind by falling n (of equals, the n-gram met first comes first), the shared ones last.
+
+    Parameters
+    ----------
+    names : sequence of Strings
+        The vocabularies of the three kinds.
+    weights : float32 array
+        The idf of every feature.
+    bins : sequence of int
+        For each kind, how many features the n-grams outside its vocabulary share; 0 drops them.
+    lower : bool
+        Lower-case texts as `Analyser` does.
+    sublinear : bool
+        Whether counts are damped by the logarithm.
+    norm : {"row", "kinds"}
+        Divide the row by its length; or first each kind's part by its own length, so that every kind weighs the same.
+
+    Examples
+    --------
+    >>> ngrams = NgramTfidf.fit(["artistic iphone 6s case", "iphone case"], trigrams=0)
+    >>> [ngrams.feature_name(i) for i in range(ngrams.dim)]  # doctest: +NORMALIZE_WHITESPACE
+    ['iphone', 'case', 'artistic', '6s', '<unseen unigram>',
+     'artistic#iphone', 'iphone#6s', '6s#case', 'iphone#case', '<unseen bigram>']
+    >>> rows = ngrams.rows(["iPhone 6s!"])
+    >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.features, rows.values)]
+    [('iphone', '0.45'), ('6s', '0.63'), ('iphone#6s', '0.63')]
+    """
+
+    sparse = True
+
+    def __init__(
+        self,
+        names: Sequence[Strings],
+        weights: NDArray[np.float32],
+        *,
+        bins: Sequence[int],
+        lower: bool = True,
+        sublinear: bool = True,
+        norm: str = "row",
+    ):
+        self.names, self.bins = tuple(names), tuple(bins)
+        self.weights = np.ascontiguousarray(weights, np.float32)
+        self.lower, self.sublinear, self.norm = lower, sublinear, norm
+        self._check()
+        sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]
+        self._starts = list(accumulate(sizes, initial=0))
+        self._lookup = self._native_lookup()
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Iterable[str],
+        *,
+        unigrams: int = 1_000_000,
+        bigrams: int = 3_000_000,
+        trigrams: int = 200_000,
+        min_texts: int = 1,
+        unseen: str = "shared",
+        bins: int = 1 << 14,
+        lower: bool = True,
+        sublinear: bool = True,
+        norm: str = "row",
+        room: int = 1 << 24,
+    ) -> Self:
+        """Read texts once and choose the n-grams that occur in most of them.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Read in batches, so it may be larger than memory.
+        unigrams, bigrams, trigrams : int
+            The largest vocabulary of each kind (the defaults are the paper's); 0 leaves the kind out.
+        min_texts : int
+            N-grams in fewer texts stay out of the vocabulary.
+        unseen : {"shared", "hash", "drop"}
+            What becomes of n-grams outside the vocabulary.
+        bins : int
+            How many features a kind they share, for "hash".
+        lower, sublinear, norm
+            As for the class.
+        room : int
+            How many n-grams of a kind are counted at once: an n-gram needs some 80 bytes. When there are more, the
+            rarest are forgotten until at most half of the room is taken, and begin at 0 if they come again. A log
+            with fewer distinct n-grams is counted exactly; of a larger one, only n-grams near the rare end of the
+            vocabulary can be missed. Must be at least twice each budget that is larger than it could count.
+        """
+        _check_flag("lower", lower)
+        _check_flag("sublinear", sublinear)
+        check_choice("norm", norm, NORMS)
+        check_choice("unseen", unseen, ["shared", "hash", "drop"])
+        shared = {"shared": 1, "drop": 0}.get(unseen) if unseen != "hash" else check_positive("bins", bins)
+        budgets = Budgets((unigrams, bigrams, trigrams), check_positive("min_texts", min_texts), shared or 0, room)
+        names, weights, used = fit_ngrams(texts, budgets, lower)
+        return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self._starts[-1]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the rules, the vocabularies and the weights."""
+        rules = repr((self._rules(), [table.fingerprint for table in self.names])).encode()
+        weights: Any = np.ascontiguousarray(self.weights).view(np.uint8)
+        return f"ngrams:{_native.checksum(weights, _native.checksum(np.frombuffer(rules, np.uint8))):016x}"
+
+    def rows(self, texts: Sequence[str], *, threads: int = 1) -> NgramRows:
+        """Return the texts' features and values; the answer does not depend on `threads`."""
+        texts = texts if type(texts) is list else listed(texts)
+        if threads != 1:
+            check_positive("threads", threads)
+        offsets, features, values = call_with(self._lookup.rows, texts, threads)
+        if type(offsets) is not bytes:
+            return NgramRows(offsets, features, values)
+        return NgramRows(
+            np.frombuffer(offsets, np.int64), np.frombuffer(features, np.int32), np.frombuffer(values, np.float32)
+        )
+
+    def queries(self, texts: Sequence[str], *, threads: int = 1) -> csr_array:
+        """Return the rows as a CSR array, a column a feature, columns ascending."""
+        from scipy.sparse import csr_array
+
+        offsets, features, values = (np.require(part, requirements="W") for part in self.rows(texts, threads=threads))
+        matrix = csr_array((values, features, offsets), shape=(len(offsets) - 1, self.dim))
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        return matrix
+
+    def items(self, texts: Sequence[str], *, threads: int = 1) -> csr_array:
+        """Encode item texts: as queries."""
+        return self.queries(texts, threads=threads)
+
+    def feature_kind(self, feature: int) -> str:
+        """Return "unigram", "bigram" or "trigram".
+
+        Examples
+        --------
+        >>> NgramTfidf.fit(["fig tree"]).feature_kind(3)
+        'bigram'
+        """
+        return KINDS[self._place(feature)[0]]
+
+    def feature_name(self, feature: int) -> str:
+        """Return the n-gram, or for a feature of n-grams outside the vocabulary a name in angle brackets.
+
+        Examples
+        --------
+        >>> NgramTfidf.fit(["fig tree"]).feature_name(3)
+        'fig#tree'
+        """
+        kind, number = self._place(feature)
+        known = len(self.names[kind])
+        if number < known:
+            return self.names[kind][number]
+        return f"<unseen {KINDS[kind]}{f' {number - known}' if self.bins[kind] > 1 else ''}>"
+
+    def write(self, writer: ArtifactWriter, prefix: str) -> None:
+        """Store the encoder among an artefact's files, under names that begin with `prefix`."""
+        writer.json(prefix, self._rules())
+        for kind, table in zip(KINDS, self.names, strict=True):
+            writer.strings(f"{prefix}.{kind}s", table)
+        writer.array(f"{prefix}.weights", self.weights)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, prefix: str) -> Self:
+        """Read what `write` stored; anything that does not fit together raises FormatError."""
+        rules = reader.json(prefix)
+        place = reader.path / prefix
+        if not isinstance(rules, dict) or set(rules) != {"bins", "lower", "norm", "sublinear"}:
+            raise FormatError(f"{place}.json: expected the keys bins, lower, norm, sublinear. Got {rules!r:.200}.")
+        if not isinstance(rules["bins"], list):
+            raise FormatError(f"{place}.json: `bins` must be a list. Got {rules['bins']!r:.200}.")
+        try:
+            names = [read_vocabulary(reader, f"{prefix}.{kind}s") for kind in KINDS]
+            return cls(names, reader.array(f"{prefix}.weights", np.float32), **rules)
+        except ValueError as error:
+            raise FormatError(f"{place}: {error}") from error
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the vocabularies and weights."""
+        return sum(table.nbytes for table in self.names) + int(self.weights.nbytes)
+
+    def _rules(self) -> dict[str, Any]:
+        return {"bins": list(self.bins), "lower": self.lower, "norm": self.norm, "sublinear": self.sublinear}
+
+    def _place(self, feature: int) -> tuple[int, int]:
+        """Return a feature's kind and its number within the kind."""
+        if not 0 <= feature < self.dim:
+            raise InputError(f"`feature` must be between 0 and {self.dim - 1}. Got {feature!r}.")
+        kind = bisect_right(self._starts, feature) - 1
+        return kind, feature - self._starts[kind]
+
+    def _check(self) -> None:
+        check_choice("norm", self.norm, NORMS)
+        _check_flag("lower", self.lower)
+        _check_flag("sublinear", self.sublinear)
+        if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
+            raise InputError("`names` and `bins` must have an entry for unigrams, bigrams and trigrams.")
+        for extra in self.bins:
+            if type(extra) is not int or not 0 <= extra <= MOST_FEATURES:
+                raise InputError(f"`bins` must hold whole numbers from 0 to {MOST_FEATURES}. Got {extra!r}.")
+
+    def _native_lookup(self) -> _native.NgramLookup:
+        try:
+            unigrams, bigrams, trigrams = (
+                _native.NgramNames(table.data, table.offsets, table.slots, extra)
+                for table, extra in zip(self.names, self.bins, strict=True)
+            )
+            rules = (self.lower, self.sublinear, self.norm == "kinds")
+            return _native.NgramLookup(*rules, unigrams, bigrams, trigrams, self.weights)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"Vocabularies and weights must fit together. Got others: {error}.") from error
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"`{name}` must be True or False. Got {value!r}.")

@@ -1,0 +1,216 @@
+"""The command as a person types it: every verb, its files, its exit codes, its one-line errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vizsla.cli import main
+
+ITEMS = {"fig": "a small fig tree", "apple": "an apple tree", "pear": "a pear", "plum": "plums and figs"}
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    (folder / "qrels").mkdir(parents=True)
+    lines = [json.dumps({"_id": item, "title": "", "text": text}) for item, text in ITEMS.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(lines) + "\n")
+    queries = {"q1": "fig tree", "q2": "pear"}
+    (folder / "queries.jsonl").write_text("".join(json.dumps({"_id": q, "text": t}) + "\n" for q, t in queries.items()))
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tfig\t1\nq2\tpear\t1\n")
+    return folder
+
+
+@pytest.fixture
+def built(data, tmp_path):
+    assert main(["index", "bm25", str(data), "-o", str(tmp_path / "bm25")]) == 0
+    return tmp_path / "bm25"
+
+
+def test_index_then_search_with_reasons(built, data, capsys):
+    capsys.readouterr()
+    assert main(["search", str(built), "fig", "tree", "-k", "2", "--explain", "--data", str(data)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("fig") < printed.index("apple")
+    assert "a small fig tree" in printed and "'tree': in 2 of 4 items" in printed and "ms" in printed
+
+
+def test_search_prints_json_for_queries_from_standard_input(built, capsys, monkeypatch, tmp_path):
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", iter(["fig tree\n", "pear\n"]))
+    allowed = tmp_path / "allowed"
+    allowed.write_text("apple\npear\n")
+    assert main(["search", str(built), "-", "--json", "--explain", "--where", str(allowed)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [[hit["id"] for hit in row["hits"]] for row in rows] == [["apple"], ["pear"]]
+    assert rows[0]["hits"][0]["why"]["score"] == pytest.approx(rows[0]["hits"][0]["score"])
+
+
+def test_eval_writes_the_promised_json_and_a_trec_run(built, data, tmp_path, capsys):
+    out, run = tmp_path / "out.json", tmp_path / "run.trec"
+    arguments = [
+        "--measures",
+        "R@1,RR@10",
+        "--json",
+        str(out),
+        "--trec",
+        str(run),
+        "--markdown",
+        str(tmp_path / "t.md"),
+    ]
+    assert main(["eval", f"mine={built}", str(data), *arguments]) == 0
+    written = json.loads(out.read_text())
+    assert list(written) == ["mine"]
+    assert written["mine"]["measures"] == {"R@1": 1.0, "RR@10": 1.0}
+    assert {"ms_p50", "ms_p99", "bytes", "scorer_calls", "queries"} <= set(written["mine"]["cost"])
+    assert written["mine"]["cost"]["queries"] == 2
+    assert run.read_text().startswith("q1 Q0 fig 1 ")
+    assert "R@1" in capsys.readouterr().out
+
+
+def test_compare_compose_and_plots(built, data, tmp_path, capsys):
+    other = tmp_path / "atire"
+    assert main(["index", "bm25", str(data), "-o", str(other), "--variant", "atire", "--stop-words", "english"]) == 0
+    fused = tmp_path / "fused"
+    expression = "0.5*a.normalised() + 0.5*b.normalised('minmax')"
+    assert main(["compose", expression, "--let", f"a={built}", "--let", f"b={other}", "-o", str(fused)]) == 0
+    files = [tmp_path / name for name in ("c.json", "latency.png", "bytes.svg")]
+    arguments = ["--json", str(files[0]), "--plot", str(files[1]), "--plot-bytes", str(files[2])]
+    assert main(["compare", str(data), str(built), f"both={fused}", *arguments]) == 0
+    assert list(json.loads(files[0].read_text())) == ["bm25", "both"]
+    assert all(file.stat().st_size > 1000 for file in files[1:])
+    assert "both" in capsys.readouterr().out
+
+
+def test_inspect_and_check(built, capsys):
+    capsys.readouterr()
+    assert main(["inspect", str(built)]) == 0
+    assert "bm25" in capsys.readouterr().out
+    assert main(["inspect", str(built), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "bm25"
+    assert main(["check", str(built)]) == 0
+    assert "sound" in capsys.readouterr().out
+    array = next(built.rglob("impacts.npy"))
+    array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
+    assert main(["check", str(built)]) == 1
+    assert "impacts.npy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("to", ["beir", "jsonl", "parquet", "trec"])
+def test_convert_and_read_again(data, tmp_path, to, capsys):
+    assert main(["convert", str(data), str(tmp_path / to), "--to", to]) == 0
+    if to != "trec":
+        assert main(["index", "bm25", str(_items_of(tmp_path / to)), "-o", str(tmp_path / "again")]) == 0
+        assert main(["search", str(tmp_path / "again"), "pear"]) == 0
+        assert "pear" in capsys.readouterr().out
+
+
+def _items_of(folder: Path) -> Path:
+    if folder.is_file():
+        return folder
+    alone = [file for file in folder.iterdir() if file.stem in ("items", "corpus")]
+    return folder if (folder / "qrels").is_dir() or not alone else alone[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "nowhere", "fig"], "nowhere: not a folder"),
+        (["search", "{built}", "fig", "-k", "0"], "`k` must be a whole number above 0. Got 0."),
+        (["index", "bm25", "nothing-here", "-o", "{out}"], "nothing-here"),
+        (["index", "bm25", "{data}", "-o", "{built}"], "overwrite"),
+        (["index", "bm25", "{data}", "-o", "{out}", "--b", "3"], "`b` must be"),
+        (["eval", "{built}", "{data}", "--split", "dev"], "`split` must be one of test. Got 'dev'"),
+        (["eval", "{built}", "{data}", "--measures", "nDGC@10"], "nDGC@10"),
+        (["compare", "{data}", "{built}", "{built}"], "Got 'bm25' twice"),
+        (["compose", "a >>", "--let", "a={built}", "-o", "{out}"], "ends too soon"),
+        (["compose", "a", "--let", "a", "-o", "{out}"], "a: not a folder"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(built, data, tmp_path, capsys, arguments, message):
+    capsys.readouterr()
+    filled = [a.format(built=built, data=data, out=tmp_path / "out") for a in arguments]
+    assert main(filled) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("vizsla: ") and said.count("\n") == 1
+    assert message in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_verb_and_version():
+    with pytest.raises(SystemExit) as stopped:
+        main(["fetch"])
+    assert stopped.value.code == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+
+
+def _many_items(path: Path, count: int) -> None:
+    with path.open("w") as out:
+        for number in range(count):
+            out.write(
+                json.dumps({"_id": str(number), "text": f"word{number % 977} word{number % 1009} tree " * 20}) + "\n"
+            )
+
+
+def test_ctrl_c_stops_within_a_second_and_leaves_nothing(tmp_path):
+    _many_items(tmp_path / "items.jsonl", 150_000)
+    before = set(tmp_path.iterdir())
+    command = [
+        sys.executable,
+        "-m",
+        "vizsla",
+        "index",
+        "bm25",
+        str(tmp_path / "items.jsonl"),
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    waited = time.monotonic() - start
+    assert process.returncode == 130, said
+    assert "stopped" in said and "Traceback" not in said
+    assert waited < 3  # A second on a quiet machine.
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_progress_shows_on_a_terminal_and_nowhere_else(tmp_path):
+    _many_items(tmp_path / "items.jsonl", 20_000)
+    command = [sys.executable, "-m", "vizsla", "index", "bm25", str(tmp_path / "items.jsonl"), "-o"]
+    quiet = subprocess.run([*command, str(tmp_path / "one")], capture_output=True, text=True, check=True)
+    assert quiet.stderr == ""
+    reader, writer = pty.openpty()
+    process = subprocess.Popen([*command, str(tmp_path / "two")], stderr=writer, stdout=subprocess.DEVNULL)
+    os.close(writer)
+    shown = b""
+    while chunk := _read(reader):
+        shown += chunk
+    assert process.wait() == 0
+    assert b"reading" in shown
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the other side has gone.
+        return b""
+
+
+def test_a_closed_pipe_is_not_an_error(built):
+    command = f"'{sys.executable}' -m vizsla search '{built}' fig --json | head -0"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr

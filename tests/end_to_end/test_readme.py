@@ -1,0 +1,44 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+DOCS = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_first_lines_run_as_printed(tmp_path):
+    first, second, *_ = _blocks("python")
+    script = first + second + "assert found.ids == [['fig', 'apple'], ['apple']]\n"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "fig" in done.stdout or "0" in done.stdout
+    assert len(first.strip().splitlines()) == 4, "three lines to a first hit, and an empty one"
+
+
+def test_the_two_commands_are_targets():
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}:" in makefile for target in ("demo", "test"))
+    assert "make demo\nmake test" in README
+
+
+@pytest.mark.parametrize("page", [Path(__file__).parents[2] / "README.md", *DOCS], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_verb_is_in_the_help():
+    done = subprocess.run([sys.executable, "-m", "vizsla", "--help"], capture_output=True, text=True, check=True)
+    for command in re.findall(r"^vizsla (\w+)", README, flags=re.MULTILINE):
+        assert re.search(rf"^\s+{command}\s", done.stdout, flags=re.MULTILINE), command

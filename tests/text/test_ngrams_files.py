@@ -1,0 +1,153 @@
+"""N-gram features in artefacts, and what is refused."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from tests.formats.hostile import hostile
+from tests.formats.mutations import mutations
+from tests.text.ngram_holder import NgramHolder
+from vizsla.artifact import KINDS, load
+from vizsla.errors import FormatError, InputError
+from vizsla.strings import Strings
+from vizsla.text.ngrams import NgramTfidf
+
+QUERIES = ["Artistic iphone 7", "é", "never seen", ""]
+
+
+@pytest.fixture(autouse=True)
+def holder_is_a_kind(monkeypatch):
+    monkeypatch.setitem(KINDS, "ngram-holder", "tests.text.ngram_holder:NgramHolder")
+
+
+@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "norm": "kinds", "bigrams": 0, "min_texts": 2}], ids=str)
+def model(request):
+    return NgramTfidf.fit(["artistic iphone 6s case", "iphone case é"], **request.param)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_round_trip(model, tmp_path, mmap):
+    NgramHolder(model).save(tmp_path / "saved")
+    again = load(tmp_path / "saved", mmap=mmap).ngrams
+    assert again.fingerprint == model.fingerprint and again.dim == model.dim
+    for ours, theirs in zip(again.rows(QUERIES), model.rows(QUERIES), strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_every_damage_is_noticed(model, tmp_path):
+    NgramHolder(model).save(tmp_path / "saved")
+    for damaged in mutations(tmp_path / "saved", tmp_path / "damaged", flips=2):
+        with pytest.raises(FormatError):
+            load(damaged)
+
+
+def test_hostile_files_are_refused_or_answer(model, tmp_path):
+    NgramHolder(model).save(tmp_path / "saved")
+    refused = 0
+    for prepared in hostile(tmp_path / "saved", tmp_path / "prepared"):
+        try:
+            again = load(prepared).ngrams
+            rows = again.rows(QUERIES)
+        except FormatError:
+            refused += 1
+            continue
+        assert np.isfinite(rows.values).all() and (rows.features < again.dim).all() and (rows.features >= 0).all()
+        [again.feature_name(feature) for feature in range(min(again.dim, 50))]
+    assert refused > 300
+
+
+def names():
+    return [Strings.of(["a", "b"]), Strings.of(["a#b"]), Strings.of(["#a#"])]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"bins": (1, 1)},
+        {"bins": (1, 1, 2)},
+        {"bins": (1, 1, -1)},
+        {"bins": (1, 1, True)},
+        {"bins": (1, 1, 2**31)},
+        {"bins": (2**31 - 1,) * 3},
+        {"weights": np.ones(6, np.float32)},
+        {"weights": np.full(7, np.nan, np.float32)},
+        {"weights": np.full(7, np.inf, np.float32)},
+        {"weights": np.full(7, -1, np.float32)},
+        {"weights": np.ones((7, 1), np.float32)},
+        {"norm": "l1"},
+        {"lower": 1},
+        {"sublinear": None},
+    ],
+    ids=lambda wrong: f"{next(iter(wrong))}",
+)
+def test_parts_that_do_not_fit(wrong):
+    sound = {"names": names(), "weights": np.ones(7, np.float32), "bins": (1, 1, 1)}
+    assert NgramTfidf(**sound).rows(["a b"]).features.tolist() == [0, 1, 3, 5, 6]
+    with pytest.raises(InputError):
+        NgramTfidf(**(sound | wrong))
+
+
+def test_vocabularies_that_do_not_fit():
+    unigrams, bigrams, trigrams = names()
+    without_slots = Strings(trigrams.data, trigrams.offsets, np.zeros(0, np.uint32))
+    for wrong in ([unigrams, bigrams], [unigrams, bigrams, without_slots]):
+        with pytest.raises(InputError):
+            NgramTfidf(wrong, np.ones(7, np.float32), bins=(1, 1, 1))
+
+
+def test_weights_of_another_type_become_float32(tmp_path):
+    model = NgramTfidf(names(), np.ones(14)[::2], bins=(1, 1, 1))
+    NgramHolder(model).save(tmp_path / "saved")
+    assert load(tmp_path / "saved").ngrams.fingerprint == model.fingerprint
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"unigrams": -1},
+        {"bigrams": 1.5},
+        {"trigrams": 2**31},
+        {"unigrams": 0, "bigrams": 0, "trigrams": 0},
+        {"min_texts": 0},
+        {"unseen": "keep"},
+        {"unseen": "hash", "bins": 0},
+        {"room": 0},
+        {"norm": "l1"},
+        {"lower": "yes"},
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be(wrong):
+    with pytest.raises(InputError, match="must be"):
+        NgramTfidf.fit(["a b"], **wrong)
+
+
+def test_texts_must_be_texts():
+    model = NgramTfidf.fit(["a b"])
+    for call in (NgramTfidf.fit, model.rows, model.queries):
+        with pytest.raises(InputError, match="put it into a list"):
+            call("a b")
+        with pytest.raises(InputError, match="Got int at position 1"):
+            call(["a", 1])
+    with pytest.raises(InputError, match="`threads` must be a whole number above 0"):
+        model.rows(["a"], threads=0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_prompt(threads):
+    model = NgramTfidf.fit(["a b"])
+    long = ["word " * 200_000] * 200
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.rows(long, threads=threads) if threads == 2 else NgramTfidf.fit(long)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert time.perf_counter() - began < 5

@@ -1,0 +1,59 @@
+"""What the native tokeniser must do, in plain Python."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from itertools import groupby
+
+from vizsla import _native
+from vizsla.text.analyser import Analyser
+
+SAME_UNICODE = unicodedata.unidata_version == _native.unicode_version
+
+
+def is_word(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" or character == "_"
+
+
+def lower(character: str) -> str:
+    return {"İ": "i", "ς": "σ"}.get(character, character.lower())
+
+
+def words(text: str, *, lowered: bool = True) -> list[str]:
+    runs = ["".join(run) for word, run in groupby(text, is_word) if word]
+    return ["".join(map(lower, run)) for run in runs] if lowered else runs
+
+
+def ngrams(word: str, shortest: int, longest: int) -> list[str]:
+    found = [
+        word[begin : begin + size]
+        for begin in range(len(word))
+        for size in range(shortest, longest + 1)
+        if begin + size <= len(word)
+    ]
+    return found or [word]
+
+
+def tokens(text: str, analyser: Analyser) -> list[str]:
+    """Cut, drop stop words, and stem token by token."""
+    found = words(text, lowered=analyser.lower)
+    if analyser.kind == "chars":
+        found = [gram for word in found for gram in ngrams(word, analyser.min_chars or 0, analyser.max_chars or 0)]
+    found = [token for token in found if token not in analyser.dropped]
+    if analyser.stem is None:
+        return found
+    import Stemmer
+
+    stemmer = Stemmer.Stemmer(analyser.stem)
+    return [stemmer.stemWord(token) for token in found]
+
+
+def bag(texts: list[str], analyser: Analyser) -> tuple[list[str], list[dict[int, int]]]:
+    """Return the terms by first occurrence, and a dict of counts for each text, terms ascending."""
+    numbers: dict[str, int] = {}
+    rows = []
+    for text in texts:
+        counts = Counter(numbers.setdefault(token, len(numbers)) for token in tokens(text, analyser))
+        rows.append(dict(sorted(counts.items())))
+    return list(numbers), rows
