@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -37,11 +38,12 @@ class Contestant:
         python = Path(sys.executable) if environment is None else ROOT / environment / "bin" / "python"
         if not python.exists():
             raise ContestantError(f"{environment} is missing: run benchmarks/peers/setup.sh")
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115  (a pipe that nobody reads would fill up)
         self._process = subprocess.Popen(
             [str(python), str(SCRIPTS / f"{script}.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._stderr,
             text=True,
             env=os.environ | ONE_THREAD,
         )
@@ -64,8 +66,10 @@ class Contestant:
     ) -> None:
         self._process.kill()
         self._process.communicate()
+        self._stderr.close()
 
     def _complaint(self) -> str:
         self._process.kill()
-        _, stderr = self._process.communicate()
-        return (stderr.strip().splitlines() or ["it ended without a message"])[-1]
+        self._process.communicate()
+        self._stderr.seek(0)
+        return (self._stderr.read().strip().splitlines() or ["it ended without a message"])[-1]

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <cfloat>
 #include <optional>
 #include <vector>
 
@@ -21,18 +21,23 @@ namespace {
 
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+void check_base(float base) {
+  require(base >= 0 && base < FLT_MAX / 2, "bases must not be negative, infinite or huge");
+}
+
 // Many queries: rows of terms, and a base for each row. Terms and weights are checked when a query is prepared.
 struct Queries {
   std::span<const std::int64_t> offsets;
   std::span<const std::int32_t> terms;
   std::span<const float> weights, bases;
 
-  Queries(const InArray<std::int64_t>& offsets_, const InArray<std::int32_t>& terms_, const InArray<float>& weights_, const InArray<float>& bases_)
+  Queries(const InArray<std::int64_t>& offsets_, const InArray<std::int32_t>& terms_, const InArray<float>& weights_,
+          const InArray<float>& bases_)
       : offsets(view(offsets_)), terms(view(terms_)), weights(view(weights_)), bases(view(bases_)) {
     check_row_offsets(offsets, terms.size(), "query offsets must rise from 0 to the number of query terms");
     require(terms.size() == weights.size(), "there must be a weight for each query term");
     require(bases.size() == size(), "there must be a base for each query");
-    for (float base : bases) require(base >= 0 && std::isfinite(base), "bases must be finite and not negative");
+    for (float base : bases) check_base(base);
   }
 
   static void check_row_offsets(std::span<const std::int64_t> rows, std::size_t end, const char* otherwise) {
@@ -50,16 +55,20 @@ struct Queries {
 class BoundPostings {
  public:
   BoundPostings(std::size_t items, InArray<std::int64_t> offsets, InArray<std::int32_t> numbers, InArray<float> impacts)
-      : offsets_(offsets), numbers_(numbers), impacts_(impacts), postings_(items, view(offsets_), view(numbers_), view(impacts_)) {}
+      : offsets_(offsets),
+        numbers_(numbers),
+        impacts_(impacts),
+        postings_(items, view(offsets_), view(numbers_), view(impacts_)) {}
 
   std::size_t items() const { return postings_.items(); }
   std::size_t terms() const { return postings_.terms(); }
   std::size_t block_bytes() const { return postings_.block_bytes(); }
 
   // (items, scores, postings read) of one query: the shortest way.
-  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, float base, std::size_t k, std::optional<Mask> allowed) {
+  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, float base, std::size_t k,
+                       std::optional<Mask> allowed) {
     require(terms.size() == weights.size(), "there must be a weight for each query term");
-    require(base >= 0 && std::isfinite(base), "bases must be finite and not negative");
+    check_base(base);
     const std::span<const std::uint8_t> mask = flags(allowed);
     ScratchPool<Searcher>::Loan searcher(searchers_);
     std::span<const std::uint64_t> keys;
@@ -74,8 +83,8 @@ class BoundPostings {
   }
 
   // (offsets, items, scores, postings read) of many.
-  nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights, InArray<float> bases,
-                   std::size_t k, std::optional<Mask> allowed, std::size_t threads) {
+  nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
+                   InArray<float> bases, std::size_t k, std::optional<Mask> allowed, std::size_t threads) {
     const Queries queries(offsets, terms, weights, bases);
     const std::span<const std::uint8_t> mask = flags(allowed);
     checked(k);
@@ -84,7 +93,8 @@ class BoundPostings {
     in_turns(queries.size(), threads, [&](std::size_t first) {
       return [&, first, searcher = std::make_shared<ScratchPool<Searcher>::Loan>(searchers_)](std::size_t number) {
         const std::size_t row = first + number;
-        const auto keys = (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), queries.bases[row], k, mask});
+        const auto keys = (*searcher)->search(
+            postings_, {queries.terms_of(row), queries.weights_of(row), queries.bases[row], k, mask});
         answers[row].assign(keys.begin(), keys.end());
         read += (*searcher)->read();
       };
@@ -93,15 +103,17 @@ class BoundPostings {
   }
 
   // (prices, postings read) of given items, row by row.
-  nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights, InArray<float> bases,
-                  InArray<std::int64_t> item_offsets, InArray<std::int32_t> items) {
+  nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
+                  InArray<float> bases, InArray<std::int64_t> item_offsets, InArray<std::int32_t> items) {
     const Queries queries(offsets, terms, weights, bases);
     const auto rows = view(item_offsets);
     const auto numbers = view(items);
     Queries::check_row_offsets(rows, numbers.size(), "item offsets must rise from 0 to the number of items");
     require(rows.size() == queries.offsets.size(), "there must be a row of items for each query");
     require(numbers.size() <= UINT32_MAX, "fewer than 2^32 items can be priced at once");
-    for (std::int32_t item : numbers) require(item >= 0 && static_cast<std::size_t>(item) < postings_.items(), "items must be below the number of items");
+    for (std::int32_t item : numbers)
+      require(item >= 0 && static_cast<std::size_t>(item) < postings_.items(),
+              "items must be below the number of items");
     RawArray<float> prices(numbers.size());
     const std::span<float> room(prices.data(), numbers.size());
     std::size_t read = 0;
@@ -110,8 +122,8 @@ class BoundPostings {
       return [&, first](std::size_t number) {
         const std::size_t row = first + number, begin = static_cast<std::size_t>(rows[row]);
         const std::size_t count = static_cast<std::size_t>(rows[row + 1]) - begin;
-        pricer->price(postings_, queries.terms_of(row), queries.weights_of(row), queries.bases[row], numbers.subspan(begin, count),
-                      room.subspan(begin, count));
+        pricer->price(postings_, queries.terms_of(row), queries.weights_of(row), queries.bases[row],
+                      numbers.subspan(begin, count), room.subspan(begin, count));
         read += pricer->read();
       };
     });
@@ -174,8 +186,8 @@ class BoundPostings {
   ScratchPool<Pricer> pricers_;
 };
 
-nb::tuple invert(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights, std::size_t term_count,
-                 InArray<double> gains, InArray<double> norms) {
+nb::tuple invert(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
+                 std::size_t term_count, InArray<double> gains, InArray<double> norms) {
   const Rows rows{view(offsets), view(terms), view(weights)};
   const Saturation impact{view(gains), view(norms)};
   std::vector<std::int64_t> starts;
@@ -198,7 +210,8 @@ OutArray<double> row_sums(InArray<std::int64_t> offsets, InArray<float> values) 
   Queries::check_row_offsets(rows, values.size(), "row offsets must rise from 0 to the number of entries");
   std::vector<double> sums(rows.size() - 1, 0.0);
   for (std::size_t row = 0; row < sums.size(); ++row) {
-    for (auto i = static_cast<std::size_t>(rows[row]); i < static_cast<std::size_t>(rows[row + 1]); ++i) sums[row] += double{values.data()[i]};
+    for (auto i = static_cast<std::size_t>(rows[row]); i < static_cast<std::size_t>(rows[row + 1]); ++i)
+      sums[row] += double{values.data()[i]};
   }
   return to_numpy(std::move(sums));
 }
@@ -206,21 +219,25 @@ OutArray<double> row_sums(InArray<std::int64_t> offsets, InArray<float> values) 
 }  // namespace
 
 void register_postings(nb::module_& module) {
-  module.def("invert", &invert, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(), nb::arg("weights").noconvert(), nb::arg("term_count"), nb::arg("gains").noconvert(),
+  module.def("invert", &invert, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+             nb::arg("weights").noconvert(), nb::arg("term_count"), nb::arg("gains").noconvert(),
              nb::arg("norms").noconvert(), "Rows of weighted terms as inverted lists: offsets, items, impacts.");
-  module.def("row_sums", &row_sums, nb::arg("offsets").noconvert(), nb::arg("values").noconvert(), "The sum of each row's values.");
+  module.def("row_sums", &row_sums, nb::arg("offsets").noconvert(), nb::arg("values").noconvert(),
+             "The sum of each row's values.");
   nb::class_<BoundPostings>(module, "Postings")
-      .def(nb::init<std::size_t, InArray<std::int64_t>, InArray<std::int32_t>, InArray<float>>(), nb::arg("items"), nb::arg("offsets").noconvert(),
-           nb::arg("numbers").noconvert(), nb::arg("impacts").noconvert())
+      .def(nb::init<std::size_t, InArray<std::int64_t>, InArray<std::int32_t>, InArray<float>>(), nb::arg("items"),
+           nb::arg("offsets").noconvert(), nb::arg("numbers").noconvert(), nb::arg("impacts").noconvert())
       .def_prop_ro("items", &BoundPostings::items)
       .def_prop_ro("terms", &BoundPostings::terms)
       .def_prop_ro("block_bytes", &BoundPostings::block_bytes)
-      .def("search_one", &BoundPostings::search_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(), nb::arg("base"), nb::arg("k"),
-           nb::arg("allowed").noconvert().none())
-      .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(), nb::arg("weights").noconvert(), nb::arg("bases").noconvert(),
-           nb::arg("k"), nb::arg("allowed").noconvert().none(), nb::arg("threads"))
-      .def("price", &BoundPostings::price, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(), nb::arg("weights").noconvert(), nb::arg("bases").noconvert(),
-           nb::arg("item_offsets").noconvert(), nb::arg("items").noconvert());
+      .def("search_one", &BoundPostings::search_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("base"), nb::arg("k"), nb::arg("allowed").noconvert().none())
+      .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("k"),
+           nb::arg("allowed").noconvert().none(), nb::arg("threads"))
+      .def("price", &BoundPostings::price, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("item_offsets").noconvert(),
+           nb::arg("items").noconvert());
 }
 
 }  // namespace vizsla

@@ -14,8 +14,12 @@ class Cursor {
   static constexpr std::int64_t no_item = std::numeric_limits<std::int64_t>::max();
 
   Cursor(const Postings::List& list, float weight)
-      : items_(list.items.data()), impacts_(list.impacts.data()), blocks_(list.blocks.data()), count_(list.items.size()),
-        block_count_(list.blocks.size()), weight_(weight) {}
+      : items_(list.items.data()),
+        impacts_(list.impacts.data()),
+        blocks_(list.blocks.data()),
+        count_(list.items.size()),
+        block_count_(list.blocks.size()),
+        weight_(weight) {}
 
   // Moves to the first item from `low` on, and returns it.
   std::int64_t seek(std::int64_t low) {
@@ -53,9 +57,8 @@ class Cursor {
     seek(low);
     begin_ = position_;
     // Copies: what `add` writes could be these members, for all the compiler knows.
-    const auto step = [items = items_, impacts = impacts_, weight = weight_, base = static_cast<std::int32_t>(low), &add](std::size_t i) {
-      add(static_cast<std::uint32_t>(items[i] - base), weight * impacts[i]);
-    };
+    const auto step = [items = items_, impacts = impacts_, weight = weight_, base = static_cast<std::int32_t>(low),
+                       &add](std::size_t i) { add(static_cast<std::uint32_t>(items[i] - base), weight * impacts[i]); };
     std::size_t at = begin_;
     // A block that ends inside the range needs no look at each item.
     for (std::size_t block = at / Postings::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
@@ -69,7 +72,8 @@ class Cursor {
   // Calls `visit(item - low)` for every posting of the last walk.
   template <class Visit>
   void again(std::int64_t low, const Visit& visit) const {
-    for (std::size_t at = begin_; at < position_; ++at) visit(static_cast<std::uint32_t>(items_[at] - static_cast<std::int32_t>(low)));
+    for (std::size_t at = begin_; at < position_; ++at)
+      visit(static_cast<std::uint32_t>(items_[at] - static_cast<std::int32_t>(low)));
   }
 
  private:

@@ -30,7 +30,8 @@ class Postings {
   };
 
   // Checks every number: whatever lies in the arrays, no search reads out of bounds or prunes wrongly.
-  Postings(std::size_t items, std::span<const std::int64_t> offsets, std::span<const std::int32_t> numbers, std::span<const float> impacts)
+  Postings(std::size_t items, std::span<const std::int64_t> offsets, std::span<const std::int32_t> numbers,
+           std::span<const float> impacts)
       : items_(items), offsets_(offsets), numbers_(numbers), impacts_(impacts) {
     require(items <= INT32_MAX, "an index holds fewer than 2^31 items");
     check_offsets();
@@ -44,7 +45,8 @@ class Postings {
   std::size_t items() const { return items_; }
   std::size_t terms() const { return offsets_.size() - 1; }
   std::size_t block_bytes() const {
-    return blocks_.size() * sizeof(Block) + block_offsets_.size() * sizeof(std::int64_t) + bounds_.size() * sizeof(float);
+    return blocks_.size() * sizeof(Block) + block_offsets_.size() * sizeof(std::int64_t) +
+           bounds_.size() * sizeof(float);
   }
 
   List list(std::size_t term) const {
@@ -61,7 +63,8 @@ class Postings {
   void check_offsets() const {
     require(!offsets_.empty() && offsets_.front() == 0, "posting offsets must begin with 0");
     require(offsets_.size() - 1 <= INT32_MAX, "an index holds fewer than 2^31 terms");
-    for (std::size_t i = 1; i < offsets_.size(); ++i) require(offsets_[i - 1] <= offsets_[i], "posting offsets must not decrease");
+    for (std::size_t i = 1; i < offsets_.size(); ++i)
+      require(offsets_[i - 1] <= offsets_[i], "posting offsets must not decrease");
     require(numbers_.size() == impacts_.size() && static_cast<std::uint64_t>(offsets_.back()) == numbers_.size(),
             "the last posting offset must equal the number of postings");
   }
@@ -88,7 +91,8 @@ class Postings {
       positive &= impacts_[i] > 0;  // false for NaN
       bound = std::max(bound, impacts_[i]);
     }
-    require(ascending && previous < static_cast<std::int64_t>(items_), "a list's items must ascend and be below the number of items");
+    require(ascending && previous < static_cast<std::int64_t>(items_),
+            "a list's items must ascend and be below the number of items");
     require(positive && std::isfinite(bound), "impacts must be finite and above 0");
     return {static_cast<std::int32_t>(previous), bound};
   }

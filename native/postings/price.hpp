@@ -20,7 +20,8 @@ class Pricer {
     std::fill(prices.begin(), prices.end(), 0.0F);
     for (const QueryTerm& entry : query_.terms()) {
       Cursor cursor(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
-      for (std::uint64_t place : places_) prices[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
+      for (std::uint64_t place : places_)
+        prices[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
     }
     for (float& price : prices) price += base;
     read_ = query_.terms().size() * items.size();

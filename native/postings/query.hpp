@@ -46,13 +46,15 @@ class Query {
 
  private:
   void add(const Postings& postings, std::int32_t term, float weight) {
-    require(term >= 0 && static_cast<std::size_t>(term) < postings.terms(), "query terms must be below the number of terms");
+    require(term >= 0 && static_cast<std::size_t>(term) < postings.terms(),
+            "query terms must be below the number of terms");
     require(weight >= 0 && std::isfinite(weight), "query weights must be finite and not negative");
     if (weight > 0 && !postings.list(static_cast<std::size_t>(term)).items.empty()) terms_.push_back({term, weight, 0});
   }
 
   void merge_repeats() {
-    std::stable_sort(terms_.begin(), terms_.end(), [](const QueryTerm& a, const QueryTerm& b) { return a.term < b.term; });
+    std::stable_sort(terms_.begin(), terms_.end(),
+                     [](const QueryTerm& a, const QueryTerm& b) { return a.term < b.term; });
     std::size_t kept = 0;
     for (const QueryTerm& entry : terms_) {
       if (kept > 0 && terms_[kept - 1].term == entry.term) {

@@ -49,7 +49,8 @@ class Searcher {
   void start(const Postings& postings, const Question& question) {
     query_.prepare(postings, question.terms, question.weights);
     cursors_.clear();
-    for (const QueryTerm& entry : query_.terms()) cursors_.emplace_back(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
+    for (const QueryTerm& entry : query_.terms())
+      cursors_.emplace_back(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
     rest_.assign(cursors_.size() + 1, 0);
     whole_rest_.assign(cursors_.size() + 1, 0);
     for (std::size_t i = cursors_.size(); i-- > 0;) whole_rest_[i] = whole_rest_[i + 1] + query_.terms()[i].bound;
@@ -80,7 +81,8 @@ class Searcher {
 
   void search_window(std::int64_t low, std::int64_t high, std::size_t essential, const Question& question) {
     std::size_t added = 0, walked = essential, found = 0;
-    for (std::size_t i = 0; i < essential; ++i) added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
+    for (std::size_t i = 0; i < essential; ++i)
+      added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
     found = keep_allowed(found, low, question.allowed);
     for (std::size_t i = essential; i < cursors_.size() && found > 0; ++i) {
       if (walked == i && found * lookup_cost > cursors_[i].postings_met()) {

@@ -19,6 +19,9 @@ KINDS = {
     "tree": "vizsla.indexes.tree:TreeIndex",
     "bm25": "vizsla.methods.bm25:Bm25",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
+    "dense": "vizsla.methods.dense:Dense",
+    "flat": "vizsla.indexes.flat:FlatIndex",
+    "lsa": "vizsla.encoders.lsa:LsaEncoder",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

@@ -139,8 +139,8 @@ def train_matchers(
     tree : LabelTree
         Where the items are.
     negatives : callable, optional
-        Called for each layer below the first with its number and the weights of the layers above it; returns instances by
-        nodes of the layer above (entries: further instances for these nodes' children) or None.
+        Called for each layer below the first with its number and the weights of the layers above it; returns instances
+        by nodes of the layer above (entries: further instances for these nodes' children) or None.
     teacher_forcing : bool
         Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
         only on those that `negatives` gives.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from vizsla.dataset import Dataset
     from vizsla.methods.xrlinear.csr import Matrix
-
-SPARE_ROOM = 1.5
-"""A tree grown for items with clicks has room for all items so many times, so that each finds a leaf it fits."""
 
 
 def train_xrlinear(
@@ -65,8 +63,8 @@ def train_xrlinear(
     dataset : Dataset
         Its clicks are the training signal; its items are what can be found.
     encoder : Encoder, optional
-        From query texts to features, sparse or dense. By default an `NgramTfidf` fitted on the training texts; only
-        that kind can be saved with the model.
+        From query texts to features, sparse or dense. By default that of `default_encoder`; only an `NgramTfidf` can
+        be saved with the model.
     item_texts : bool
         Let each item's own text be a training instance of the item. Items without text have none.
     cold_start : bool
@@ -121,7 +119,7 @@ def train_xrlinear(
     _check_options(dataset, tree, max_leaf=max_leaf, loss=loss, transform=transform, weights=weights)
     check_scheme(negatives)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
-    encoder = NgramTfidf.fit(instances.texts) if encoder is None else encoder
+    encoder = default_encoder(instances.texts) if encoder is None else encoder
     features, texts = as_scipy(encoder.queries(instances.texts)), _item_texts(dataset, encoder)
     cold = None
     if cold_start and texts is not None:
@@ -146,6 +144,25 @@ def train_xrlinear(
     )  # fmt: skip
     taught, known = Taught.of(instances.texts[: instances.queries], clicks), cold.texts if cold else None
     return XrLinear(dataset.item_ids, encoder, index, taught, texts=known, calibration=calibration)
+
+
+def default_encoder(texts: Iterable[str]) -> NgramTfidf:
+    """Fit the n-gram features that serve click logs best.
+
+    Measured on two click sets with item texts, R@10 at beam 10: idf and rows of length 1, .557 and .579; idf squared,
+    .571 and .698; idf squared with every kind of n-gram weighing the same, .585 and .715.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The training texts.
+
+    Examples
+    --------
+    >>> default_encoder(["a red fig", "a pear"]).dim
+    21
+    """
+    return NgramTfidf.fit(texts, norm="kinds", idf_power=2.0)
 
 
 def _check_options(
@@ -177,14 +194,9 @@ def _vectors(
     return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
 
 
-def _grow(vectors: Matrix, cold: ColdItems | None, *, max_leaf: int, **options: Any) -> LabelTree:
-    """Cluster the items; those without clicks join the leaves of their neighbours, as they will when they are added."""
-    items, warm = vectors.shape[0], 0 if cold is None else int(cold.warm.sum())
-    smaller = min(max_leaf, int(MOST_CHILDREN * warm / (SPARE_ROOM * items)))
-    if cold is None or warm == items or smaller == 0:
-        return cluster_items(vectors, max_leaf=max_leaf, **options)
-    tree = cluster_items(vectors[np.flatnonzero(cold.warm)], max_leaf=smaller, **options)
-    return with_cold_leaves(tree, cold.warm, cold.near)
+def _grow(vectors: Matrix, cold: ColdItems | None, **options: Any) -> LabelTree:
+    tree = cluster_items(vectors, **options)
+    return tree if cold is None or cold.warm.all() else with_cold_leaves(tree, cold.warm, cold.near)
 
 
 def _further(

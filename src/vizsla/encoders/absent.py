@@ -1,0 +1,49 @@
+"""AbsentEncoder: the encoder that a loaded retriever remembers but cannot bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from vizsla.encoder import Encoder
+from vizsla.errors import InputError
+
+
+class AbsentEncoder(Encoder):
+    """Knows what an encoder was, and says so when a text is to be encoded.
+
+    Parameters
+    ----------
+    description : dict
+        Kind, dim and fingerprint of the encoder.
+
+    Examples
+    --------
+    >>> AbsentEncoder({"kind": "FunctionEncoder", "dim": 3, "fingerprint": "function:mine:3"}).queries(["fig"])
+    Traceback (most recent call last):
+    vizsla.errors.InputError: The encoder 'function:mine:3' must be given ... `.with_encoder(encoder)`.
+    """
+
+    def __init__(self, description: dict[str, Any]):
+        self.description = description
+        dim, fingerprint = description.get("dim"), description.get("fingerprint")
+        if type(dim) is not int or dim < 1 or not isinstance(fingerprint, str):
+            raise InputError("An encoder's description must have a `dim` above 0 and a `fingerprint`. Got another.")
+        self._dim, self._fingerprint = dim, fingerprint
+
+    @property
+    def dim(self) -> int:
+        """The width of the absent encoder's rows."""
+        return self._dim
+
+    @property
+    def fingerprint(self) -> str:
+        """The absent encoder's fingerprint."""
+        return self._fingerprint
+
+    def queries(self, texts: Sequence[str]) -> NoReturn:
+        """Raise: a text cannot be encoded."""
+        raise InputError(
+            f"The encoder {self._fingerprint!r} must be given before texts can be encoded: it is not part of the "
+            "artefact. Give it with `.with_encoder(encoder)`."
+        )

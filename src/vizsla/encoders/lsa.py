@@ -1,0 +1,126 @@
+"""LsaEncoder: n-grams folded into a few hundred dimensions, so that related words come near each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.artifact import Artifact
+from vizsla.encoder import Encoder
+from vizsla.encoders.sample import Sample
+from vizsla.encoders.svd import right_singular_vectors
+from vizsla.errors import InputError, check_positive
+from vizsla.text.ngrams import NgramTfidf
+
+if TYPE_CHECKING:
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+Floats = NDArray[np.float32]
+
+
+class LsaEncoder(Encoder, Artifact):
+    """Latent semantic analysis: TF-IDF rows times the leading right singular vectors of the catalogue's rows.
+
+    Vectors have length 1, so that an inner product is a cosine; a text without any known n-gram becomes zeros.
+
+    Parameters
+    ----------
+    ngrams : NgramTfidf
+        How a text becomes a sparse row.
+    projection : float32 array, features × dimensions
+        The singular vectors.
+
+    Examples
+    --------
+    >>> texts = ["fig tree", "apple tree", "fig jam", "apple jam", "stone bridge"]
+    >>> lsa = LsaEncoder.fit(texts, dim=3)
+    >>> near = lsa.queries(["figs"]) @ lsa.items(texts).T
+    >>> [texts[i] for i in np.argsort(-near[0])[:2]]
+    ['fig jam', 'fig tree']
+    """
+
+    kind = "lsa"
+
+    def __init__(self, ngrams: NgramTfidf, projection: Floats):
+        if projection.ndim != 2 or projection.shape[0] != ngrams.dim or not projection.shape[1]:
+            raise InputError(f"`projection` must have {ngrams.dim} rows and some columns. Got {projection.shape}.")
+        self.ngrams, self.projection = ngrams, projection
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Iterable[str],
+        *,
+        dim: int = 256,
+        unigrams: int = 100_000,
+        bigrams: int = 50_000,
+        trigrams: int = 50_000,
+        min_texts: int = 1,
+        sample: int = 200_000,
+        rounds: int = 4,
+        seed: int = 0,
+    ) -> Self:
+        """Learn from the catalogue's texts, read once.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The items' texts.
+        dim : int
+            How many dimensions; fewer when the texts have no more.
+        unigrams, bigrams, trigrams, min_texts : int
+            The vocabulary, as in `NgramTfidf.fit`. Each n-gram takes 4 · `dim` bytes.
+        sample : int
+            At most so many texts, drawn at random, shape the dimensions; all count in the vocabulary.
+        rounds : int
+            Passes over the rows that sharpen the dimensions.
+        seed : int
+            Fixes every random choice.
+        """
+        check_positive("dim", dim)
+        drawn = Sample(texts, sample, seed=seed)
+        ngrams = NgramTfidf.fit(
+            drawn, unigrams=unigrams, bigrams=bigrams, trigrams=trigrams, min_texts=min_texts, unseen="drop"
+        )
+        if not ngrams.dim:
+            raise InputError("`texts` must hold some words. Got none.")
+        rows = ngrams.queries(drawn.texts)
+        return cls(ngrams, right_singular_vectors(rows, dim, rounds=check_positive("rounds", rounds), seed=seed))
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self.projection.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the n-grams and the projection."""
+        flat: Any = np.ascontiguousarray(self.projection).reshape(-1).view(np.uint8)
+        return f"lsa:{_native.checksum(flat):016x}:{self.ngrams.fingerprint}"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the vocabularies and the projection."""
+        return int(self.ngrams.nbytes + self.projection.nbytes)
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        """Encode texts to rows of length 1, or zeros."""
+        rows: Floats = np.asarray(self.ngrams.queries(texts) @ self.projection, np.float32)
+        lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
+        # What is left of a text that lies outside the dimensions is rounding noise, not meaning.
+        said = lengths > 1e-6
+        return np.where(said, rows / np.where(said, lengths, 1.0), 0.0).astype(np.float32)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        self.ngrams.write(writer, "ngrams")
+        writer.array("projection", self.projection)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        return cls(NgramTfidf.read(reader, "ngrams"), reader.array("projection", np.float32, ndim=2))

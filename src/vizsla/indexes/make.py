@@ -1,0 +1,26 @@
+"""An index over vectors by its name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from vizsla.errors import check_choice
+from vizsla.indexes.dense_index import DenseIndex
+
+DENSE = {"flat": "vizsla.indexes.flat:FlatIndex"}
+"""Where each kind of dense index is implemented."""
+
+
+def make_index(kind: str, vectors: Any, **options: Any) -> DenseIndex:
+    """Build the index of this kind over vectors; `options` are those of its `build`.
+
+    Examples
+    --------
+    >>> len(make_index("flat", [[1.0, 0.0]], storage="float16"))
+    1
+    """
+    check_choice("index", kind, list(DENSE))
+    module, _, name = DENSE[kind].partition(":")
+    built: DenseIndex = getattr(importlib.import_module(module), name).build(vectors, **options)
+    return built

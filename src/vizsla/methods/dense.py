@@ -1,0 +1,193 @@
+"""Dense: an encoder and an index over item vectors make a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.encoder import Encoder
+from vizsla.encoders.encode import encode_items
+from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.errors import FormatError, InputError
+from vizsla.explanation import Explanation
+from vizsla.index import Mask
+from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.make import make_index
+from vizsla.methods.bm25_input import TextStream
+from vizsla.retriever import Retriever
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+
+class Dense(Retriever):
+    """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
+
+    A query that the encoder turns into zeros says nothing, and finds nothing; priced, it gives every item 0.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : Encoder
+        How query texts become vectors.
+    index : DenseIndex
+        The items' vectors.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgpr"] for t in texts], dim=6, name="letters")
+    >>> search = Dense.build({"a": "fig", "b": "grape", "c": "pear"}, letters)
+    >>> search("ripe fig", k=2).to_dict()
+    {'0': {'b': 4.0, 'c': 3.0}}
+    >>> print(search.explain("ripe fig", "a"))
+    2.0000  inner product of query and item: cosine 0.6325 × lengths 2.2361 and 1.4142
+    """
+
+    kind = "dense"
+    scale = "inner product"
+
+    def __init__(self, items: Strings, encoder: Encoder, index: DenseIndex):
+        self._items, self.encoder, self.index = items, encoder, index
+        if len(index) != len(items):
+            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
+        if encoder.dim != index.dim:
+            raise InputError(f"`encoder` must give the index's {index.dim} dimensions. Got {encoder.dim}.")
+        if encoder.sparse:
+            raise InputError("`encoder` must give dense vectors. Got a sparse one: see `InvertedIndex`.")
+
+    @classmethod
+    def build(
+        cls,
+        items: Dataset | Mapping[str, str] | Iterable[Any],
+        encoder: Encoder,
+        *,
+        ids: Iterable[str] | None = None,
+        index: str | DenseIndex = "flat",
+        vectors: NDArray[Any] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Encode a catalogue and index it; see `dense` for the parameters."""
+        stream = TextStream(items, ids)
+        if vectors is None and not isinstance(index, DenseIndex):
+            vectors = encode_items(encoder, stream)
+        else:
+            for _ in stream:  # only the ids are wanted
+                pass
+        built = index if isinstance(index, DenseIndex) else make_index(index, vectors, **options)
+        return cls(stream.ids, encoder, built)
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index."""
+        return self.index.nbytes
+
+    def with_encoder(self, encoder: Encoder) -> Dense:
+        """Return the same retriever with the encoder it was built with, when a load could not bring that back.
+
+        An encoder with another fingerprint would give vectors that mean something else, so it raises.
+        """
+        if encoder.fingerprint != self.encoder.fingerprint:
+            raise InputError(
+                f"`encoder` must be the one that the vectors were made with ({self.encoder.fingerprint!r}). "
+                f"Got {encoder.fingerprint!r}: build the retriever anew for another encoder."
+            )
+        return Dense(self._items, encoder, self.index)
+
+    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
+        rows = self._encoded(texts)
+        found = self.index.search(rows, k, allowed=allowed, threads=threads)
+        found.catalogue = self._items  # the index made it for this call alone
+        said: NDArray[np.bool_] = np.any(rows != 0, axis=1)
+        return found if said.all() else _only_rows(found, said)
+
+    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
+        return self.index.score(self._encoded(texts), candidates)
+
+    def _explain(self, text: str, item: int) -> Explanation:
+        row, one = self._encoded([text]), Candidates(np.array([0, 1]), np.array([item], np.int32), None)
+        score = float(self.index.score(row, one)._required_scores()[0])
+        query_length = float(np.linalg.norm(row.astype(np.float64)))
+        item_length = float(np.linalg.norm(self.index.stored.take(np.array([item])).astype(np.float64)))
+        product = query_length * item_length
+        cosine = score / product if product else 0.0
+        lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"
+        return Explanation(score, f"inner product of query and item: {lengths}")
+
+    def _encoded(self, texts: list[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.index.dim), np.float32)
+        return np.ascontiguousarray(self.encoder.queries(texts), np.float32)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.strings("items", self._items)
+        write_encoder(writer, self.encoder)
+        writer.child("index", self.index)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        index = reader.child("index")
+        if not isinstance(index, DenseIndex):
+            raise FormatError(f"{reader.path / 'index'}: expected an index of vectors. Got kind {index.kind!r}.")
+        try:
+            return cls(reader.strings("items"), read_encoder(reader), index)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def dense(
+    items: Dataset | Mapping[str, str] | Iterable[Any],
+    encoder: Encoder,
+    *,
+    ids: Iterable[str] | None = None,
+    index: str | DenseIndex = "flat",
+    vectors: NDArray[Any] | None = None,
+    **options: Any,
+) -> Dense:
+    """Build a dense retriever.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
+    encoder : Encoder
+        How texts become vectors.
+    ids : iterable of str, optional
+        Ids for texts that have none; without it an item's id is its number in decimal.
+    index : str or DenseIndex
+        "flat" (exact), "hnsw" or "ivf"; or an index over the items' vectors.
+    vectors : array, optional
+        The items' vectors, in the items' order, when they are there already: texts are then not encoded.
+    **options
+        What the index takes, such as `storage`, `M` or `lists`.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> lengths = FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
+    >>> dense(["fig", "apple"], lengths)("pear").ids
+    [['1', '0']]
+    """
+    return Dense.build(items, encoder, ids=ids, index=index, vectors=vectors, **options)
+
+
+def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
+    """Empty the rows that are not kept."""
+    lengths = np.where(kept, np.diff(found.offsets), 0)
+    inside = np.repeat(kept, np.diff(found.offsets))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scores = found._required_scores()[inside]
+    return Candidates.trusted(offsets, found.items[inside], scores, found.catalogue, found.stats)
