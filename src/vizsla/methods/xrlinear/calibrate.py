@@ -22,7 +22,8 @@ NEGATIVE_COST = 10.0
 """What a drawn negative costs, a positive costing 1.
 
 It decides how boldly items without clicks compete with those that have some. Measured on tldr at beam 10, R@10 of
-queries for items with clicks / without: no cold start .599/.159; cost 3 .595/.442; 7 .597/.367; 10 .598/.336; 30 .599/.203.
+queries for items with clicks / without: no cold start .599/.159; cost 3 .595/.442; 7 .597/.367; 10 .598/.336;
+30 .599/.203.
 """
 
 
