@@ -19,6 +19,8 @@ KINDS = {
     "bm25": "vizsla.methods.bm25:Bm25",
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",
+    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
+    "ivf": "vizsla.indexes.ivf:IvfIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
     "composition": "vizsla.compose:Composition",
 }

@@ -53,6 +53,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
@@ -79,6 +81,8 @@ def _dense_index(kind: str, **options: object) -> tuple[Index, np.ndarray]:
 INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
+    **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
+    **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""
 
