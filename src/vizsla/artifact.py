@@ -22,6 +22,7 @@ KINDS = {
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
+    "vectors": "vizsla.encoders.vectors:Vectors",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from tests.contract.catalogue import ITEMS, QUERIES
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.vectors import Vectors
 from vizsla.index import Index
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
@@ -19,6 +20,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.retriever import Retriever
 from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 
@@ -88,3 +90,8 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {"lsa": _lsa}
 """Encoders that can be saved, fitted on ITEMS."""
+
+
+def item_vectors() -> Vectors:
+    """Return the encoded ITEMS as an artefact."""
+    return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)
