@@ -148,21 +148,21 @@ class BeamSearcher {
   template <Transform transform>
   void search(const SparseQuery& asked, std::size_t k, std::size_t beam, const Reachable* allowed) {
     keys_.clear();
-    if (asked.features.empty()) return finish(0);
-    const SparseQuery query = with_bias(asked);
     const std::size_t wanted = std::min(k, allowed ? allowed->count() : model_->size());
+    if (wanted == 0 || asked.features.empty()) return finish();
+    const SparseQuery query = prepared(asked);
     const std::size_t widest = model_->layers().back().chunks();
     for (;; beam = std::min(widest, beam * 4)) {
-      descend<transform>(query, beam, allowed);
+      descend<transform>(query, wanted, beam, allowed);
       if (keys_.size() >= wanted || beam >= widest) break;
     }
-    finish(wanted);
+    finish();
   }
 
   // Prices of given items: neighbours in the tree share the chunks of their paths.
   template <Transform transform>
   void price(const SparseQuery& asked, std::span<const std::int32_t> items, std::span<float> scores) {
-    const SparseQuery query = with_bias(asked);
+    const SparseQuery query = prepared(asked);
     std::fill(scores.begin(), scores.end(), 0.0F);
     order_by_position(items);
     for (std::size_t t = 0; t < model_->layers().size(); ++t) {
@@ -187,56 +187,70 @@ class BeamSearcher {
     float value;
   };
 
-  SparseQuery with_bias(const SparseQuery& query) {
-    if (model_->bias().value == 0.0F) return query;
+  // The query with the feature that all have, and the hashes of its features.
+  SparseQuery prepared(const SparseQuery& query) {
     features_.assign(query.features.begin(), query.features.end());
-    features_.push_back(model_->bias().number);
     values_.assign(query.values.begin(), query.values.end());
-    values_.push_back(model_->bias().value);
+    if (model_->bias().value != 0.0F) {
+      features_.push_back(model_->bias().number);
+      values_.push_back(model_->bias().value);
+    }
+    hashes_.clear();
+    for (std::int32_t feature : features_) hashes_.push_back(ChunkedLayer::mix(static_cast<std::uint32_t>(feature)));
     return {features_, values_};
   }
 
   template <Transform transform>
-  void descend(const SparseQuery& query, std::size_t beam, const Reachable* allowed) {
-    const auto& layers = model_->layers();
+  void descend(const SparseQuery& query, std::size_t wanted, std::size_t beam, const Reachable* allowed) {
+    const std::size_t last = model_->layers().size() - 1;
     frontier_.assign(1, beam_key(0.0F, 0));
-    for (std::size_t t = 0; t < layers.size(); ++t) {
-      const bool last = t + 1 == layers.size();
-      expand<transform>(query, t, allowed);
-      if (!last) keep(beam);
+    for (std::size_t t = 0; t < last; ++t) {
+      expand<transform, false>(query, t, beam, allowed);
+      std::sort(keys_.begin(), keys_.end(), std::greater<>());
       frontier_.swap(keys_);
     }
-    frontier_.swap(keys_);
+    expand<transform, true>(query, last, wanted, allowed);
   }
 
-  template <Transform transform>
-  void expand(const SparseQuery& query, std::size_t t, const Reachable* allowed) {
+  // The best `limit` children of the frontier. An activation is at most 1, so a child is no better than its parent: once
+  // `limit` children are better than the next parent, the rest of the frontier, which is sorted, can be left unread.
+  template <Transform transform, bool last>
+  void expand(const SparseQuery& query, std::size_t t, std::size_t limit, const Reachable* allowed) {
     const ChunkedLayer& layer = model_->layers()[t];
     keys_.clear();
-    prefetch_chunk(layer, 0, query);
+    floor_ = 0;
+    prefetch_chunk(layer, 0);
     for (std::size_t i = 0; i < frontier_.size(); ++i) {
-      prefetch_chunk(layer, i + 1, query);
+      if (transform != Transform::none && (frontier_[i] | UINT32_MAX) < floor_) break;
+      prefetch_chunk(layer, i + 1);
       const std::uint32_t chunk = UINT32_MAX - static_cast<std::uint32_t>(frontier_[i]);
       const float base = from_ordered_bits(static_cast<std::uint32_t>(frontier_[i] >> 32));
       margins(layer, chunk, query);
-      push_children<transform>(layer, t, chunk, base, allowed);
+      push_children<transform, last>(layer, t, chunk, base, allowed);
+      if (keys_.size() >= limit) keep(limit);
     }
   }
 
-  void prefetch_chunk(const ChunkedLayer& layer, std::size_t i, const SparseQuery& query) {
+  void prefetch_chunk(const ChunkedLayer& layer, std::size_t i) {
     if (i >= frontier_.size()) return;
     const std::uint32_t chunk = UINT32_MAX - static_cast<std::uint32_t>(frontier_[i]);
-    for (std::int32_t feature : query.features) layer.prefetch(chunk, static_cast<std::uint32_t>(feature));
+    layer.prefetch(chunk, hashes_);
   }
 
-  template <Transform transform>
+  // At the leaves keys name items, so that ties go by item number and not by position.
+  template <Transform transform, bool last>
   void push_children(const ChunkedLayer& layer, std::size_t t, std::size_t chunk, float base, const Reachable* allowed) {
-    const auto first = static_cast<std::uint32_t>(layer.first_child(chunk));
-    const std::size_t count = layer.child_count(chunk);
+    const std::size_t first = layer.first_child(chunk), count = layer.child_count(chunk), before = keys_.size();
+    keys_.resize(before + count);
+    std::uint64_t* next = keys_.data() + before;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t node = first + static_cast<std::uint32_t>(i);
-      if (allowed == nullptr || allowed->leads(t, node)) keys_.push_back(beam_key(base + log_activation<transform>(margins_[i]), node));
+      const std::size_t node = first + i;
+      const auto name = static_cast<std::uint32_t>(last ? static_cast<std::size_t>(model_->items()[node]) : node);
+      const std::uint64_t key = beam_key(base + log_activation<transform>(margins_[i]), name);
+      *next = key;
+      next += key >= floor_ && (allowed == nullptr || allowed->leads(t, node));
     }
+    keys_.resize(static_cast<std::size_t>(next - keys_.data()));
   }
 
   // w·x of every child of a chunk.
@@ -244,7 +258,7 @@ class BeamSearcher {
     std::fill_n(margins_, layer.child_count(chunk), 0.0F);
     hits_.clear();
     for (std::size_t i = 0; i < query.features.size(); ++i) {
-      const Row row = layer.find(chunk, static_cast<std::uint32_t>(query.features[i]));
+      const Row row = layer.find(chunk, static_cast<std::uint32_t>(query.features[i]), hashes_[i]);
       if (row.count == 0) continue;
       hits_.push_back({row, query.values[i]});
       __builtin_prefetch(layer.children(chunk) + row.begin);
@@ -261,27 +275,27 @@ class BeamSearcher {
   void add_rows(const ChunkedLayer& layer, std::size_t chunk, float factor) {
     const std::uint8_t* children = layer.children(chunk);
     const Weight* weights = layer.weights<Weight>(chunk);
+    const std::size_t all = layer.child_count(chunk);
     for (const Hit& hit : hits_) {
       const float value = hit.value * factor;
-      const std::size_t end = hit.row.begin + hit.row.count;
-      for (std::size_t e = hit.row.begin; e < end; ++e) margins_[children[e]] += value * static_cast<float>(weights[e]);
+      const Weight* row = weights + hit.row.begin;
       entries_ += hit.row.count;
+      if (hit.row.count == all) {  // Every child has the feature, as most have the bias: no look at who they are.
+        for (std::size_t i = 0; i < all; ++i) margins_[i] += value * static_cast<float>(row[i]);
+        continue;
+      }
+      const std::uint8_t* child = children + hit.row.begin;
+      for (std::size_t i = 0; i < hit.row.count; ++i) margins_[child[i]] += value * static_cast<float>(row[i]);
     }
   }
 
   void keep(std::size_t count) {
-    if (keys_.size() <= count) return;
     std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(count - 1), keys_.end(), std::greater<>());
     keys_.resize(count);
+    floor_ = keys_.back();
   }
 
-  // From leaf positions to items, best first; ties go by item number, not by position.
-  void finish(std::size_t wanted) {
-    for (std::uint64_t& key : keys_) {
-      const std::uint32_t position = UINT32_MAX - static_cast<std::uint32_t>(key);
-      key = (key & 0xFFFFFFFF00000000ULL) | (UINT32_MAX - static_cast<std::uint32_t>(model_->items()[position]));
-    }
-    keep(wanted);
+  void finish() {
     std::sort(keys_.begin(), keys_.end(), std::greater<>());
     found_.items.clear();
     found_.scores.clear();
@@ -312,6 +326,7 @@ class BeamSearcher {
   const TreeModel* model_;
   std::vector<std::int32_t> features_;
   std::vector<float> values_;
+  std::vector<std::uint32_t> hashes_;
   std::vector<std::uint64_t> frontier_;
   std::vector<std::uint64_t> keys_;
   std::vector<Hit> hits_;
@@ -320,6 +335,7 @@ class BeamSearcher {
   alignas(64) float margins_[ChunkedLayer::max_children] = {};
   BeamResult found_;
   std::uint64_t entries_ = 0;
+  std::uint64_t floor_ = 0;  // no key below it can matter any more
 };
 
 }  // namespace vizsla

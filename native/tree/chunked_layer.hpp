@@ -9,6 +9,10 @@
 #include <cstring>
 #include <span>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "common/checks.hpp"
 
 namespace vizsla {
@@ -64,23 +68,27 @@ class ChunkedLayer {
     return static_cast<std::uint32_t>(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk]);
   }
 
-  // Multiplicative hashing, then the high part of a product: any number of buckets, no division.
-  static std::uint32_t home(std::uint32_t feature, std::uint32_t buckets) {
+  // A feature's hash: mixed once a query, used in every chunk.
+  static std::uint32_t mix(std::uint32_t feature) {
     const std::uint32_t mixed = feature * 0x9E3779B1U;
-    return static_cast<std::uint32_t>((std::uint64_t{mixed ^ (mixed >> 15)} * 0x85EBCA6BU & 0xFFFFFFFFU) * buckets >> 32);
+    return (mixed ^ (mixed >> 15)) * 0x85EBCA6BU;
+  }
+
+  // The high part of a product: any number of buckets, no division.
+  static std::uint32_t home(std::uint32_t hash, std::uint32_t buckets) {
+    return static_cast<std::uint32_t>(std::uint64_t{hash} * buckets >> 32);
   }
 
   // The row of a feature in a chunk, or one without entries. A place that leads out of the chunk counts as none, so that
   // a damaged file can be searched without harm.
-  Row find(std::size_t chunk, std::uint32_t feature) const {
+  Row find(std::size_t chunk, std::uint32_t feature, std::uint32_t hash) const {
     const std::uint32_t count = bucket_count(chunk);
     if (count == 0) return {0, 0};
     const std::uint32_t* all = buckets(chunk);
-    std::uint32_t bucket = home(feature, count);
+    std::uint32_t bucket = home(hash, count);
     for (std::uint32_t probes = 0; probes < count; ++probes) {
       const std::uint32_t* words = all + std::size_t{bucket} * words_per_bucket;
-      std::uint32_t found = 0;
-      for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>(words[slot] == feature) << slot;
+      const std::uint32_t found = matches(words, feature);
       if (found != 0) return row_at(chunk, words[slots + static_cast<std::uint32_t>(__builtin_ctz(found))]);
       if (words[slots - 1] == empty) return {0, 0};  // Buckets fill from the left: the last one is empty unless all are taken.
       bucket = bucket + 1 == count ? 0 : bucket + 1;
@@ -88,9 +96,11 @@ class ChunkedLayer {
     return {0, 0};
   }
 
-  void prefetch(std::size_t chunk, std::uint32_t feature) const {
+  void prefetch(std::size_t chunk, std::span<const std::uint32_t> hashes) const {
     const std::uint32_t count = bucket_count(chunk);
-    if (count != 0) __builtin_prefetch(buckets(chunk) + std::size_t{home(feature, count)} * words_per_bucket);
+    const std::uint32_t* all = buckets(chunk);
+    if (count == 0) return;
+    for (std::uint32_t hash : hashes) __builtin_prefetch(all + std::size_t{home(hash, count)} * words_per_bucket);
   }
 
   static std::uint32_t place(std::size_t begin, std::size_t count) {
@@ -98,6 +108,20 @@ class ChunkedLayer {
   }
 
  private:
+  // One bit for each of a bucket's features that is the wanted one.
+  static std::uint32_t matches(const std::uint32_t* words, std::uint32_t feature) {
+#if defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(feature));
+    const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)), wanted);
+    const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)), wanted);
+    return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(low)) | _mm_movemask_ps(_mm_castsi128_ps(high)) << 4);
+#else
+    std::uint32_t found = 0;
+    for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>(words[slot] == feature) << slot;
+    return found;
+#endif
+  }
+
   Row row_at(std::size_t chunk, std::uint32_t place) const {
     const Row row{place >> 8, (place & 0xFF) + std::size_t{1}};
     return row.begin + row.count <= entry_count(chunk) ? row : Row{0, 0};

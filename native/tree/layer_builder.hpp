@@ -125,7 +125,7 @@ class LayerBuilder {
   }
 
   void insert(std::size_t base, std::uint32_t count, std::uint32_t feature, std::uint32_t place) {
-    for (std::uint32_t bucket = ChunkedLayer::home(feature, count);; bucket = bucket + 1 == count ? 0 : bucket + 1) {
+    for (std::uint32_t bucket = ChunkedLayer::home(ChunkedLayer::mix(feature), count);; bucket = bucket + 1 == count ? 0 : bucket + 1) {
       std::uint32_t* words = built_.buckets.data() + base + std::size_t{bucket} * ChunkedLayer::words_per_bucket;
       for (std::size_t slot = 0; slot < ChunkedLayer::slots; ++slot) {
         if (words[slot] != ChunkedLayer::empty) continue;

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
+    from vizsla.encoders.cached import CachedEncoder as CachedEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
+    from vizsla.encoders.onnx import OnnxEncoder as OnnxEncoder
+    from vizsla.encoders.open import open_encoder as open_encoder
+    from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
+    from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
+    from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
@@ -54,6 +60,12 @@ _PUBLIC = {
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
+    "CachedEncoder": "vizsla.encoders.cached",
+    "OnnxEncoder": "vizsla.encoders.onnx",
+    "PrecomputedEncoder": "vizsla.encoders.precomputed",
+    "SentenceEncoder": "vizsla.encoders.sentence",
+    "Vectors": "vizsla.encoders.vectors",
+    "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",

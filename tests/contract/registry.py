@@ -14,6 +14,7 @@ from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.vectors import Vectors
 from vizsla.index import Index
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
@@ -25,6 +26,7 @@ from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
 from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 
@@ -82,6 +84,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, below=0.5)),
     "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
@@ -121,8 +125,15 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "grouped": _grouped,
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
+    **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
+    **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {"lsa": _lsa}
 """Encoders that can be saved, fitted on ITEMS."""
+
+
+def item_vectors() -> Vectors:
+    """Return the encoded ITEMS as an artefact."""
+    return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)

@@ -60,11 +60,9 @@ def test_weight_1_is_the_base():
 def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth):
     base = {q: dict(zip(ITEMS, (float(x) for x in np.round(row, 3)), strict=True)) for q, row in _table().items()}
     moved = {q: {item: score + constant for item, score in row.items()} for q, row in base.items()}
-    answers_ = [
-        pefa_xl(TableRetriever(table, list(ITEMS)), make_clicks(), encoder=ENCODER, depth=depth, **FIXED)(QUERIES, k=10).ids
-        for table in (base, moved)
-    ]
-    assert answers_[0] == answers_[1]
+    tables = [TableRetriever(table, list(ITEMS)) for table in (base, moved)]
+    first, second = (pefa_xl(table, make_clicks(), encoder=ENCODER, depth=depth, **FIXED) for table in tables)
+    assert first(QUERIES, k=10).ids == second(QUERIES, k=10).ids
 
 
 def _table() -> dict[str, np.ndarray]:

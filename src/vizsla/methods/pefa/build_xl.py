@@ -70,8 +70,8 @@ def pefa_xl(
     >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
     >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
     ...     votes="mean", near=0.0, scale=1.0)
-    >>> search("tart").to_dict()
-    {'0': {'a': 1.0}}
+    >>> search("tart").ids
+    [['a']]
     """
     encoder = encoder or getattr(base, "encoder", None)
     if not isinstance(base, Retriever):

@@ -74,7 +74,7 @@ def _priced(base: Retriever, texts: list[str], voted: Whole, width: int) -> tupl
     own, prices = _keys(found, width), found._required_scores().astype(np.float64)
     missing = np.setdiff1d(voted, own)
     if len(missing):
-        rest = base._score(texts, _matches(missing, len(texts), width))
+        rest = base._score(texts, _matches(missing, len(texts), base.items))
         own, prices = np.concatenate([own, _keys(rest, width)]), np.concatenate([prices, rest._required_scores()])
     order = np.argsort(own, kind="stable")
     return own[order], prices[order]

@@ -22,6 +22,8 @@ BELOW = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 NEAR = 100
 """Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
 LARGEST = 1 << 24
+LOWEST = np.float32(-1e30)
+"""Stands for no score; unlike infinity it survives a weight of 0."""
 
 Trial = dict[str, Any]
 
@@ -134,12 +136,12 @@ def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: 
     twice = np.zeros(numbers.shape, np.bool_)
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
     relevant = np.take_along_axis(wanted.toarray(), numbers, axis=1) > 0
-    rows = [np.where(twice, -np.inf, np.take_along_axis(part, numbers, axis=1)) for part in parts]
+    rows = [np.where(twice, LOWEST, np.take_along_axis(part, numbers, axis=1)) for part in parts]
     return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
 def _best_queries(queries: Floats, by_item: Any, train: ClickLog, items: int) -> Floats:
-    best = np.full((len(queries), items), -np.inf, np.float32)
+    best = np.full((len(queries), items), LOWEST, np.float32)
     owners = np.flatnonzero(np.diff(by_item.indptr))
     if len(owners):
         similar = (queries @ train.vectors.T)[:, by_item.indices]
@@ -148,7 +150,7 @@ def _best_queries(queries: Floats, by_item: Any, train: ClickLog, items: int) ->
 
 
 def _padded(rows: Floats, width: int) -> Floats:
-    fill = -np.inf if rows.dtype == np.float32 else -1
+    fill = LOWEST if rows.dtype == np.float32 else -1
     padded = np.full((len(rows), width), 0 if rows.dtype == np.bool_ else fill, rows.dtype)
     padded[:, : rows.shape[1]] = rows
     return padded

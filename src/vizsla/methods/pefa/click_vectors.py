@@ -22,7 +22,7 @@ def click_vectors(log: ClickLog, items: NDArray[np.int64]) -> tuple[Floats, NDAr
     >>> from vizsla.strings import Strings
     >>> log = ClickLog.of([("a", "x", 3), ("b", "x", 4)], Strings.of(["x", "y"]), lambda texts: np.eye(2), dim=2)
     >>> vectors, clicked = click_vectors(log, np.arange(2))
-    >>> vectors.round(4).tolist(), clicked.tolist()
+    >>> vectors.astype(float).round(4).tolist(), clicked.tolist()
     ([[0.6, 0.8], [0.0, 0.0]], [True, False])
     """
     by_item = log.matrix.T.tocsr()[items]

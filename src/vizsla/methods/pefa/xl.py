@@ -118,7 +118,7 @@ class PefaXl(Retriever):
         base = found._required_scores().astype(np.float64)
         stats = found.stats
         if len(missing):
-            priced = self.base._score(texts, _matches(missing, len(texts), width))
+            priced = self.base._score(texts, _matches(missing, len(texts), self.items))
             own, base = np.concatenate([own, _keys(priced, width)]), np.concatenate([base, priced._required_scores()])
             stats = stats + priced.stats
         return self._ranked(own, base, keys, values, len(texts), stats).top(k)
@@ -214,9 +214,10 @@ def _keys(found: Candidates, width: int) -> Whole:
     return rows * width + found.items
 
 
-def _matches(keys: Whole, rows: int, width: int) -> Candidates:
+def _matches(keys: Whole, rows: int, items: Strings) -> Candidates:
+    width = len(items)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(keys // width, minlength=rows))]).astype(np.int64)
-    return Candidates(offsets, (keys % width).astype(np.int32), None)
+    return Candidates(offsets, (keys % width).astype(np.int32), None, catalogue=items)
 
 
 def _looked_up(wanted: Whole, keys: Whole, values: Values) -> Values:

@@ -38,7 +38,7 @@ def train_xrlinear(
     cold_start: bool = True,
     representation: str | Matrix = "pifa",
     tree: LabelTree | None = None,
-    branching: int = 32,
+    branching: int = 256,
     max_leaf: int = 100,
     negatives: str | Matrix | Negatives = "tfn",
     loss: str = "squared_hinge",
@@ -76,7 +76,8 @@ def train_xrlinear(
     tree : LabelTree, optional
         Your own tree, instead of clustering; no node may have more than 256 children.
     branching : int
-        The most children of a node above the leaves (the paper's B).
+        The most children of a node above the leaves, 256 at most (the paper's B is 32). A wide tree is shallow: with
+        256 the click sets we measured find more (R@10 .585 to .599 and .715 to .749), in less time, with fewer weights.
     max_leaf : int
         The most items that clustering puts into a leaf, 256 at most.
     negatives : {"tfn", "man", "tfn+man"}, matrix or callable
