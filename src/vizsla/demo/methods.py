@@ -22,4 +22,11 @@ def _bm25(dataset: Dataset) -> Retriever:
     return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
-METHODS: dict[str, Method] = {"bm25": _bm25}
+def _lsa(dataset: Dataset) -> Retriever:
+    from vizsla.encoders.lsa import LsaEncoder
+    from vizsla.methods.dense import dense
+
+    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
+
+
+METHODS: dict[str, Method] = {"bm25": _bm25, "lsa": _lsa}
