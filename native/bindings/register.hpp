@@ -8,5 +8,8 @@ void register_strings(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
 void register_postings(nanobind::module_& module);
 void register_text(nanobind::module_& module);
+void register_tree_training(nanobind::module_& module);
+
+void register_tree_search(nanobind::module_& module);
 
 }  // namespace vizsla

@@ -35,8 +35,12 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
+    from vizsla.methods.xrlinear.model import XrLinear as XrLinear
+    from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
+    from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
+    from vizsla.text.ngrams import NgramTfidf as NgramTfidf
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
@@ -48,7 +52,10 @@ _PUBLIC = {
     "FunctionEncoder": "vizsla.encoder",
     "FunctionScorer": "vizsla.scorer",
     "Item": "vizsla.item",
+    "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
+    "NgramTfidf": "vizsla.text.ngrams",
+    "XrLinear": "vizsla.methods.xrlinear.model",
     "CachedEncoder": "vizsla.encoders.cached",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
@@ -61,6 +68,7 @@ _PUBLIC = {
     "load": "vizsla.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",
+    "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -16,7 +16,9 @@ from vizsla.errors import FormatError, MissingExtraError
 
 KINDS = {
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
+    "tree": "vizsla.indexes.tree:TreeIndex",
     "bm25": "vizsla.methods.bm25:Bm25",
+    "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",

@@ -1,0 +1,1 @@
+"""XR-Linear: a tree of linear matchers from a click log."""

@@ -1,0 +1,215 @@
+"""Matchers: one linear model for every node and item of the tree, trained layer by layer (Eq. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.methods.xrlinear.csr import Csr, as_csr, from_entries
+from vizsla.progress import progress
+
+if TYPE_CHECKING:
+    from vizsla.methods.xrlinear.csr import Matrix
+    from vizsla.methods.xrlinear.tree import LabelTree
+
+LOSSES = ("squared_hinge", "hinge", "logistic")
+
+
+class LayerWeights(NamedTuple):
+    """The weights of one layer, node after node.
+
+    Attributes
+    ----------
+    offsets : int64 array
+        Where each node's entries begin.
+    features, values : int32 and float32 arrays
+        Ascending features, and their weights, none of them 0. Feature number `dim` is the bias: its weight counts times
+        the `bias` that the layer was trained with.
+    epochs : int32 array
+        How many passes over its instances each node took; as many as allowed means that it did not settle.
+    """
+
+    offsets: NDArray[np.int64]
+    features: NDArray[np.int32]
+    values: NDArray[np.float32]
+    epochs: NDArray[np.int32]
+
+
+def train_layer(
+    X: Matrix | Csr,
+    labels: Matrix | Csr,
+    reached: Matrix | Csr,
+    child_offsets: NDArray[np.int64],
+    *,
+    loss: str = "squared_hinge",
+    C: float = 1.0,
+    bias: float = 1.0,
+    tolerance: float = 0.1,
+    epochs: int = 100,
+    threshold: float = 0.1,
+    max_nonzeros: int | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> LayerWeights:
+    """Train the nodes of one layer, each against its siblings, on the instances that reach their parent.
+
+    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
+    its value in `labels` and that of a negative is 1.
+
+    Parameters
+    ----------
+    X : CSR matrix
+        Instances by features.
+    labels : CSR matrix
+        Instances by nodes of this layer: the weights of positives, above 0.
+    reached : CSR matrix
+        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's
+        children.
+    child_offsets : int64 array
+        Where the children of each node of the layer above begin.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        The loss of a margin.
+    C : float
+        Weight of the losses against the regulariser.
+    bias : float
+        Value of the feature that every instance has besides its own; 0 for none.
+    tolerance : float
+        A node is done when the projected gradients of a pass lie within this much of each other.
+    epochs : int
+        The most passes.
+    threshold : float
+        Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
+    max_nonzeros : int, optional
+        The most weights kept for a node, the largest first.
+    seed : int
+        Of the order in which instances are visited.
+    threads : int
+        How many to use; the weights do not depend on it.
+
+    Examples
+    --------
+    >>> X, labels = np.array([[1, 0], [0, 1]], np.float32), np.eye(2, dtype=np.float32)
+    >>> layer = train_layer(X, labels, np.ones((2, 1)), np.array([0, 2]), bias=0, tolerance=1e-4, threshold=0)
+    >>> layer.features.tolist(), [round(float(value), 3) for value in layer.values]
+    ([0, 1, 0, 1], [0.667, -0.667, -0.667, 0.667])
+    """
+    check_choice("loss", loss, LOSSES)
+    features, positives, instances = as_csr(X, "X"), as_csr(labels, "labels"), as_csr(reached, "reached")
+    offsets = np.ascontiguousarray(child_offsets, dtype=np.int64)
+    if len(offsets) == 0 or positives.width != offsets[-1]:
+        raise InputError(f"`labels` must have a column for each child. Got {positives.width}.")
+    kept = np.iinfo(np.int64).max if max_nonzeros is None else check_positive("max_nonzeros", max_nonzeros)
+    try:
+        arrays = _native.train_layer(
+            features.offsets, features.columns, features.values, features.width,
+            positives.offsets, positives.columns, positives.values, instances.offsets, instances.columns, offsets,
+            loss=loss, cost=C, bias=bias, tolerance=tolerance, epochs=check_positive("epochs", epochs),
+            threshold=threshold, max_nonzeros=int(kept), seed=seed, threads=check_positive("threads", threads),
+        )  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"The layer cannot be trained: {error}.") from None
+    return LayerWeights(*arrays)
+
+
+Negatives = Callable[[int, list[LayerWeights]], "Matrix | Csr | None"]
+
+
+def train_matchers(
+    X: Matrix | Csr,
+    clicks: Matrix | Csr,
+    tree: LabelTree,
+    *,
+    negatives: Negatives | None = None,
+    teacher_forcing: bool = True,
+    **options: Any,
+) -> list[LayerWeights]:
+    """Train every layer from the root down.
+
+    Parameters
+    ----------
+    X : CSR matrix
+        Instances by features.
+    clicks : CSR matrix
+        Instances by items: the weight of each click, above 0.
+    tree : LabelTree
+        Where the items are.
+    negatives : callable, optional
+        Called for each layer below the first with its number and the weights of the layers above it; returns instances
+        by nodes of the layer above (entries: further instances for these nodes' children) or None.
+    teacher_forcing : bool
+        Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
+        only on those that `negatives` gives.
+    options
+        See `train_layer`.
+
+    Examples
+    --------
+    >>> from vizsla.methods.xrlinear.tree import LabelTree
+    >>> tree = LabelTree([[0, 2], [0, 1, 2]], [0, 1])
+    >>> [layer.offsets.tolist() for layer in train_matchers(np.eye(2), np.eye(2), tree)]
+    [[0, 2, 4], [0, 2, 4]]
+    """
+    features, labels = as_csr(X, "X"), layer_labels(as_csr(clicks, "clicks"), tree)
+    trained: list[LayerWeights] = []
+    for number, offsets in enumerate(progress(tree.layers, what="training the tree's layers")):
+        reached = labels[number]
+        more = negatives(number, trained) if negatives is not None and number > 0 else None
+        if more is not None:
+            reached = union(reached, as_csr(more, "negatives")) if teacher_forcing else as_csr(more, "negatives")
+        trained.append(train_layer(features, labels[number + 1], reached, offsets, **options))
+    return trained
+
+
+def layer_labels(clicks: Csr, tree: LabelTree) -> list[Csr]:
+    """Return the positives of every layer, from the root to the items' places.
+
+    A node is positive for an instance when an item below it is; its weight is the largest of theirs.
+
+    Examples
+    --------
+    >>> from vizsla.methods.xrlinear.tree import LabelTree
+    >>> tree = LabelTree([[0, 2], [0, 1, 2]], [1, 0])
+    >>> [layer.columns.tolist() for layer in layer_labels(as_csr(np.eye(2), "clicks"), tree)]
+    [[0, 0], [1, 0], [1, 0]]
+    """
+    if clicks.width != len(tree):
+        raise InputError(f"`clicks` must have a column for each of the tree's {len(tree)} items. Got {clicks.width}.")
+    rows = clicks.row_numbers()
+    columns, values = tree.places[clicks.columns].astype(np.int64), clicks.values
+    labels = [_largest(rows, columns, values, (clicks.rows, len(tree)))]
+    for number in range(tree.depth - 1, -1, -1):
+        below, parents = labels[0], tree.parents(number)
+        shape = (clicks.rows, len(tree.layers[number]) - 1)
+        labels.insert(0, _largest(below.row_numbers(), parents[below.columns].astype(np.int64), below.values, shape))
+    return labels
+
+
+def union(a: Csr, b: Csr) -> Csr:
+    """Return the pattern of both matrices together.
+
+    Examples
+    --------
+    >>> union(as_csr(np.eye(2), "a"), as_csr(np.eye(2)[::-1], "b")).columns.tolist()
+    [0, 1, 0, 1]
+    """
+    if (a.rows, a.width) != (b.rows, b.width):
+        raise InputError(f"`negatives` must have shape {a.rows, a.width}. Got {b.rows, b.width}.")
+    rows = np.concatenate([a.row_numbers(), b.row_numbers()])
+    return from_entries(rows, np.concatenate([a.columns, b.columns]).astype(np.int64), (a.rows, a.width))
+
+
+def _largest(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float32], shape: tuple[int, int]
+) -> Csr:
+    """Build the matrix of these entries; of several in one place the largest value counts."""
+    keys = rows * shape[1] + columns
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    pattern = from_entries(rows, columns, shape)
+    largest = np.maximum.reduceat(values[order], starts) if len(starts) else values[:0]
+    return pattern._replace(values=np.ascontiguousarray(largest, dtype=np.float32))

@@ -1,0 +1,239 @@
+"""The label tree: which items live together, layer by layer down to the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.errors import InputError, check_positive
+from vizsla.methods.xrlinear.csr import Csr, as_csr
+
+if TYPE_CHECKING:
+    from vizsla.methods.xrlinear.csr import Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTree:
+    """A tree whose nodes are numbered layer by layer, children of one node next to each other.
+
+    Parameters
+    ----------
+    layers : sequence of int arrays
+        Layer t says where the children of each of its nodes begin in layer t + 1, and ends with their number; it has
+        one entry more than the layer has nodes. Layer 0 is the root. The children of the last layer are places for
+        items.
+    items : int array
+        The item at each place; every item exactly once.
+
+    Examples
+    --------
+    >>> tree = LabelTree([[0, 2], [0, 2, 5]], [3, 0, 1, 2, 4])
+    >>> tree.depth, tree.widths, tree.leaf_of(2), tree.neighbours(2).tolist()
+    (2, (2, 5), 1, [1, 2, 4])
+    """
+
+    layers: tuple[NDArray[np.int64], ...]
+    items: NDArray[np.int32]
+
+    def __init__(self, layers: Sequence[object], items: object):
+        offsets = tuple(_whole_numbers("layers", layer) for layer in layers)
+        places = _whole_numbers("items", items)
+        _check_layers(offsets, len(places))
+        _check_items(places)
+        object.__setattr__(self, "layers", offsets)
+        object.__setattr__(self, "items", places.astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers below the root; the last one is the items'."""
+        return len(self.layers)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The number of nodes of each layer below the root."""
+        return tuple(int(layer[-1]) for layer in self.layers)
+
+    @cached_property
+    def places(self) -> NDArray[np.int32]:
+        """The place of each item: the inverse of `items`."""
+        places = np.empty(len(self), dtype=np.int32)
+        places[self.items] = np.arange(len(self), dtype=np.int32)
+        return places
+
+    def parents(self, layer: int) -> NDArray[np.int32]:
+        """Return the parent of each node of the layer below `layer`.
+
+        Examples
+        --------
+        >>> LabelTree([[0, 2], [0, 1, 3]], [0, 1, 2]).parents(1).tolist()
+        [0, 1, 1]
+        """
+        sizes = np.diff(self.layers[layer])
+        return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+    def path(self, item: int) -> tuple[int, ...]:
+        """Return the nodes from the root's child down to the item's place.
+
+        Examples
+        --------
+        >>> LabelTree([[0, 2], [0, 1, 3]], [0, 1, 2]).path(2)
+        (1, 2)
+        """
+        self._check_item(item)
+        nodes = [int(self.places[item])]
+        for layer in reversed(self.layers[1:]):
+            nodes.append(int(np.searchsorted(layer, nodes[-1], side="right")) - 1)
+        return tuple(reversed(nodes))
+
+    def leaf_of(self, item: int) -> int:
+        """Return the number of the cluster that holds the item."""
+        self._check_item(item)
+        return int(np.searchsorted(self.layers[-1], self.places[item], side="right")) - 1
+
+    def neighbours(self, item: int) -> NDArray[np.int32]:
+        """Return the items that share the item's cluster, itself included."""
+        return self.items_under(self.depth - 1, self.leaf_of(item))
+
+    def items_under(self, layer: int, node: int) -> NDArray[np.int32]:
+        """Return the items below a node; layer 0 is the root.
+
+        Examples
+        --------
+        >>> LabelTree([[0, 2], [0, 1, 3]], [2, 1, 0]).items_under(1, 1).tolist()
+        [1, 0]
+        """
+        first, last = node, node + 1
+        for offsets in self.layers[layer:]:
+            first, last = int(offsets[first]), int(offsets[last])
+        return self.items[first:last]
+
+    def _check_item(self, item: int) -> None:
+        if not 0 <= item < len(self):
+            raise InputError(f"`item` must be between 0 and {len(self) - 1}. Got {item}.")
+
+
+def tree_shape(items: int, *, branching: int = 32, max_leaf: int = 100) -> tuple[NDArray[np.int64], ...]:
+    """Return the layers of the shallowest balanced tree that keeps to these limits.
+
+    All nodes branch alike, into fewer than `branching` where that is enough, and sizes within a layer differ by one at
+    most.
+
+    Parameters
+    ----------
+    items : int
+        The number of items.
+    branching : int
+        The most children of a node above the leaves (the paper's B).
+    max_leaf : int
+        The most items of a leaf.
+
+    Examples
+    --------
+    >>> [len(layer) - 1 for layer in tree_shape(6829)]
+    [1, 9, 69]
+    """
+    items, max_leaf = check_positive("items", items), check_positive("max_leaf", max_leaf)
+    if check_positive("branching", branching) < 2:
+        raise InputError("`branching` must be at least 2. Got 1.")
+    leaves = -(-items // max_leaf)
+    depth = 0
+    while branching**depth < leaves:
+        depth += 1
+    widths = [_root_ceil(leaves**t, depth) for t in range(depth)] + [leaves, items]
+    return tuple(_even_offsets(below, above) for above, below in pairwise(widths))
+
+
+def cluster_items(
+    vectors: Matrix | Csr,
+    *,
+    branching: int = 32,
+    max_leaf: int = 100,
+    iterations: int = 10,
+    sample: int = 32768,
+    seed: int = 0,
+    threads: int = 1,
+) -> LabelTree:
+    """Build a tree by balanced spherical k-means from the root down.
+
+    A node's items are cut in two by 2-means, and the halves again, until each child has its own: sizes are exact, and
+    the same vectors and seed give the same tree with any number of threads. Items without a vector are spread evenly.
+
+    Parameters
+    ----------
+    vectors : CSR matrix or float32 array
+        A row for each item; made unit length here.
+    branching, max_leaf : int
+        See `tree_shape`.
+    iterations : int
+        The most rounds of a cut; it stops when no item moves.
+    sample : int
+        Cuts of more items than this find their two mean directions on so many of them.
+    seed : int
+        Of the random starts.
+    threads : int
+        How many to use.
+
+    Examples
+    --------
+    >>> cluster_items(np.eye(4)[[0, 1, 0, 1]], max_leaf=2, branching=2).items.tolist()
+    [0, 2, 1, 3]
+    """
+    rows = vectors if isinstance(vectors, np.ndarray) else as_csr(vectors, "vectors")
+    count = rows.rows if isinstance(rows, Csr) else len(rows)
+    layers = tree_shape(count, branching=branching, max_leaf=max_leaf)
+    rounds, drawn = check_positive("iterations", iterations), check_positive("sample", sample)
+    options = (list(layers), rounds, drawn, seed, check_positive("threads", threads))
+    try:
+        if isinstance(rows, Csr):
+            items = _native.cluster_sparse(rows.offsets, rows.columns, rows.values, rows.width, *options)
+        else:
+            items = _native.cluster_dense(np.ascontiguousarray(rows, dtype=np.float32), *options)
+    except ValueError as error:
+        raise InputError(f"The item vectors cannot be clustered: {error}.") from None
+    return LabelTree(layers, items)
+
+
+def _root_ceil(power: int, degree: int) -> int:
+    """Return the smallest whole number whose `degree`-th power is at least `power`, without trusting floats."""
+    root: int = round(power ** (1 / degree))
+    while root**degree >= power and root > 1:
+        root -= 1
+    while root**degree < power:
+        root += 1
+    return root
+
+
+def _even_offsets(total: int, parts: int) -> NDArray[np.int64]:
+    return np.arange(parts + 1, dtype=np.int64) * total // parts
+
+
+def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise InputError(f"`{name}` must be whole numbers in one dimension. Got {array.dtype} of shape {array.shape}.")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _check_layers(layers: tuple[NDArray[np.int64], ...], items: int) -> None:
+    nodes = 1
+    for number, layer in enumerate(layers):
+        if len(layer) != nodes + 1 or layer[0] != 0 or (np.diff(layer) < 0).any():
+            raise InputError(f"Layer {number} must be {nodes + 1} ascending offsets from 0. Got {layer!r:.80}.")
+        nodes = int(layer[-1])
+    if not layers or nodes != items:
+        raise InputError(f"The last of `layers` must end with the number of items, {items}. Got {nodes}.")
+
+
+def _check_items(items: NDArray[np.int64]) -> None:
+    if not np.array_equal(np.sort(items), np.arange(len(items))):
+        raise InputError("`items` must hold every item's number once. Some are missing, repeated or out of range.")
