@@ -35,4 +35,11 @@ def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
 
-METHODS: dict[str, Method] = {"bm25": _bm25, "xrlinear": _xrlinear, "bm25 + xrlinear": _both}
+def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.encoders.lsa import LsaEncoder
+    from vizsla.methods.dense import dense
+
+    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
+
+
+METHODS: dict[str, Method] = {"bm25": _bm25, "lsa": _lsa, "xrlinear": _xrlinear, "bm25 + xrlinear": _both}
