@@ -25,7 +25,6 @@ def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
-<<<<<<< HEAD
 def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.encoders.lsa import LsaEncoder
     from vizsla.methods.dense import dense
@@ -33,8 +32,6 @@ def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
 
 
-=======
->>>>>>> kern
 def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.xrlinear.train import train_xrlinear
 
@@ -45,14 +42,4 @@ def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
 
-<<<<<<< HEAD
-=======
-def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.encoders.lsa import LsaEncoder
-    from vizsla.methods.dense import dense
-
-    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
-
-
->>>>>>> kern
 METHODS: dict[str, Method] = {"bm25": _bm25, "lsa": _lsa, "xrlinear": _xrlinear, "bm25 + xrlinear": _both}
