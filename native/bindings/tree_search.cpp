@@ -27,12 +27,12 @@ WeightKind kind_of(const std::string& name) {
   return found->second;
 }
 
-nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int32_t> parent_offsets, InArray<std::int64_t> offsets, InArray<std::int32_t> features,
+nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int64_t> offsets, InArray<std::int32_t> features,
                       InArray<float> values, const std::string& weights) {
   BuiltLayer built;
   {
     nb::gil_scoped_release unlocked;
-    built = LayerBuilder(view(child_offsets), view(parent_offsets), {view(offsets), view(features), view(values)}, kind_of(weights)).build();
+    built = LayerBuilder(view(child_offsets), {view(offsets), view(features), view(values)}, kind_of(weights)).build();
   }
   return nb::make_tuple(to_numpy(std::move(built.bucket_offsets)), to_numpy(std::move(built.buckets)),
                         to_numpy(std::move(built.entry_offsets)), to_numpy(std::move(built.entries)),
@@ -42,7 +42,6 @@ nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int32_t>
 // Keeps a layer's arrays alive.
 struct BoundLayer {
   InArray<std::int32_t> child_offsets;
-  InArray<std::int32_t> parent_offsets;
   InArray<std::int64_t> bucket_offsets;
   InArray<std::uint32_t> buckets;
   InArray<std::int64_t> entry_offsets;
@@ -50,7 +49,7 @@ struct BoundLayer {
   InArray<float> factors;
 
   LayerArrays arrays() const {
-    return {view(child_offsets), view(parent_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(entries), view(factors)};
+    return {view(child_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(entries), view(factors)};
   }
 };
 
@@ -182,11 +181,10 @@ class BoundTree {
     std::vector<BoundLayer> bound;
     for (nb::handle layer : layers) {
       const auto t = nb::cast<nb::tuple>(layer);
-      require(t.size() == 7, "a layer is seven arrays");
-      bound.push_back({nb::cast<InArray<std::int32_t>>(t[0]), nb::cast<InArray<std::int32_t>>(t[1]),
-                       nb::cast<InArray<std::int64_t>>(t[2]), nb::cast<InArray<std::uint32_t>>(t[3]),
-                       nb::cast<InArray<std::int64_t>>(t[4]), nb::cast<InArray<std::uint8_t>>(t[5]),
-                       nb::cast<InArray<float>>(t[6])});
+      require(t.size() == 6, "a layer is six arrays");
+      bound.push_back({nb::cast<InArray<std::int32_t>>(t[0]), nb::cast<InArray<std::int64_t>>(t[1]),
+                       nb::cast<InArray<std::uint32_t>>(t[2]), nb::cast<InArray<std::int64_t>>(t[3]),
+                       nb::cast<InArray<std::uint8_t>>(t[4]), nb::cast<InArray<float>>(t[5])});
     }
     return bound;
   }
@@ -251,7 +249,7 @@ class BoundTree {
 }  // namespace
 
 void register_tree_search(nb::module_& module) {
-  module.def("build_tree_layer", &build_layer, nb::arg("child_offsets"), nb::arg("parent_offsets"), nb::arg("offsets"), nb::arg("features"),
+  module.def("build_tree_layer", &build_layer, nb::arg("child_offsets"), nb::arg("offsets"), nb::arg("features"),
              nb::arg("values"), nb::arg("weights"),
              "The chunked layout of a layer: bucket offsets, buckets, entry offsets, entries, factors.");
   nb::class_<BoundTree>(module, "Tree")

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "tree/clustering.hpp"
 #include "tree/layer.hpp"
@@ -30,7 +31,7 @@ std::vector<std::int32_t> cluster(const Rows& rows, const std::vector<Offsets>& 
   const TreeShape shape = shape_of(layers);
   check_shape(shape, rows.size());
   if (options.iterations < 1) throw std::invalid_argument("iterations must be at least 1");
-  return TreeClustering<Rows>(rows, shape, options, threads).run();
+  return TreeClustering<Rows>(rows, shape, options, threads, python_signals()).run();
 }
 
 OutArray<std::int32_t> cluster_sparse(Offsets offsets, Columns columns, Values values, std::size_t width,
@@ -108,7 +109,7 @@ nb::tuple train_layer_py(Offsets x_offsets, Columns x_columns, Values x_values, 
     const PruneOptions prune{threshold, max_nonzeros};
     check_problem(problem);
     check_options(solver, prune);
-    layer = train_layer(problem, solver, prune, threads);
+    layer = train_layer(problem, solver, prune, threads, python_signals());
   }
   return nb::make_tuple(to_numpy(std::move(layer.offsets)), to_numpy(std::move(layer.features)),
                         to_numpy(std::move(layer.values)), to_numpy(std::move(layer.epochs)));

@@ -56,6 +56,9 @@ class TopK {
     if (keys_.size() >= k_ + (floor_ == 0 ? 0 : k_ / 4)) cut();
   }
 
+  // A key that is not above this cannot enter any more.
+  std::uint64_t floor() const { return floor_; }
+
   // A score that is not above this cannot enter any more, unless its item is lower than all pushed before.
   float threshold() const { return score_of(floor_); }
 

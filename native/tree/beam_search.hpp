@@ -53,9 +53,9 @@ class TreeModel {
   TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items, BiasFeature bias)
       : layers_(std::move(layers)), items_(items), bias_(bias) {
     require(bias.number >= 0 && std::isfinite(bias.value), "the number of features must not be negative, the bias finite");
-    require(!layers_.empty() && layers_.front().parents() == 1, "the first layer must have one parent: the root");
+    require(!layers_.empty() && layers_.front().chunks() == 1, "the first layer must have one chunk: the root's children");
     for (std::size_t t = 1; t < layers_.size(); ++t) {
-      require(layers_[t].parents() == layers_[t - 1].nodes(), "each node must be a parent in the next layer");
+      require(layers_[t].chunks() == layers_[t - 1].nodes(), "each node must have one chunk of children in the next layer");
     }
     require(layers_.back().nodes() == items_.size(), "there must be one item a leaf position");
     index_items();
@@ -67,10 +67,8 @@ class TreeModel {
   const BiasFeature& bias() const { return bias_; }
   // Of each item: its leaf position.
   const std::vector<std::uint32_t>& positions() const { return positions_; }
-  // Of each node of a layer: its parent.
+  // Of each node of a layer: its parent, which is its chunk.
   const std::vector<std::uint32_t>& parents(std::size_t layer) const { return parents_[layer]; }
-  // Of each parent of a layer: the chunk that holds its children.
-  const std::vector<std::uint32_t>& chunks(std::size_t layer) const { return chunks_[layer]; }
 
  private:
   void index_items() {
@@ -82,12 +80,8 @@ class TreeModel {
     }
     for (const ChunkedLayer& layer : layers_) {
       std::vector<std::uint32_t>& parents = parents_.emplace_back(layer.nodes());
-      for (std::size_t p = 0; p < layer.parents(); ++p) {
+      for (std::size_t p = 0; p < layer.chunks(); ++p) {
         for (std::size_t i = 0; i < layer.child_count(p); ++i) parents[layer.first_child(p) + i] = static_cast<std::uint32_t>(p);
-      }
-      std::vector<std::uint32_t>& chunks = chunks_.emplace_back(layer.parents());
-      for (std::size_t c = 0; c < layer.chunks(); ++c) {
-        for (std::size_t p = layer.first_parent(c); p < layer.first_parent(c + 1); ++p) chunks[p] = static_cast<std::uint32_t>(c);
       }
     }
   }
@@ -97,7 +91,6 @@ class TreeModel {
   BiasFeature bias_;
   std::vector<std::uint32_t> positions_;
   std::vector<std::vector<std::uint32_t>> parents_;
-  std::vector<std::vector<std::uint32_t>> chunks_;
 };
 
 // Which nodes lead to an allowed item, layer by layer.
@@ -141,7 +134,7 @@ class BeamSearcher {
   template <Transform transform>
   void search(const SparseQuery& query, std::size_t k, std::size_t beam, const Reachable* allowed) {
     const std::size_t wanted = query.features.empty() ? 0 : std::min(k, allowed ? allowed->count() : model_->size());
-    const std::size_t widest = model_->layers().back().parents();
+    const std::size_t widest = model_->layers().back().chunks();
     found_.items.clear();
     found_.scores.clear();
     if (wanted == 0) return;
@@ -160,14 +153,18 @@ class BeamSearcher {
     take(query);
     order_by_position(items);
     for (std::size_t t = 0; t < model_->layers().size(); ++t) {
+      const ChunkedLayer& layer = model_->layers()[t];
+      const std::vector<std::uint32_t>& parents = model_->parents(t);
       walk_up(items, t);
       visits_.clear();
-      for (std::uint32_t i : order_) visit(t, model_->parents(t)[nodes_[i]]);
-      find_margins(model_->layers()[t]);
+      for (std::uint32_t i : order_) {
+        if (visits_.empty() || visits_.back().chunk != parents[nodes_[i]]) visit(layer, parents[nodes_[i]], 0.0F);
+      }
+      find_margins(layer);
       std::size_t v = 0;
       for (std::uint32_t i : order_) {
-        while (visits_[v].last_child <= nodes_[i]) ++v;
-        scores[i] += log_activation<transform>(margins_[visits_[v].begin + nodes_[i] - visits_[v].first_child]);
+        if (visits_[v].chunk != parents[nodes_[i]]) ++v;
+        scores[i] += log_activation<transform>(margins_[visits_[v].begin + nodes_[i] - layer.first_child(visits_[v].chunk)]);
       }
     }
   }
@@ -184,16 +181,17 @@ class BeamSearcher {
     float value;
   };
 
-  // A parent in the beam.
+  // A node in the beam.
   struct Followed {
     std::uint32_t node;
     float score;
   };
 
-  // A chunk to look into, the nodes it holds, and where their margins begin.
+  // A chunk to look into: its parent's score, how many children it has, and where their margins begin.
   struct Visit {
     std::uint32_t chunk;
-    std::size_t first_child, last_child;
+    float score;
+    std::size_t count;
     std::size_t begin;
     ChunkTable table;
   };
@@ -205,9 +203,11 @@ class BeamSearcher {
   };
 
   // Memory answers after some twenty look-ups. A bucket is asked for that long before it is read, and so are a row's
-  // entries: the layer's look-ups are one stream that never waits for a single line.
+  // entries: look-ups are one stream that never waits for a single line.
   static constexpr std::size_t buckets_ahead = 24;
   static constexpr std::size_t rows_ahead = 12;
+  // So many chunks make a stream that is long enough, and not so long that it reads what turns out not to matter.
+  static constexpr std::size_t chunks_at_once = 4;
 
   void take(const SparseQuery& query) {
     features_.clear();
@@ -220,52 +220,53 @@ class BeamSearcher {
     features_.push_back({number, ChunkTable::hash(number), value});
   }
 
-  // Returns how many items the beam's leaves hold.
+  // Returns how many items were met at the leaves.
   template <Transform transform>
   std::size_t descend(std::size_t wanted, std::size_t beam, const Reachable* allowed) {
-    const std::size_t depth = model_->layers().size();
+    const std::size_t last = model_->layers().size() - 1;
     beam_.assign(1, {0, 0.0F});
-    for (std::size_t t = 0; t < depth; ++t) {
-      const bool last = t + 1 == depth;
-      visits_.clear();
-      for (const Followed& parent : beam_) visit(t, parent.node);
-      find_margins(model_->layers()[t]);
-      best_.start(last ? wanted : std::min(beam, model_->layers()[t].nodes()));
-      const std::size_t reached = last ? push<transform, true>(t, allowed) : push<transform, false>(t, allowed);
-      if (last) return reached;
+    for (std::size_t t = 0; t < last; ++t) {
+      best_.start(std::min(beam, model_->layers()[t].nodes()));
+      expand<transform, false>(t, allowed);
       beam_.clear();
       for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
-      // Neighbours next to each other, because they may share a chunk.
-      std::sort(beam_.begin(), beam_.end(), [](const Followed& a, const Followed& b) { return a.node < b.node; });
     }
-    return 0;
+    best_.start(wanted);
+    return expand<transform, true>(last, allowed);
   }
 
-  // Parents come in ascending order.
-  void visit(std::size_t t, std::uint32_t parent) {
-    const ChunkedLayer& layer = model_->layers()[t];
-    const std::uint32_t chunk = model_->chunks(t)[parent];
-    if (!visits_.empty() && visits_.back().chunk == chunk) return;
-    visits_.push_back({chunk, layer.chunk_begin(chunk), layer.chunk_begin(chunk + 1), 0, layer.table(chunk)});
-  }
-
-  // Children's scores to the top k: by item at the leaves, so that ties go by item number, by node above.
+  // Hands the beam's children to the top k. An activation is at most 1, so a child is no better than its parent: once
+  // enough children are better than the next parent, the rest of the beam, which comes best first, is left unread.
   template <Transform transform, bool last>
-  std::size_t push(std::size_t t, const Reachable* allowed) {
+  std::size_t expand(std::size_t t, const Reachable* allowed) {
     const ChunkedLayer& layer = model_->layers()[t];
-    std::size_t reached = 0, v = 0;
-    for (const Followed& parent : beam_) {
-      const std::size_t first = layer.first_child(parent.node);
-      const std::size_t count = layer.child_count(parent.node);
-      if (count == 0) continue;
-      while (visits_[v].last_child <= first) ++v;
-      const float* margins = margins_.data() + visits_[v].begin + (first - visits_[v].first_child);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (allowed != nullptr && !allowed->leads(t, first + i)) continue;
-        const auto node = static_cast<std::uint32_t>(last ? static_cast<std::size_t>(model_->items()[first + i]) : first + i);
-        best_.push(signed_ranking_key(parent.score + log_activation<transform>(margins[i]), node));
-        ++reached;
-      }
+    std::size_t reached = 0;
+    for (std::size_t first = 0; first < beam_.size(); first += chunks_at_once) {
+      if (transform != Transform::none && signed_ranking_key(beam_[first].score, 0) < best_.floor()) break;
+      visits_.clear();
+      for (std::size_t i = first; i < std::min(first + chunks_at_once, beam_.size()); ++i) visit(layer, beam_[i].node, beam_[i].score);
+      find_margins(layer);
+      for (const Visit& visited : visits_) reached += push<transform, last>(layer, t, visited, allowed);
+      best_.settle();
+    }
+    return reached;
+  }
+
+  void visit(const ChunkedLayer& layer, std::uint32_t chunk, float score) {
+    visits_.push_back({chunk, score, layer.child_count(chunk), 0, layer.table(chunk)});
+  }
+
+  // At the leaves keys name items, so that ties go by item number and not by position.
+  template <Transform transform, bool last>
+  std::size_t push(const ChunkedLayer& layer, std::size_t t, const Visit& visited, const Reachable* allowed) {
+    const std::size_t first = layer.first_child(visited.chunk);
+    const float* margins = margins_.data() + visited.begin;
+    std::size_t reached = 0;
+    for (std::size_t i = 0; i < visited.count; ++i) {
+      if (allowed != nullptr && !allowed->leads(t, first + i)) continue;
+      const auto name = static_cast<std::uint32_t>(last ? static_cast<std::size_t>(model_->items()[first + i]) : first + i);
+      best_.push(signed_ranking_key(visited.score + log_activation<transform>(margins[i]), name));
+      ++reached;
     }
     return reached;
   }
@@ -273,9 +274,9 @@ class BeamSearcher {
   // w·x of every child of the chunks to visit, features in ascending order.
   void find_margins(const ChunkedLayer& layer) {
     std::size_t total = 0;
-    for (Visit& visit : visits_) {
-      visit.begin = total;
-      total += visit.last_child - visit.first_child;
+    for (Visit& visited : visits_) {
+      visited.begin = total;
+      total += visited.count;
     }
     // A damaged file can name children that a chunk does not have: they must fall into memory that is ours.
     margins_.assign(total + ChunkedLayer::max_children, 0.0F);
@@ -316,16 +317,23 @@ class BeamSearcher {
 
   template <class Weight>
   void add_row(const ChunkedLayer& layer, const Hit& hit) {
-    const Visit& visit = visits_[hit.visit];
-    const std::uint8_t* children = hit.row.weights + hit.row.count * sizeof(Weight);
-    const float value = std::is_same_v<Weight, float> ? hit.value : hit.value * layer.factor(visit.chunk);
-    float* margins = margins_.data() + visit.begin;
-    for (std::size_t e = 0; e < hit.row.count; ++e) {
-      Weight weight;
-      std::memcpy(&weight, hit.row.weights + e * sizeof weight, sizeof weight);
-      margins[children[e]] += value * static_cast<float>(weight);
-    }
+    const Visit& visited = visits_[hit.visit];
+    const float value = std::is_same_v<Weight, float> ? hit.value : hit.value * layer.factor(visited.chunk);
+    float* margins = margins_.data() + visited.begin;
     entries_ += hit.row.count;
+    if (hit.row.count == visited.count) {  // Every child has the feature, as most have the bias: no look at who they are.
+      for (std::size_t e = 0; e < hit.row.count; ++e) margins[e] += value * weight_at<Weight>(hit.row, e);
+      return;
+    }
+    const std::uint8_t* children = hit.row.weights + hit.row.count * sizeof(Weight);
+    for (std::size_t e = 0; e < hit.row.count; ++e) margins[children[e]] += value * weight_at<Weight>(hit.row, e);
+  }
+
+  template <class Weight>
+  static float weight_at(const Row& row, std::size_t entry) {
+    Weight weight;
+    std::memcpy(&weight, row.weights + entry * sizeof weight, sizeof weight);
+    return static_cast<float>(weight);
   }
 
   // The node of each item's path in a layer, by walking up from its leaf position.

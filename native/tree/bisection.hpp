@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/random.hpp"
@@ -15,7 +16,7 @@
 namespace vizsla {
 
 struct ClusterOptions {
-  int iterations = 10;
+  int iterations = 8;
   std::size_t sample = 32768;  // the mean directions of a larger set are found on this many of its items
   std::uint64_t seed = 0;
 };
@@ -30,41 +31,52 @@ class Bisector {
   void split(std::span<std::uint32_t> items, std::size_t left, std::uint64_t stream) {
     if (left == 0 || left == items.size()) return;
     Random random(options_.seed, stream);
-    fit(items, left, random);
-    std::vector<std::uint32_t> pool = fitted_;
+    draw(items, random);
+    fit(left, items.size());
     if (fitted_.size() < items.size()) {
-      pool.assign(items.begin(), items.end());
-      score(pool);
-      select(pool, left);
+      assign_all(items, left);
+    } else {
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = fitted_[order_[i]];
     }
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = pool[order_[i]];
     rows_.clear(fitted_, sums_);
   }
 
  private:
-  void fit(std::span<const std::uint32_t> items, std::size_t left, Random& random) {
+  static constexpr int growing_rounds = 4;
+  static constexpr std::uint8_t undecided = 2;
+
+  // The items that the halves are fitted on; the first two, drawn at random, stand for the halves at first.
+  void draw(std::span<const std::uint32_t> items, Random& random) {
     fitted_.assign(items.begin(), items.end());
     const std::size_t count = std::min(items.size(), std::max<std::size_t>(options_.sample, 2));
     for (std::size_t i = 0; i < (count < items.size() ? count : 2); ++i)
       std::swap(fitted_[i], fitted_[i + random.below(fitted_.size() - i)]);
     fitted_.resize(count);
-    const double share = static_cast<double>(left) / static_cast<double>(items.size());
-    const std::size_t part = std::clamp<std::size_t>(
-        static_cast<std::size_t>(std::lround(share * static_cast<double>(count))), 1, count - 1);
-    start();
-    for (int turn = 0; turn < options_.iterations; ++turn) {
+  }
+
+  void fit(std::size_t left, std::size_t all) {
+    const double share = static_cast<double>(left) / static_cast<double>(all);
+    const double part = std::round(share * static_cast<double>(fitted_.size()));
+    left = std::clamp<std::size_t>(static_cast<std::size_t>(part), 1, fitted_.size() - 1);
+    sides_.assign(fitted_.size(), undecided);
+    sides_[0] = 0;
+    sides_[1] = 1;
+    for (int side = 0; side < 2; ++side) rows_.add(fitted_[static_cast<std::size_t>(side)], side, 1.0f, sums_);
+    for (int round = -growing_rounds; round < options_.iterations; ++round) {
       score(fitted_);
-      select(fitted_, part);
-      if (!regroup(part)) break;
+      select(fitted_, left);
+      // Two single items tell little about the rest: the halves grow from their most certain members, 1/16 of their size,
+      // then 1/8, and so on. This raised recall more than any number of restarts.
+      const double core = round < 0 ? std::ldexp(1.0, round) : 1.0;
+      if (!regroup(left, core) && round >= 0) break;
     }
   }
 
-  // The first two items, drawn at random, stand for the halves.
-  void start() {
-    sides_.assign(fitted_.size(), 2);
-    lengths_[0] = lengths_[1] = 1.0;
-    rows_.add(fitted_[0], 0, 1.0f, sums_);
-    rows_.add(fitted_[1], 1, 1.0f, sums_);
+  void assign_all(std::span<std::uint32_t> items, std::size_t left) {
+    const std::vector<std::uint32_t> pool(items.begin(), items.end());
+    score(pool);
+    select(pool, left);
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = pool[order_[i]];
   }
 
   void score(std::span<const std::uint32_t> items) {
@@ -76,46 +88,56 @@ class Bisector {
           dots_[i] = rows_.dots(items[i], sums_);
       };
     });
-    if (items.size() == sides_.size() && sides_[0] != 2) measure();
+    if (items.data() == fitted_.data()) measure();
     scores_.resize(items.size());
     for (std::size_t i = 0; i < items.size(); ++i)
-      scores_[i] = static_cast<float>(dots_[i].side[1] * inverse(1) - dots_[i].side[0] * inverse(0));
+      scores_[i] = static_cast<float>(dots_[i].side[1] * inverses_[1] - dots_[i].side[0] * inverses_[0]);
   }
-
-  double inverse(int side) const { return lengths_[side] > 0 ? 1.0 / lengths_[side] : 0.0; }
 
   // A half's squared length is the sum of its members' products with it.
   void measure() {
-    double squares[2] = {0, 0};
-    for (std::size_t i = 0; i < sides_.size(); ++i) squares[sides_[i]] += dots_[i].side[sides_[i]];
-    for (int side = 0; side < 2; ++side) lengths_[side] = std::sqrt(std::max(0.0, squares[side]));
+    double squares[3] = {0, 0, 0};
+    for (std::size_t i = 0; i < sides_.size(); ++i)
+      if (sides_[i] != undecided) squares[sides_[i]] += dots_[i].side[sides_[i]];
+    for (int side = 0; side < 2; ++side) inverses_[side] = squares[side] > 0 ? 1.0 / std::sqrt(squares[side]) : 0.0;
   }
 
   // Puts the places of the `left` lowest scores first; equal scores go by item number.
   void select(std::span<const std::uint32_t> items, std::size_t left) {
     order_.resize(items.size());
     std::iota(order_.begin(), order_.end(), 0u);
-    std::nth_element(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(left), order_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) {
-                       return scores_[a] != scores_[b] ? scores_[a] < scores_[b] : items[a] < items[b];
-                     });
+    by_score_ = items;
+    partition(0, left, items.size());
   }
 
-  // Moves items to their new half; returns whether any moved.
-  bool regroup(std::size_t left) {
-    const bool first = sides_[0] == 2;
-    if (first) rows_.clear(std::span(fitted_).first(2), sums_);
-    bool moved = first;
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      const std::uint32_t place = order_[i];
-      const std::uint8_t side = i < left ? 0 : 1;
-      if (sides_[place] == side) continue;
-      moved = true;
-      if (!first) rows_.add(fitted_[place], 1 - side, -1.0f, sums_);
-      rows_.add(fitted_[place], side, 1.0f, sums_);
-      sides_[place] = side;
-    }
+  void partition(std::size_t first, std::size_t middle, std::size_t last) {
+    const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (middle == first || middle == last) return;
+    std::nth_element(at(first), at(middle), at(last), [&](std::uint32_t a, std::uint32_t b) {
+      return scores_[a] != scores_[b] ? scores_[a] < scores_[b] : by_score_[a] < by_score_[b];
+    });
+  }
+
+  // Moves the most certain share `core` of each half into its sum, the others out of both; returns whether any moved.
+  bool regroup(std::size_t left, double core) {
+    const auto portion = [&](std::size_t size) {
+      return std::max<std::size_t>(1, static_cast<std::size_t>(core * static_cast<double>(size)));
+    };
+    const std::size_t low = portion(left), high = order_.size() - portion(order_.size() - left);
+    partition(0, low, left);
+    partition(left, high, order_.size());
+    bool moved = false;
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      moved = move(order_[i], i < low ? 0 : i >= high ? 1 : undecided) || moved;
     return moved;
+  }
+
+  bool move(std::uint32_t place, std::uint8_t side) {
+    const std::uint8_t before = std::exchange(sides_[place], side);
+    if (before == side) return false;
+    if (before != undecided) rows_.add(fitted_[place], before, -1.0f, sums_);
+    if (side != undecided) rows_.add(fitted_[place], side, 1.0f, sums_);
+    return true;
   }
 
   const Rows& rows_;
@@ -123,10 +145,11 @@ class Bisector {
   std::size_t threads_;
   typename Rows::Sums sums_;
   std::vector<std::uint32_t> fitted_, order_;
-  std::vector<std::uint8_t> sides_;  // 2: not in a half yet
+  std::span<const std::uint32_t> by_score_;
+  std::vector<std::uint8_t> sides_;
   std::vector<Dots> dots_;
   std::vector<float> scores_;
-  double lengths_[2] = {1.0, 1.0};
+  double inverses_[2] = {1.0, 1.0};
 };
 
 }  // namespace vizsla

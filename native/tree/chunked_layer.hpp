@@ -1,7 +1,6 @@
 // One layer of a tree model, laid out for search.
 //
-// The children of one parent, or of a few neighbouring ones, form a chunk: where a search visits nearly all parents of a
-// layer, one look-up a feature serves them together. A chunk keeps, for each feature that any of its children uses, a row of
+// The children of one parent form a chunk. A chunk keeps, for each feature that any of its children uses, a row of
 // (child, weight) entries. Rows are found by a hash table of buckets: a bucket is one cache line with eight features and
 // eight places, so that a look-up, found or not, most often touches a single line.
 #pragma once
@@ -22,8 +21,7 @@ namespace vizsla {
 enum class WeightKind { float32, int16, int8 };
 
 struct LayerArrays {
-  std::span<const std::int32_t> child_offsets;   // parent p has the nodes [p] … [p + 1]
-  std::span<const std::int32_t> parent_offsets;  // chunk c holds the children of the parents [c] … [c + 1]
+  std::span<const std::int32_t> child_offsets;   // chunk c holds the nodes [c] … [c + 1]
   std::span<const std::int64_t> bucket_offsets;  // buckets of chunk c
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
   std::span<const std::int64_t> entry_offsets;   // entries of chunk c
@@ -113,14 +111,10 @@ class ChunkedLayer {
 
   ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind), entry_bytes_(entry_bytes(kind)) { check(); }
 
-  std::size_t parents() const { return a_.child_offsets.size() - 1; }
-  std::size_t chunks() const { return a_.parent_offsets.size() - 1; }
+  std::size_t chunks() const { return a_.child_offsets.size() - 1; }
   std::size_t nodes() const { return static_cast<std::size_t>(a_.child_offsets.back()); }
-  std::size_t first_child(std::size_t parent) const { return static_cast<std::size_t>(a_.child_offsets[parent]); }
-  std::size_t child_count(std::size_t parent) const { return first_child(parent + 1) - first_child(parent); }
-  std::size_t first_parent(std::size_t chunk) const { return static_cast<std::size_t>(a_.parent_offsets[chunk]); }
-  std::size_t chunk_begin(std::size_t chunk) const { return first_child(first_parent(chunk)); }
-  std::size_t chunk_size(std::size_t chunk) const { return chunk_begin(chunk + 1) - chunk_begin(chunk); }
+  std::size_t first_child(std::size_t chunk) const { return static_cast<std::size_t>(a_.child_offsets[chunk]); }
+  std::size_t child_count(std::size_t chunk) const { return first_child(chunk + 1) - first_child(chunk); }
   std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
   WeightKind kind() const { return kind_; }
   float factor(std::size_t chunk) const { return a_.factors[chunk]; }
@@ -147,19 +141,18 @@ class ChunkedLayer {
   }
 
   void check() const {
-    require(a_.child_offsets.size() > 1 && a_.parent_offsets.size() > 1, "a layer must have at least one parent and one chunk");
-    const std::size_t chunk_count = a_.parent_offsets.size() - 1;
+    require(a_.child_offsets.size() > 1, "a layer must have at least one chunk");
+    const std::size_t chunk_count = a_.child_offsets.size() - 1;
     require(a_.bucket_offsets.size() == chunk_count + 1 && a_.entry_offsets.size() == chunk_count + 1, "a layer's offsets must have one number a chunk and one more");
     require(a_.child_offsets.back() >= 0, "child offsets must not decrease");
     check_rising(a_.child_offsets, static_cast<std::size_t>(a_.child_offsets.back()), "child offsets must rise from 0");
-    check_rising(a_.parent_offsets, parents(), "parent offsets must rise from 0 to the number of parents");
     check_rising(a_.bucket_offsets, a_.buckets.size() / ChunkTable::words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
     check_rising(a_.entry_offsets, a_.entries.size() / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
     require(a_.buckets.size() % ChunkTable::words_per_bucket == 0, "buckets must be whole");
     require(a_.entries.size() % entry_bytes_ == 0, "entries must be whole");
     require(kind_ == WeightKind::float32 || a_.factors.size() == chunk_count, "integer weights need one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {
-      require(chunk_size(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
+      require(child_count(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
       require(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk] <= INT32_MAX, "a chunk has too many buckets");
     }
   }

@@ -30,8 +30,9 @@ inline void check_shape(const TreeShape& shape, std::size_t items) {
 template <class Rows>
 class TreeClustering {
  public:
-  TreeClustering(const Rows& rows, const TreeShape& shape, const ClusterOptions& options, std::size_t threads)
-      : rows_(rows), shape_(shape), options_(options), threads_(threads) {
+  TreeClustering(const Rows& rows, const TreeShape& shape, const ClusterOptions& options, std::size_t threads,
+                 const Poll& poll = {})
+      : rows_(rows), shape_(shape), options_(options), threads_(threads), poll_(poll) {
     for (std::size_t item = 0; item < rows.size(); ++item)
       (rows.empty(item) ? empty_ : items_).push_back(static_cast<std::uint32_t>(item));
     find_starts();
@@ -95,7 +96,7 @@ class TreeClustering {
         const std::uint64_t stream = (std::uint64_t{begin} << 32) | end;
         bisector.split(std::span(items_).subspan(begin, end - begin), starts[segment.middle()] - begin, stream);
       };
-    });
+    }, poll_);
   }
 
   static std::vector<Segment> halves(const std::vector<Segment>& level) {
@@ -124,6 +125,7 @@ class TreeClustering {
   const TreeShape& shape_;
   ClusterOptions options_;
   std::size_t threads_;
+  Poll poll_;
   std::vector<std::uint32_t> items_, empty_;
   std::vector<std::vector<std::size_t>> starts_;
 };

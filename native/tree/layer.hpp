@@ -52,8 +52,9 @@ struct Members {
 // Trains chunk after chunk; one worker a thread.
 class ChunkTrainer {
  public:
-  ChunkTrainer(const LayerProblem& problem, const SolverOptions& solver, const PruneOptions& prune, std::size_t group_threads)
-      : problem_(problem), solver_(solver), prune_(prune), threads_(group_threads), gatherer_(problem.x, solver.bias) {}
+  ChunkTrainer(const LayerProblem& problem, const SolverOptions& solver, const PruneOptions& prune, std::size_t group_threads,
+               const Poll& poll)
+      : problem_(problem), solver_(solver), prune_(prune), threads_(group_threads), poll_(poll), gatherer_(problem.x, solver.bias) {}
 
   // The children's weights one after another; `sizes` and `epochs` have a number for each child.
   SparseWeights train(std::size_t parent, std::span<const std::uint32_t> instances, std::span<std::int64_t> sizes,
@@ -69,7 +70,7 @@ class ChunkTrainer {
       return [&, group = Group{}](std::size_t number) mutable {
         solve(chunk, parent, positives, order, number * lane_count, group, solved, passes);
       };
-    });
+    }, poll_);
     return assemble(positives, order, solved, passes, sizes, epochs);
   }
 
@@ -142,6 +143,7 @@ class ChunkTrainer {
   SolverOptions solver_;
   PruneOptions prune_;
   std::size_t threads_;
+  const Poll& poll_;
   ChunkGatherer gatherer_;
 };
 
@@ -170,7 +172,7 @@ inline std::vector<std::size_t> by_work(const LayerProblem& problem, const Membe
 }  // namespace detail
 
 inline LayerWeights train_layer(const LayerProblem& problem, const SolverOptions& solver, const PruneOptions& prune,
-                                std::size_t threads) {
+                                std::size_t threads, const Poll& poll = {}) {
   const std::size_t parents = problem.child_offsets.size() - 1;
   const std::size_t children = static_cast<std::size_t>(problem.child_offsets.back());
   const detail::Members members(problem.reached);
@@ -181,14 +183,14 @@ inline LayerWeights train_layer(const LayerProblem& problem, const SolverOptions
   std::vector<SparseWeights> chunks(parents);
   const bool few = parents < threads;  // then the threads share the groups of a chunk instead of the chunks
   share_work(parents, few ? 1 : threads, [&] {
-    return [&, trainer = detail::ChunkTrainer(problem, solver, prune, few ? threads : 1)](std::size_t number) mutable {
+    return [&, trainer = detail::ChunkTrainer(problem, solver, prune, few ? threads : 1, poll)](std::size_t number) mutable {
       const std::size_t parent = order[number];
       const std::size_t first = static_cast<std::size_t>(problem.child_offsets[parent]);
       const std::size_t count = static_cast<std::size_t>(problem.child_offsets[parent + 1]) - first;
       chunks[parent] = trainer.train(parent, members.of(parent), std::span(layer.offsets).subspan(first + 1, count),
                                      std::span(layer.epochs).subspan(first, count));
     };
-  });
+  }, poll);
   std::partial_sum(layer.offsets.begin(), layer.offsets.end(), layer.offsets.begin());
   const std::size_t total = static_cast<std::size_t>(layer.offsets.back());
   layer.features = detail::join(chunks, &SparseWeights::features, total);

@@ -30,14 +30,13 @@ struct NodeWeights {
 
 class LayerBuilder {
  public:
-  LayerBuilder(std::span<const std::int32_t> child_offsets, std::span<const std::int32_t> parent_offsets, const NodeWeights& nodes,
-               WeightKind kind)
-      : child_offsets_(child_offsets), parent_offsets_(parent_offsets), nodes_(nodes), kind_(kind) {
+  LayerBuilder(std::span<const std::int32_t> child_offsets, const NodeWeights& nodes, WeightKind kind)
+      : child_offsets_(child_offsets), nodes_(nodes), kind_(kind) {
     check();
   }
 
   BuiltLayer build() {
-    for (std::size_t chunk = 0; chunk + 1 < parent_offsets_.size(); ++chunk) {
+    for (std::size_t chunk = 0; chunk + 1 < child_offsets_.size(); ++chunk) {
       gather(chunk);
       write_entries();
       write_buckets();
@@ -56,8 +55,8 @@ class LayerBuilder {
     require(child_offsets_.size() > 1 && child_offsets_.front() == 0, "child offsets must begin with 0");
     for (std::size_t i = 1; i < child_offsets_.size(); ++i) {
       require(child_offsets_[i] >= child_offsets_[i - 1], "child offsets must not decrease");
+      require(child_offsets_[i] - child_offsets_[i - 1] <= static_cast<std::int32_t>(ChunkedLayer::max_children), "a chunk has at most 256 children");
     }
-    check_chunks();
     require(nodes_.offsets.size() == static_cast<std::size_t>(child_offsets_.back()) + 1, "there must be one offset a node and one more");
     require(nodes_.features.size() == nodes_.values.size(), "there must be one value a feature");
     require(nodes_.offsets.front() == 0 && static_cast<std::uint64_t>(nodes_.offsets.back()) == nodes_.features.size(), "weight offsets must rise from 0 to the number of weights");
@@ -68,22 +67,9 @@ class LayerBuilder {
     for (float value : nodes_.values) require(std::isfinite(value), "weights must be finite");
   }
 
-  void check_chunks() const {
-    require(parent_offsets_.size() > 1 && parent_offsets_.front() == 0, "parent offsets must begin with 0");
-    require(static_cast<std::uint64_t>(parent_offsets_.back()) == child_offsets_.size() - 1, "parent offsets must end at the number of parents");
-    for (std::size_t c = 1; c < parent_offsets_.size(); ++c) {
-      require(parent_offsets_[c] >= parent_offsets_[c - 1] && parent_offsets_[c] <= parent_offsets_.back(), "parent offsets must not decrease");
-      require(begin_of(c) - begin_of(c - 1) <= ChunkedLayer::max_children, "a chunk has at most 256 children");
-    }
-  }
-
-  std::size_t begin_of(std::size_t chunk) const {
-    return static_cast<std::size_t>(child_offsets_[static_cast<std::size_t>(parent_offsets_[chunk])]);
-  }
-
   void gather(std::size_t chunk) {
     entries_.clear();
-    const std::size_t first = begin_of(chunk), last = begin_of(chunk + 1);
+    const auto first = static_cast<std::size_t>(child_offsets_[chunk]), last = static_cast<std::size_t>(child_offsets_[chunk + 1]);
     for (std::size_t node = first; node < last; ++node) {
       for (auto i = static_cast<std::size_t>(nodes_.offsets[node]); i < static_cast<std::size_t>(nodes_.offsets[node + 1]); ++i) {
         if (nodes_.values[i] == 0.0F) continue;
@@ -173,7 +159,6 @@ class LayerBuilder {
   }
 
   std::span<const std::int32_t> child_offsets_;
-  std::span<const std::int32_t> parent_offsets_;
   NodeWeights nodes_;
   WeightKind kind_;
   std::vector<Entry> entries_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -21,7 +20,7 @@ struct SolverOptions {
   LossKind loss = LossKind::squared_hinge;
   float cost = 1.0f;       // C of the losses' sum
   float bias = 1.0f;       // value of the feature that every instance has
-  float tolerance = 0.1f;  // an item is done when its projected gradients of an epoch lie within this
+  float tolerance = 0.1f;  // an item is done when an epoch's projected gradients, and 0, lie within this of each other
   int epochs = 100;
   std::uint64_t seed = 0;
 };
@@ -171,11 +170,9 @@ inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::s
   std::vector<std::uint32_t> order(chunk.rows());
   std::iota(order.begin(), order.end(), 0u);
   Random random(options.seed, stream);
-  const float infinity = std::numeric_limits<float>::infinity();
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     random.shuffle(std::span(order));
-    group.highest = detail::filled(-infinity);
-    group.lowest = detail::filled(infinity);
+    group.highest = group.lowest = Lanes{};  // from 0: gradients that are all alike, but not 0, must not pass for settled
     detail::sweep_any(options.loss, chunk, group, order, options.bias);
     if (!detail::settle(group, options.tolerance, epoch, epochs)) break;
   }

@@ -21,7 +21,13 @@ KINDS = {
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",
+    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
+    "ivf": "vizsla.indexes.ivf:IvfIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
+    "grouped": "vizsla.indexes.grouped:GroupedIndex",
+    "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
+    "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
+    "vectors": "vizsla.encoders.vectors:Vectors",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

@@ -14,15 +14,19 @@ from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.vectors import Vectors
 from vizsla.index import Index
+from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
+from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
 from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 
@@ -59,6 +63,16 @@ def _lsa() -> LsaEncoder:
     return LsaEncoder.fit(ITEMS.values(), dim=24)
 
 
+@cache
+def _log() -> Dataset:
+    with warnings.catch_warnings(action="ignore"):  # one item has no text
+        return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
+
+
+def _pefa_xl(base: Retriever) -> Retriever:
+    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0)
+
+
 RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
@@ -66,6 +80,12 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
     "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
+    "pefa-xs": RetrieverCase(lambda: pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5, calibrated=True)),
+    "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, below=0.5)),
+    "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
+    "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
@@ -94,12 +114,26 @@ def _dense_index(kind: str, **options: object) -> tuple[Index, np.ndarray]:
     return make_index(kind, _lsa().items(list(ITEMS.values())), **options), _lsa().queries(QUERIES)
 
 
+def _grouped() -> tuple[Index, np.ndarray]:
+    rows = _lsa().items(list(ITEMS.values()))
+    owners = np.concatenate([np.arange(len(rows)), np.arange(0, len(rows), 2)]).astype(np.int32)
+    return GroupedIndex(make_index("flat", np.concatenate([rows, rows[::-1][::2]])), owners), _lsa().queries(QUERIES)
+
+
 INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "tree": _tree,
+    "grouped": _grouped,
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
+    **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
+    **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {"lsa": _lsa}
 """Encoders that can be saved, fitted on ITEMS."""
+
+
+def item_vectors() -> Vectors:
+    """Return the encoded ITEMS as an artefact."""
+    return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)

@@ -214,3 +214,36 @@ def test_a_closed_pipe_is_not_an_error(built):
     command = f"'{sys.executable}' -m vizsla search '{built}' fig --json | head -0"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_train_on_a_click_log_then_search(data, tmp_path, capsys):
+    clicks = tmp_path / "clicks.tsv"
+    clicks.write_text("query\titem\tweight\nsmall fruit\tfig\t3\nlarge fruit\tapple\t1\ntiny fruit\tfig\t2\n")
+    items = data / "corpus.jsonl"
+    out = tmp_path / "xr"
+    assert main(["train", "xrlinear", str(items), "--clicks", str(clicks), "-o", str(out), "--weighted"]) == 0
+    assert main(["search", str(out), "small", "fruit", "--explain", "-k", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "taught by 2 training queries" in printed and printed.index("fig") < printed.index("apple")
+    assert main(["check", str(out)]) == 0
+
+
+def test_sweep_a_model_and_see_what_it_adds(built, data, tmp_path, capsys):
+    log = tmp_path / "clicks.tsv"
+    log.write_text("q1\tfig\t3\nq2\tpear\t1\n")
+    model = tmp_path / "xr"
+    assert main(["train", "xrlinear", str(data), "--clicks", str(log), "-o", str(model)]) == 0
+    common = ["--measures", "R@10", "--latency-queries", "2"]
+    plot, rows = tmp_path / "curve.png", tmp_path / "rows.json"
+    arguments = ["sweep", str(model), str(data), *common, "--beams", "1,4", "--plot", str(plot), "--json", str(rows)]
+    assert main(arguments) == 0
+    assert "beam 4" in capsys.readouterr().out and plot.stat().st_size > 5000
+    assert [row["beam"] for row in json.loads(rows.read_text())["values"]] == [1, 4]
+    assert main(["sweep", str(model), str(data), *common, "--thresholds", "0.1,0.3", "--json", str(rows)]) == 0
+    sizes = [row["cost"]["bytes"] for row in json.loads(rows.read_text())["values"]]
+    assert sizes[1] < sizes[0]
+    capsys.readouterr()
+    assert main(["compare", str(data), str(built), str(model), *common, "--overlap", "2"]) == 0
+    assert "bm25 alone" in capsys.readouterr().out
+    for wrong in (["sweep", str(built), str(data)], ["sweep", str(model), str(data), "--beams", "few"]):
+        assert main(wrong) == 2

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from itertools import combinations
 
 from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, open_data, unique_names
+from vizsla.dataset import Dataset
+from vizsla.retriever import Retriever
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
+    parser.add_argument("--overlap", type=int, metavar="K", help="count what each pair finds at depth K, alone and both")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -23,9 +28,11 @@ def run(arguments: argparse.Namespace) -> None:
     from vizsla.evaluate import compare
 
     systems = {name: load_retriever(path) for name, path in unique_names(arguments.artefacts).items()}
-    options = evaluation_options(arguments)
-    result = compare(systems, open_data(arguments), arguments.split, baseline=arguments.baseline, **options)
+    options, dataset = evaluation_options(arguments), open_data(arguments)
+    result = compare(systems, dataset, arguments.split, baseline=arguments.baseline, **options)
     result.show()
+    if arguments.overlap is not None:
+        _show_overlaps(systems, dataset, arguments)
     for wanted, write in (
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
@@ -35,3 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     ):
         if wanted:
             write(wanted)
+
+
+def _show_overlaps(systems: Mapping[str, Retriever], dataset: Dataset, arguments: argparse.Namespace) -> None:
+    from vizsla.evaluate.overlap import overlap
+
+    for (one, a), (other, b) in combinations(systems.items(), 2):
+        overlap(a, b, dataset, arguments.split, k=arguments.overlap, names=(one, other)).show()

@@ -5,6 +5,19 @@ from vizsla.evaluate.comparison import Comparison
 from vizsla.evaluate.cost import Cost
 from vizsla.evaluate.evaluate import evaluate
 from vizsla.evaluate.evaluation import Evaluation
+from vizsla.evaluate.overlap import Overlap, overlap
 from vizsla.evaluate.paired import PairedTest
+from vizsla.evaluate.sweep import Sweep, sweep
 
-__all__ = ["Comparison", "Cost", "Evaluation", "PairedTest", "compare", "evaluate"]
+__all__ = [
+    "Comparison",
+    "Cost",
+    "Evaluation",
+    "Overlap",
+    "PairedTest",
+    "Sweep",
+    "compare",
+    "evaluate",
+    "overlap",
+    "sweep",
+]

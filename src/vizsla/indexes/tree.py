@@ -46,7 +46,6 @@ class Layer(NamedTuple):
     """A layer as search reads it; see native/tree/chunked_layer.hpp."""
 
     child_offsets: NDArray[np.int32]
-    parent_offsets: NDArray[np.int32]
     bucket_offsets: NDArray[np.int64]
     buckets: NDArray[np.uint32]
     entry_offsets: NDArray[np.int64]
@@ -54,10 +53,9 @@ class Layer(NamedTuple):
     factors: NDArray[np.float32]
 
     @classmethod
-    def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str, *, last: bool) -> Self:
-        """Lay out a layer's matchers; in the last layer, whose items come and go, every leaf keeps to itself."""
-        parents = np.arange(len(child_offsets), dtype=np.int32) if last else _parents_by_chunk(child_offsets)
-        return cls(child_offsets, parents, *_native.build_tree_layer(child_offsets, parents, *matchers, weights))
+    def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str) -> Self:
+        """Lay out a layer's matchers."""
+        return cls(child_offsets, *_native.build_tree_layer(child_offsets, *matchers, weights))
 
 
 class TreeIndex(Index):
@@ -132,11 +130,7 @@ class TreeIndex(Index):
             A layer each.
         """
         check_choice("weights", weights, list(WEIGHTS))
-        depth = len(child_offsets)
-        layers = [
-            Layer.build(offsets, nodes, weights, last=number == depth)
-            for number, (offsets, nodes) in enumerate(zip(child_offsets, matchers, strict=True), 1)
-        ]
+        layers = [Layer.build(*layer, weights) for layer in zip(child_offsets, matchers, strict=True)]
         return cls(layers, items, dim=dim, bias=bias, transform=transform, weights=weights, beam=beam)
 
     def __len__(self) -> int:
@@ -158,7 +152,7 @@ class TreeIndex(Index):
     ) -> Self:
         """Return the index with other items at its leaves."""
         return type(self)(
-            [*self.layers[:-1], Layer.build(child_offsets, matchers, self.weights, last=True)],
+            [*self.layers[:-1], Layer.build(child_offsets, matchers, self.weights)],
             items,
             dim=self.dim,
             bias=self.bias,
@@ -299,31 +293,15 @@ class TreeIndex(Index):
 
 
 MAX_LAYERS = 64
-MOST_CHILDREN = 256
-FEW_PARENTS = 16
-"""Below this a search with the usual beam of 10 visits most parents: their children are looked up together."""
 LINE = 64
 _LAYER_TYPES = {
     "child_offsets": np.int32,
-    "parent_offsets": np.int32,
     "bucket_offsets": np.int64,
     "buckets": np.uint32,
     "entry_offsets": np.int64,
     "entries": np.uint8,
     "factors": np.float32,
 }
-
-
-def _parents_by_chunk(child_offsets: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return where each chunk's parents begin: one parent a chunk, or of few parents as many as have room."""
-    parents = len(child_offsets) - 1
-    if parents > FEW_PARENTS:
-        return np.arange(parents + 1, dtype=np.int32)
-    starts = [0]
-    for parent in range(1, parents):
-        if child_offsets[parent + 1] - child_offsets[starts[-1]] > MOST_CHILDREN:
-            starts.append(parent)
-    return np.array([*starts, parents], dtype=np.int32)
 
 
 def _on_cache_lines(buckets: NDArray[np.uint32]) -> NDArray[np.uint32]:

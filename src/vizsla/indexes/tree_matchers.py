@@ -18,7 +18,7 @@ def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
     """Return the matchers of all nodes of a layer, the inverse of `TreeIndex.build`."""
     layer = index.layers[number]
     entries = _entries(layer, index.weights)
-    nodes = layer.child_offsets[layer.parent_offsets[entries.chunks]] + entries.children
+    nodes = layer.child_offsets[entries.chunks] + entries.children
     order = np.lexsort((entries.features, nodes))
     counts = np.bincount(nodes, minlength=int(layer.child_offsets[-1]))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -28,10 +28,9 @@ def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
 def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the ascending features of one node's matcher, and their weights."""
     layer = index.layers[number]
-    parent = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
-    chunk = int(np.searchsorted(layer.parent_offsets, parent, side="right")) - 1
+    chunk = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
     entries = _entries(_chunk_alone(layer, chunk, 1 + WEIGHTS[index.weights]), index.weights)
-    mine = np.flatnonzero(entries.children == node - layer.child_offsets[layer.parent_offsets[chunk]])
+    mine = np.flatnonzero(entries.children == node - layer.child_offsets[chunk])
     order = np.argsort(entries.features[mine])
     return entries.features[mine][order], entries.values[mine][order]
 
@@ -65,8 +64,7 @@ def _chunk_alone(layer: Layer, chunk: int, entry_bytes: int) -> Layer:
     buckets = slice(*(layer.bucket_offsets[chunk : chunk + 2] * 2 * SLOTS).tolist())
     first, last = layer.entry_offsets[chunk : chunk + 2].tolist()
     return Layer(
-        layer.child_offsets[slice(*layer.parent_offsets[chunk : chunk + 2])],
-        layer.parent_offsets[chunk : chunk + 2],
+        layer.child_offsets[chunk : chunk + 2] - layer.child_offsets[chunk],
         layer.bucket_offsets[chunk : chunk + 2] - layer.bucket_offsets[chunk],
         layer.buckets[buckets],
         layer.entry_offsets[chunk : chunk + 2] - first,

@@ -148,8 +148,8 @@ class NgramTfidf(Encoder):
         room : int
             How many n-grams of a kind are counted at once: an n-gram needs some 80 bytes. When there are more, the
             rarest are forgotten until at most half of the room is taken, and begin at 0 if they come again. A log
-            with fewer distinct n-grams is counted exactly; of a larger one, only n-grams near the rare end of the
-            vocabulary can be missed. Must be at least twice each budget that is larger than it could count.
+            with fewer distinct n-grams is counted exactly; of a larger one, n-grams near the rare end of the
+            vocabulary can be missed, fewer of them the larger the room is against the budget.
         """
         _check_flag("lower", lower)
         _check_flag("sublinear", sublinear)

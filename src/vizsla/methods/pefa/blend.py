@@ -1,0 +1,44 @@
+"""The vectors of a PEFA-XS index: items blended with their clicks, and past queries that may speak for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Numbers
+from vizsla.methods.pefa.click_log import ClickLog, Floats
+from vizsla.methods.pefa.click_vectors import click_vectors
+from vizsla.methods.pefa.settings import XsSettings
+
+
+def blended(base: Floats, log: ClickLog, items: NDArray[np.int64], settings: XsSettings) -> Floats:
+    """Return the vectors of these items, whose base vectors are given (Eq. 8); without clicks the base's own."""
+    vectors = np.zeros((len(items), base.shape[1] + settings.extra), np.float32)
+    vectors[:, : base.shape[1]] = base
+    if settings.weight < 1:
+        clicks, clicked = click_vectors(log, items)
+        share = np.float32((1 - settings.weight) * settings.scale)
+        mixed = np.float32(settings.weight) * base[clicked] + share * clicks[clicked]
+        vectors[clicked, : base.shape[1]] = mixed
+        if settings.extra:
+            vectors[clicked, -1] = (1 - settings.weight) * settings.shift
+    return vectors
+
+
+def speakers(base: Floats, log: ClickLog, settings: XsSettings) -> tuple[Floats, Numbers]:
+    """Return a vector for every click, a past query that leans on its item, and the items they speak for."""
+    if settings.below is None:
+        return np.zeros((0, base.shape[1] + settings.extra), np.float32), np.zeros(0, np.int32)
+    vectors = np.empty((len(log.items), base.shape[1] + 1), np.float32)
+    lean = np.float32(settings.lean)
+    vectors[:, :-1] = lean * base[log.items] + (1 - lean) * log.vectors[log.rows]
+    vectors[:, -1] = -settings.below
+    return vectors, log.items
+
+
+def asked(queries: Floats, settings: XsSettings) -> Floats:
+    """Return query vectors for the index: the constant is 1, but 0 for a query that says nothing."""
+    if not settings.extra:
+        return queries
+    says = np.any(queries != 0, axis=1, keepdims=True)
+    return np.concatenate([queries, says], axis=1, dtype=np.float32)

@@ -1,0 +1,113 @@
+"""Builds PEFA-XL over any retriever."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from vizsla.encoder import Encoder
+from vizsla.errors import InputError
+from vizsla.methods.pefa.build_xs import AUTO, _number
+from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, WEIGHTS, choose_xl
+from vizsla.methods.pefa.click_log import ClickLog
+from vizsla.methods.pefa.held_out import COLD
+from vizsla.methods.pefa.votes import HOW, XlSettings
+from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
+from vizsla.retriever import Retriever
+
+SAMPLE = 200
+
+
+def pefa_xl(
+    base: Retriever,
+    clicks: Any,
+    *,
+    encoder: Encoder | None = None,
+    weight: float | str = AUTO,
+    neighbours: int | str = AUTO,
+    votes: str = AUTO,
+    near: float | str = AUTO,
+    scale: float | str = AUTO,
+    depth: int = DEPTH,
+    index: str = "flat",
+    cold: float = COLD,
+    seed: int = 0,
+) -> PefaXl:
+    """Let the past queries nearest to a query vote for what was clicked for them (Eq. 6), on top of any retriever.
+
+    Parameters
+    ----------
+    base : Retriever
+        What is adapted: anything that finds and prices.
+    clicks
+        A Dataset, or (query text, item id) pairs with or without a weight.
+    encoder : Encoder, optional
+        How queries become vectors; the base's own unless given.
+    weight : float or "auto"
+        The base's share λ, above 0; 1 is the base.
+    neighbours : int or "auto"
+        How many past queries vote.
+    votes : {"auto", "mean", "max"}
+        The mean over the neighbours as in the paper, or the strongest vote alone.
+    near : float or "auto"
+        Similarity up to which a past query has no say; 0 in the paper.
+    scale : float or "auto"
+        What a full vote is worth in the base's scores; "auto" is 1 for inner products, and otherwise the spread of
+        the base's scores by that of the similarities.
+    depth : int
+        How many items the base contributes.
+    index : str
+        The kind of index over past queries.
+    cold, seed
+        As in `pefa_xs`.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.methods.bm25 import bm25
+    >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
+    >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
+    ...     votes="mean", near=0.0, scale=1.0)
+    >>> search("tart").ids
+    [['a']]
+    """
+    encoder = encoder or getattr(base, "encoder", None)
+    if not isinstance(base, Retriever):
+        raise InputError(f"`base` must be a retriever. Got {type(base).__name__}.")
+    if not isinstance(encoder, Encoder) or encoder.sparse:
+        raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
+    log = ClickLog.of(clicks, base.items, lambda texts: encoder.queries(texts), dim=encoder.dim)
+    worth = _scale(base, log) if scale == AUTO else _number("scale", scale)
+    trials = [
+        XlSettings(w, k, how, n, worth)
+        for how in (HOW if votes == AUTO else (votes,))
+        for n in (NEAR if near == AUTO else (_number("near", near),))
+        for k in _neighbours(neighbours, how)
+        for w in (WEIGHTS if weight == AUTO else (_number("weight", weight),))
+    ]
+    choice, settings = None, trials[0]
+    if len(trials) > 1:
+        choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
+    return PefaXl(base, encoder, log, settings, query_index(index, log), depth=depth, choice=choice)
+
+
+def _neighbours(given: int | str, how: str) -> tuple[int, ...]:
+    if given != AUTO:
+        return (int(_number("neighbours", given)),)
+    # The strongest of 32 votes is the strongest of 8 whenever it matters.
+    return NEIGHBOURS if how == "mean" else NEIGHBOURS[-1:]
+
+
+def _scale(base: Retriever, log: ClickLog) -> float:
+    """Return the spread of the base's best scores by that of past queries' similarities among themselves."""
+    if base.scale == "inner product" or not len(log):
+        return 1.0
+    chosen = np.arange(len(log))[:: max(1, len(log) // SAMPLE)]
+    found = base._search(log.take_queries(chosen), DEPTH, None, 1)
+    bounds, scores = found.offsets.tolist(), found._required_scores()
+    lists = [scores[start:end] for start, end in pairwise(bounds) if end - start > 1]
+    similar = log.vectors[chosen] @ log.vectors[chosen].T
+    spread = float(np.mean([np.std(one) for one in lists])) if lists else 1.0
+    return float(f"{spread / max(float(similar.std()), 1e-6):.6g}")

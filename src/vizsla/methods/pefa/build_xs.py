@@ -1,0 +1,117 @@
+"""Builds PEFA on one index: `pefa_xs` (the mean of the clicks), `pefa_max` (the best of them), `pefa` (what suits)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vizsla.errors import InputError
+from vizsla.methods.dense import Dense
+from vizsla.methods.pefa.choose_xs import (
+    BELOW,
+    WEIGHTS,
+    Trial,
+    calibration_of,
+    choose_xs,
+    settings_of,
+    trials_max,
+    trials_xs,
+)
+from vizsla.methods.pefa.click_log import ClickLog
+from vizsla.methods.pefa.held_out import COLD
+from vizsla.methods.pefa.settings import LEAN
+from vizsla.methods.pefa.xs import PefaXs
+
+AUTO = "auto"
+
+
+def pefa_xs(
+    base: Dense,
+    clicks: Any,
+    *,
+    weight: float | str = AUTO,
+    calibrated: bool | str = AUTO,
+    cold: float = COLD,
+    seed: int = 0,
+) -> PefaXs:
+    """Move every item's vector towards the queries it was clicked for (Eq. 8): one index, the base's cost.
+
+    An item without clicks keeps its vector, and so its full base score.
+
+    Parameters
+    ----------
+    base : Dense
+        What is adapted; it stays as it is.
+    clicks
+        A Dataset, or (query text, item id) pairs with or without a weight.
+    weight : float or "auto"
+        The base's share λ, from 0 to 1; 1 is the base.
+    calibrated : bool or "auto"
+        Bring the click component to the base's mean and spread, so that items without clicks compete fairly. False is
+        the paper's formula.
+    cold : float
+        The share of queries to come whose items have no clicks yet; settings are chosen for it.
+    seed : int
+        Which clicks are held out to choose by.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.methods.dense import dense
+    >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
+    >>> fruit = dense({"a": "fig", "b": "grape", "c": "pear"}, letters)
+    >>> pefa_xs(fruit, [("tart", "a")], weight=0.5, calibrated=False).score("tart", fruit("tart")).to_dict()
+    {'0': {'b': 2.0, 'c': 2.0, 'a': 1.2247449159622192}}
+    """
+    weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
+    both = (True, False) if calibrated == AUTO else (bool(calibrated),)
+    return _built(base, clicks, trials_xs(weights, both), LEAN, cold, seed)
+
+
+def pefa_max(
+    base: Dense,
+    clicks: Any,
+    *,
+    weight: float | str = AUTO,
+    below: float | str = AUTO,
+    lean: float = LEAN,
+    cold: float = COLD,
+    seed: int = 0,
+) -> PefaXs:
+    """Let an item's best past query speak for it alone: the larger of its calibrated PEFA-XS score and that query's.
+
+    One index holds items and past queries, so searching costs as if there were that many more items.
+
+    Parameters
+    ----------
+    base, clicks, weight, cold, seed
+        As in `pefa_xs`.
+    below : float or "auto"
+        How far below its similarity a past query speaks, in spreads of the base's scores.
+    lean : float
+        How much of its item a past query's vector takes on.
+    """
+    weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
+    shifts = BELOW if below == AUTO else (_number("below", below),)
+    return _built(base, clicks, trials_max(weights, shifts), lean, cold, seed)
+
+
+def pefa(base: Dense, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
+    """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
+    trials = [*trials_xs(WEIGHTS, (True, False)), *trials_max(WEIGHTS, BELOW)]
+    return _built(base, clicks, trials, LEAN, cold, seed)
+
+
+def _built(base: Dense, clicks: Any, trials: list[Trial], lean: float, cold: float, seed: int) -> PefaXs:
+    if not isinstance(base, Dense):
+        raise InputError(f"`base` must be a dense retriever. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
+    log = ClickLog.of(clicks, base.items, base._encoded, dim=base.index.dim)
+    vectors = base.index.stored.take(slice(None))
+    choice = choose_xs(vectors, log, trials, lean=lean, cold=cold, seed=seed) if len(trials) > 1 else None
+    trial = trials[0] if choice is None else choice.chosen
+    return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log), lean=lean), choice=choice)
+
+
+def _number(name: str, value: float | str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f'`{name}` must be a number or "auto". Got {value!r}.')
+    return float(value)

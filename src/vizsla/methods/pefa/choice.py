@@ -1,0 +1,81 @@
+"""Choice: which settings were chosen on held-out clicks, and the curve that led to them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from vizsla.errors import InputError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was tried on held-out clicks and what came of it.
+
+    Parameters
+    ----------
+    measure : str
+        What was compared: the mean over all held-out queries.
+    cold, warm : int
+        Held-out queries, over all splits, whose items had no click left, and whose items had.
+    trials : list of dict
+        Each setting with its quality: "all", "warm" and "cold".
+    best : int
+        Which trial won.
+
+    Examples
+    --------
+    >>> Choice("MRR@10", 4, 6, [{"weight": 0.5, "all": 0.3}, {"weight": 1.0, "all": 0.2}], 0).chosen
+    {'weight': 0.5, 'all': 0.3}
+    """
+
+    measure: str
+    cold: int
+    warm: int
+    trials: list[dict[str, Any]]
+    best: int
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The trial that won."""
+        return self.trials[self.best]
+
+    def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
+        """Return (weight, quality) points for every combination of the other settings."""
+        names = [name for name in self.trials[0] if name not in ("weight", "all", "warm", "cold")]
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for trial in self.trials:
+            said = [f"{name} {_said(trial[name])}" for name in names]
+            curves.setdefault(", ".join(said) or "weight", []).append((trial["weight"], trial[quality]))
+        return curves
+
+    def plot(self, path: str | Path, *, quality: str = "all", most: int = 6) -> Path:
+        """Draw quality against the base's weight, for the `most` best combinations (the paper's Table 4)."""
+        from vizsla.evaluate.plots import plot_curves
+
+        ordered = sorted(self.curves(quality=quality).items(), key=lambda pair: -max(y for _, y in pair[1]))
+        label = f"{self.measure}, {quality} held-out queries"
+        return plot_curves(
+            dict(ordered[:most]), path, xlabel="weight of the base", ylabel=label, title="Chosen on held-out clicks"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as the artefact holds it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` gave."""
+        try:
+            choice = cls(**values)
+            if not all(isinstance(trial["all"], int | float) for trial in choice.trials):
+                raise TypeError("a trial without quality")
+            _ = choice.chosen
+        except (TypeError, KeyError, IndexError) as error:
+            raise InputError(f"A choice must have trials and a best one. Got another: {error}.") from error
+        return choice
+
+
+def _said(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,156 @@
+"""Chooses the settings of PEFA-XS on held-out clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.methods.pefa.calibration import Calibration, calibrate
+from vizsla.methods.pefa.choice import Choice
+from vizsla.methods.pefa.click_log import ClickLog, Floats
+from vizsla.methods.pefa.click_vectors import click_vectors
+from vizsla.methods.pefa.held_out import MEASURE, Split, reciprocal_ranks, splits
+from vizsla.methods.pefa.settings import XsSettings
+
+WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+BELOW = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
+"""In spreads of the base's scores, so that one grid serves every encoder."""
+NEAR = 100
+"""Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
+LARGEST = 1 << 24
+LOWEST = np.float32(-1e30)
+"""Stands for no score; unlike infinity it survives a weight of 0."""
+
+Trial = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What every trial needs about a split: scores of a few hundred candidates a query, by each part."""
+
+    base: Floats
+    clicks: Floats
+    best: Floats
+    clicked: NDArray[np.bool_]
+    relevant: NDArray[np.bool_]
+    cold: int
+    calibration: Calibration
+
+
+def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Trial]:
+    """Return what to try with one vector an item."""
+    return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
+
+
+def trials_max(weights: Sequence[float], below: Sequence[float]) -> list[Trial]:
+    """Return what to try when the best past query may speak alone; `below` in spreads of the base."""
+    return [{"variant": "max", "below": b, "weight": w} for b in below for w in weights]
+
+
+def choose_xs(base: Floats, log: ClickLog, trials: list[Trial], *, lean: float, cold: float, seed: int) -> Choice:
+    """Try everything on the same splits and return the best; of equals, the first."""
+    ranks: list[list[NDArray[np.float64]]] = [[] for _ in trials]
+    cold_rows: list[NDArray[np.bool_]] = []
+    for split in splits(log, cold=cold, seed=seed):
+        parts = _parts(base, log, split)
+        cold_rows.append(np.arange(len(split.held)) < split.cold)
+        for at, trial in enumerate(trials):
+            ranks[at].append(reciprocal_ranks(_scores(parts, trial, lean), parts.relevant))
+    is_cold = np.concatenate(cold_rows)
+    done = [trial | _means(np.concatenate(found), is_cold) for trial, found in zip(trials, ranks, strict=True)]
+    best = max(range(len(done)), key=lambda at: done[at]["all"])
+    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best)
+
+
+def settings_of(trial: Trial, found: Calibration, *, lean: float) -> XsSettings:
+    """Return the settings that a trial stands for."""
+    if trial["variant"] == "plain" or (trial["weight"] == 1 and "below" not in trial):
+        return XsSettings(trial["weight"])
+    below = float(f"{trial['below'] * found.spread:.6g}") if "below" in trial else None
+    return XsSettings(trial["weight"], found.scale, found.shift, below, lean)
+
+
+def calibration_of(base: Floats, log: ClickLog) -> Calibration:
+    """Calibrate the log's click vectors to the base vectors of the same items."""
+    clicked = np.unique(log.items).astype(np.int64)
+    if not len(clicked):
+        return Calibration(1.0, 0.0, 0.0)
+    vectors, _ = click_vectors(log, clicked)
+    return calibrate(base[clicked], vectors, log.vectors)
+
+
+def _named(calibrated: bool) -> str:
+    return "calibrated" if calibrated else "plain"
+
+
+def _means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
+    def mean(values: NDArray[np.float64]) -> float:
+        return float(values.mean()) if len(values) else 0.0
+
+    return {"all": mean(ranks), "warm": mean(ranks[~cold]), "cold": mean(ranks[cold])}
+
+
+def _scores(parts: _Parts, trial: Trial, lean: float) -> Floats:
+    found, weight = parts.calibration, np.float32(trial["weight"])
+    level = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
+    mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * level, parts.base)
+    if "below" in trial:
+        alone = lean * parts.base + (1 - lean) * parts.best - trial["below"] * found.spread
+        mixed = np.where(parts.clicked, np.maximum(mixed, alone), mixed)
+    return np.asarray(mixed, np.float32)
+
+
+def _parts(base: Floats, log: ClickLog, split: Split) -> _Parts:
+    found = calibration_of(base, split.train)
+    clicks, clicked = click_vectors(split.train, np.arange(len(base)))
+    by_item = split.train.matrix.tocsc()
+    wanted = log.matrix[split.held]
+    size = max(1, LARGEST // max(1, len(base) + len(split.train.items)))
+    blocks = [
+        _block(log.vectors[split.held[at : at + size]], wanted[at : at + size], base, clicks, by_item, split.train)
+        for at in range(0, len(split.held), size)
+    ]
+    width = max(block[0].shape[1] for block in blocks)
+    joined = [np.concatenate([_padded(block[part], width) for block in blocks]) for part in range(5)]
+    numbers = joined[4].astype(np.int64)
+    return _Parts(
+        joined[0], joined[1], joined[2], clicked[numbers] & (numbers >= 0), joined[3] > 0, split.cold, found
+    )
+
+
+def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: Any, train: ClickLog) -> list[Floats]:
+    """Return base, click and best-query scores of the candidates, whether they are relevant, and their numbers."""
+    parts = [queries @ base.T, queries @ clicks.T, _best_queries(queries, by_item, train, len(base))]
+    near = min(NEAR, len(base))
+    lists = [np.argpartition(-part, near - 1, axis=1)[:, :near] for part in parts]
+    most = int(np.diff(wanted.indptr).max(initial=0))
+    own = np.repeat(lists[0][:, :1], most, axis=1)
+    for row in range(len(queries)):
+        items = wanted.indices[wanted.indptr[row] : wanted.indptr[row + 1]]
+        own[row, : len(items)] = items
+    numbers = np.sort(np.concatenate([*lists, own], axis=1), axis=1)
+    twice = np.zeros(numbers.shape, np.bool_)
+    twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
+    relevant = np.take_along_axis(wanted.toarray(), numbers, axis=1) > 0
+    rows = [np.where(twice, LOWEST, np.take_along_axis(part, numbers, axis=1)) for part in parts]
+    return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
+
+
+def _best_queries(queries: Floats, by_item: Any, train: ClickLog, items: int) -> Floats:
+    best = np.full((len(queries), items), LOWEST, np.float32)
+    owners = np.flatnonzero(np.diff(by_item.indptr))
+    if len(owners):
+        similar = (queries @ train.vectors.T)[:, by_item.indices]
+        best[:, owners] = np.maximum.reduceat(similar, by_item.indptr[owners], axis=1)
+    return best
+
+
+def _padded(rows: Floats, width: int) -> Floats:
+    fill = LOWEST if rows.dtype == np.float32 else -1
+    padded = np.full((len(rows), width), 0 if rows.dtype == np.bool_ else fill, rows.dtype)
+    padded[:, : rows.shape[1]] = rows
+    return padded

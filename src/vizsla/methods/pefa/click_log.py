@@ -1,0 +1,248 @@
+"""ClickLog: past queries, their vectors, and what was clicked for them; the same whatever order the clicks came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Numbers, Offsets
+from vizsla.errors import FormatError, InputError
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+Floats = NDArray[np.float32]
+Units = NDArray[np.int64]
+Triples = tuple[list[str], NDArray[np.int64], Units]
+UNIT = 1024
+"""Weights are counted in 1024ths: whole numbers, so that adding and taking away is exact in any order."""
+
+
+class ClickLog:
+    """Clicks as a matrix, past queries × items, with a vector of length 1 for every past query.
+
+    Parameters
+    ----------
+    queries : Strings
+        Past queries' texts, sorted, each once.
+    vectors : float32 array, queries × dimensions
+        What they are encoded to, of length 1.
+    offsets, items : arrays
+        The items clicked for query `q` are ``items[offsets[q]:offsets[q + 1]]``, ascending.
+    units : int64 array
+        The clicks' weights, in 1024ths, above 0.
+    width : int
+        The number of items.
+    """
+
+    def __init__(
+        self, queries: Strings, vectors: Floats, offsets: Offsets, items: Numbers, units: Units, *, width: int
+    ):
+        self.queries, self.vectors, self.offsets, self.items, self.units = queries, vectors, offsets, items, units
+        self.width = width
+        self._check()
+
+    @classmethod
+    def of(cls, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, dim: int) -> Self:
+        """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight."""
+        return cls._build(*_triples(clicks, items), encode, dim, len(items))
+
+    @classmethod
+    def _build(
+        cls,
+        texts: Sequence[str],
+        items: NDArray[np.int64],
+        units: Units,
+        encode: Callable[[list[str]], Any],
+        dim: int,
+        width: int,
+    ) -> Self:
+        names, rows = _numbered(texts)
+        rows, items, units = _summed(rows, items, units)
+        vectors = _unit_rows(encode(names), dim) if names else np.zeros((0, dim), np.float32)
+        # A query that the encoder turns into zeros says nothing, and one without clicks left is forgotten.
+        useful = np.any(vectors != 0, axis=1) & (np.bincount(rows, minlength=len(names)) > 0)
+        kept = useful[rows]
+        counts = np.bincount(rows[kept], minlength=len(names))[useful]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        chosen = Strings.of(name for name, use in zip(names, useful.tolist(), strict=True) if use)
+        return cls(chosen, vectors[useful], offsets, items[kept].astype(np.int32), units[kept], width=width)
+
+    def changed(
+        self, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, sign: int = 1
+    ) -> tuple[Self, NDArray[np.int64]]:
+        """Return the log with these clicks added (with sign -1, taken away), and the items that they touch.
+
+        Only texts that are new are encoded.
+        """
+        texts, numbers, units = _triples(clicks, items)
+        old = self.take_queries(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
+
+        def known(names: list[str]) -> Floats:
+            at = self.queries.find_all(names) if len(self) else np.full(len(names), -1)
+            rows = np.zeros((len(names), self.dim), np.float32)
+            rows[at >= 0] = self.vectors[at[at >= 0]]
+            missing = np.flatnonzero(at < 0)
+            if len(missing):
+                rows[missing] = _unit_rows(encode([names[i] for i in missing]), self.dim)
+            return rows
+
+        log = type(self)._build(
+            [*old, *texts],
+            np.concatenate([self.items.astype(np.int64), numbers]),
+            np.concatenate([self.units, sign * units]),
+            known,
+            self.dim,
+            self.width,
+        )
+        return log, np.unique(numbers)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of vectors and clicks."""
+        return int(self.vectors.nbytes + self.offsets.nbytes + self.items.nbytes + self.units.nbytes)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The query number of every click."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def matrix(self) -> csr_array:
+        """The clicks, queries × items, in units."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.units, self.items, self.offsets), shape=(len(self), self.width))
+
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the log with only these clicks; queries without one are forgotten."""
+        counts = np.bincount(self.rows[kept], minlength=len(self))
+        useful = counts > 0
+        offsets = np.concatenate([[0], np.cumsum(counts[useful])]).astype(np.int64)
+        texts = Strings.of(self.take_queries(np.flatnonzero(useful)))
+        return type(self)(
+            texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width
+        )
+
+    def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the texts of these queries."""
+        return self.queries.take(numbers.astype(np.int32)) if len(numbers) else []
+
+    def write(self, writer: ArtifactWriter) -> None:
+        """Store the log among an artefact's files."""
+        writer.strings("queries", self.queries)
+        writer.array("query_vectors", self.vectors)
+        writer.array("click_offsets", self.offsets)
+        writer.array("click_items", self.items)
+        writer.array("click_units", self.units)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, *, width: int) -> Self:
+        """Read what `write` stored."""
+        parts = (
+            reader.strings("queries"),
+            reader.array("query_vectors", np.float32, ndim=2),
+            reader.array("click_offsets", np.int64),
+            reader.array("click_items", np.int32),
+            reader.array("click_units", np.int64),
+        )
+        try:
+            return cls(*parts, width=width)
+        except InputError as error:
+            raise FormatError(f"{reader.path / 'click_items.npy'}: {error}") from error
+
+    def _check(self) -> None:
+        offsets, items = self.offsets, self.items
+        if len(self.queries) != len(self.vectors) or len(offsets) != len(self.vectors) + 1:
+            raise InputError("The log must have a vector and a row of clicks for every query. Got another number.")
+        ends = (int(offsets[0]), int(offsets[-1]), len(self.units))
+        if ends != (0, len(items), len(items)) or (np.diff(offsets) < 1).any():
+            raise InputError("The log's offsets must rise from 0 to the number of clicks. Got others.")
+        if len(items) and not (items.min() >= 0 and items.max() < self.width and self.units.min() > 0):
+            raise InputError(f"Every click must be on one of {self.width} items, with a weight above 0.")
+        if not np.isfinite(self.vectors).all() or (np.abs(self.vectors) > 1.01).any():
+            raise InputError("The log's vectors must have length 1. Got others.")
+
+
+def _triples(clicks: Any, items: Strings) -> Triples:
+    from vizsla.dataset import Dataset
+
+    if isinstance(clicks, Dataset):
+        return _from_dataset(clicks, items)
+    if isinstance(clicks, str) or not isinstance(clicks, Iterable):
+        raise InputError(f"`clicks` must be a Dataset or (query, item, weight) triples. Got {type(clicks).__name__}.")
+    rows = [tuple(row) for row in clicks]
+    wrong = next((row for row in rows if len(row) not in (2, 3) or not all(isinstance(x, str) for x in row[:2])), None)
+    if wrong is not None:
+        raise InputError(f"Every click must be (query text, item id) or (query text, item id, weight). Got {wrong!r}.")
+    numbers = items.find_all(row[1] for row in rows)
+    if (numbers < 0).any():
+        raise InputError(f"Every click must be on an item of the base. Got {rows[int(np.argmin(numbers))][1]!r}.")
+    return [row[0] for row in rows], numbers, _units([row[2] if len(row) == 3 else 1.0 for row in rows])
+
+
+def _from_dataset(dataset: Any, items: Strings) -> Triples:
+    clicks = dataset.clicks.tocsr().sorted_indices()
+    numbers = np.arange(len(items))
+    if dataset.item_ids != items:
+        numbers = items.find_all(dataset.item_ids)
+    found = numbers[clicks.indices]
+    if (found < 0).any():
+        unknown = dataset.item_ids[int(clicks.indices[int(np.argmin(found))])]
+        raise InputError(f"Every click must be on an item of the base. Got {unknown!r}.")
+    _, texts = dataset.query_texts()
+    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    return [texts[row] for row in rows.tolist()], found, _units(clicks.data)
+
+
+def _units(weights: Any) -> Units:
+    values = np.asarray(weights, np.float64).reshape(-1)
+    if len(values) and not (np.isfinite(values).all() and values.min() > 0 and values.max() < 2**30):
+        raise InputError("A click's weight must be above 0 and below 2^30. Got another.")
+    return np.maximum(np.rint(values * UNIT), 1).astype(np.int64)
+
+
+def _numbered(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    names = sorted(set(texts))
+    number = {name: at for at, name in enumerate(names)}
+    return names, np.fromiter((number[text] for text in texts), np.int64, len(texts))
+
+
+def _summed(
+    rows: NDArray[np.int64], items: NDArray[np.int64], units: Units
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Units]:
+    """Add up repeated clicks; leave out what comes to nothing; refuse to go below."""
+    if not len(rows):
+        return rows, items, units
+    order = np.lexsort((items, rows))
+    rows, items, units = rows[order], items[order], units[order]
+    firsts = np.flatnonzero(np.r_[True, (np.diff(rows) != 0) | (np.diff(items) != 0)])
+    totals = np.add.reduceat(units, firsts)
+    if totals.min() < 0:
+        raise InputError("Only clicks that are there can be taken away. Got more than there are.")
+    kept = totals > 0
+    return rows[firsts][kept], items[firsts][kept], totals[kept]
+
+
+def _unit_rows(rows: Any, dim: int) -> Floats:
+    matrix = np.asarray(rows, np.float32)
+    if matrix.ndim != 2 or matrix.shape[1] != dim or not np.isfinite(matrix).all():
+        raise InputError(f"Queries must be encoded to {dim} finite numbers each. Got shape {matrix.shape}.")
+    # float64, row by row: the length does not depend on which queries are encoded together.
+    lengths = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1, keepdims=True))
+    return np.asarray(matrix / np.where(lengths > 0, lengths, 1.0), np.float32)

@@ -1,0 +1,79 @@
+"""Why PEFA-XS gave an item its score: the base's share, and every past query's vote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vizsla.explanation import Explanation
+from vizsla.methods.pefa.click_log import UNIT, ClickLog, Floats
+from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.votes import Values, Whole
+
+MOST_VOTES = 10
+
+
+def explain_xs(
+    score: float, query: Floats, base: Floats, log: ClickLog, item: int, settings: XsSettings
+) -> Explanation:
+    """Return shares that add up to `score`, or say which past query spoke alone."""
+    asked = query.astype(np.float64)
+    own = float(asked @ base)
+    clicks = np.flatnonzero(log.items == item)
+    voters = log.rows[clicks]
+    if not len(voters) or (settings.weight == 1 and not settings.best):
+        reason = "no clicks: the base's full score" if not len(voters) else "weight 1: the base's full score"
+        return Explanation(score, reason, [Explanation(own, "base")])
+    similar = log.vectors[voters].astype(np.float64) @ asked
+    alone = _alone(score, own, similar, voters, log, settings, bool(np.any(asked)))
+    return alone or _shares(score, own, similar, voters, log.units[clicks], log, settings, bool(np.any(asked)))
+
+
+def _alone(
+    score: float, own: float, similar: Values, voters: Whole, log: ClickLog, settings: XsSettings, says: bool
+) -> Explanation | None:
+    """Return the reason if the best past query's own vector made the score."""
+    if settings.below is None:
+        return None
+    best = int(np.argmax(similar))
+    parts = [
+        Explanation(settings.lean * own, f"base: {settings.lean:g} × {own:.4f}"),
+        Explanation((1 - settings.lean) * float(similar[best]), f"similarity {similar[best]:.4f} to that query"),
+        Explanation(-settings.below if says else 0.0, "how far a past query must be ahead to speak alone"),
+    ]
+    total = sum(part.score for part in parts)
+    if abs(total - score) > 1e-4 * max(1.0, abs(score)):
+        return None
+    return Explanation(score, f"the best past query speaks: {log.queries[int(voters[best])]!r}", parts)
+
+
+def _shares(
+    score: float,
+    own: float,
+    similar: Values,
+    voters: Whole,
+    units: Whole,
+    log: ClickLog,
+    settings: XsSettings,
+    says: bool,
+) -> Explanation:
+    weights = units / UNIT
+    length = float(np.linalg.norm(weights @ log.vectors[voters].astype(np.float64)))
+    factor = (1 - settings.weight) * settings.scale / (length or 1.0)
+    votes = factor * weights * similar
+    order = np.argsort(-votes, kind="stable")
+    parts = [
+        Explanation(
+            float(votes[at]),
+            f"{log.queries[int(voters[at])]!r}: weight {weights[at]:g}, similarity {similar[at]:.4f}",
+        )
+        for at in order[:MOST_VOTES]
+    ]
+    if len(order) > MOST_VOTES:
+        others = float(votes[order[MOST_VOTES:]].sum())
+        parts.append(Explanation(others, f"{len(order) - MOST_VOTES} other past queries"))
+    level = (1 - settings.weight) * settings.shift if says else 0.0
+    if level:
+        parts.append(Explanation(level, "shift to the base's level"))
+    base = Explanation(settings.weight * own, f"base: {settings.weight:g} × {own:.4f}")
+    clicks = Explanation(float(votes.sum()) + level, f"clicks of {len(voters)} past queries", parts)
+    return Explanation(score, "base share and click share", [base, clicks])

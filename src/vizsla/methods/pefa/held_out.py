@@ -1,0 +1,70 @@
+"""Splits of a click log to choose settings by, with the share of cold items that search will meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError, check_range
+from vizsla.hold_out import HeldOut, hold_out
+from vizsla.methods.pefa.click_log import ClickLog
+
+COLD = 0.4
+"""The share of queries to come whose items nobody clicked yet. A log cannot tell it, because people click on what they
+are shown; the two test collections have 0.24 and 0.57."""
+HELD_OUT = 0.2
+MOST_QUERIES = 4000
+SPLITS = 3
+MEASURE = "MRR@10"
+DEPTH = 10
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split: the log that is left, and the queries that are held out with their items."""
+
+    train: ClickLog
+    held: NDArray[np.int64]
+    """Query numbers of the whole log: cold ones first."""
+    cold: int
+    """How many of them are cold."""
+
+
+def splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[Split]:
+    """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
+    check_range("cold", cold, 0, 1)
+    if len(log) < 5:
+        raise InputError(f"Choosing settings needs at least 5 past queries. Got {len(log)}: give the weight instead.")
+    queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
+    for number in range(SPLITS):
+        found = _held(log, queries, cold, seed + number)
+        held = np.concatenate([found.cold, found.warm])
+        kept = ~np.isin(log.rows, held) & ~found.cold_items[log.items]
+        yield Split(log.only(kept), held, len(found.cold))
+
+
+def reciprocal_ranks(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return 1 / rank of each row's first relevant column, 0 beyond rank 10; ties count against it.
+
+    Examples
+    --------
+    >>> reciprocal_ranks(np.array([[3, 2, 2, 1.0]]), np.array([[False, True, False, True]])).tolist()
+    [0.3333333333333333]
+    """
+    best = np.where(relevant, scores, -np.inf).max(axis=1, initial=-np.inf)[:, None]
+    ranks = 1 + ((scores >= best) & ~relevant).sum(axis=1)
+    found = np.isfinite(best[:, 0]) & (ranks <= DEPTH)
+    return np.where(found, 1 / ranks, 0.0)
+
+
+def _held(log: ClickLog, queries: int, cold: float, seed: int) -> HeldOut:
+    matrix = log.matrix
+    for share in (cold, 0.0, 1.0):
+        try:
+            return hold_out(matrix, queries=queries, cold=share, seed=seed)
+        except InputError:
+            continue
+    raise InputError("The clicks are too few to hold any out: give the weight instead.")

@@ -1,0 +1,228 @@
+"""PefaXl: any retriever, and the past queries nearest to a query vote for what was clicked for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from vizsla.candidates import Candidates
+from vizsla.encoder import Encoder
+from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.explanation import Explanation
+from vizsla.index import Mask
+from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.make import make_index
+from vizsla.methods.pefa.choice import Choice
+from vizsla.methods.pefa.click_log import ClickLog, Floats
+from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
+from vizsla.retriever import Retriever
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+DEPTH = 100
+
+
+class PefaXl(Retriever):
+    """A retriever's score plus what its nearest past queries' clicks add. Use `pefa_xl` to make one.
+
+    An item that nobody votes for keeps its full base score, and an item that only the votes found is priced by the
+    base: a constant added to all base scores changes no ranking.
+
+    Parameters
+    ----------
+    base : Retriever
+        What is adapted.
+    encoder : Encoder
+        How queries become vectors.
+    log : ClickLog
+        What was clicked.
+    settings : XlSettings
+        The numbers of the formula.
+    index : DenseIndex
+        The past queries' vectors.
+    depth : int
+        How many items the base contributes.
+    choice : Choice, optional
+        How the settings were chosen.
+    """
+
+    kind = "pefa-xl"
+
+    def __init__(
+        self,
+        base: Retriever,
+        encoder: Encoder,
+        log: ClickLog,
+        settings: XlSettings,
+        index: DenseIndex | None,
+        *,
+        depth: int = DEPTH,
+        choice: Choice | None = None,
+    ):
+        self.base, self.encoder, self.log, self.settings, self.index = base, encoder, log, settings, index
+        self.depth, self.choice, self.scale = check_positive("depth", depth), choice, base.scale
+        if log.width != len(base.items) or log.dim != encoder.dim:
+            raise InputError("`log` must be of clicks on the base's items, in the encoder's dimensions. Got another.")
+        if (0 if index is None else len(index)) != len(log) or (index is not None and index.dim != log.dim):
+            raise InputError(f"`index` must be over the log's {len(log)} past queries. Got another.")
+        if base.scale == "none":
+            raise InputError("`base` must give scores. Got a match set: price it with a Scorer (`>>`).")
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self.base.items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the base, of the past queries' index and of their clicks."""
+        clicks = self.log.nbytes - self.log.vectors.nbytes
+        return int(self.base.nbytes + (0 if self.index is None else self.index.nbytes) + clicks)
+
+    def with_clicks(self, clicks: Any) -> PefaXl:
+        """Return the retriever with more clicks, and the same answers as one built with them at once."""
+        return self._changed(clicks, 1)
+
+    def without_clicks(self, clicks: Any) -> PefaXl:
+        """Take clicks away again: adding and taking away leaves no trace."""
+        return self._changed(clicks, -1)
+
+    def with_encoder(self, encoder: Encoder) -> PefaXl:
+        """Give the encoder that a load could not bring back."""
+        if encoder.fingerprint != self.encoder.fingerprint:
+            wanted = f"the one that the past queries were encoded with ({self.encoder.fingerprint!r})"
+            raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
+        base = self.base.with_encoder(encoder) if hasattr(self.base, "with_encoder") else self.base
+        return PefaXl(base, encoder, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
+
+    def _changed(self, clicks: Any, sign: int) -> PefaXl:
+        log, _ = self.log.changed(clicks, self.items, self._encode, sign=sign)
+        index = query_index("flat" if self.index is None else self.index.kind, log)
+        return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
+
+    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
+        found = self.base._search(texts, max(k, self.depth), allowed, threads)
+        keys, values = self._votes(texts, threads)
+        width = len(self.items)
+        if allowed is not None:
+            kept = allowed[keys % width]
+            keys, values = keys[kept], values[kept]
+        own = _keys(found, width)
+        missing = np.setdiff1d(keys, own, assume_unique=True)
+        base = found._required_scores().astype(np.float64)
+        stats = found.stats
+        if len(missing):
+            priced = self.base._score(texts, _matches(missing, len(texts), self.items))
+            own, base = np.concatenate([own, _keys(priced, width)]), np.concatenate([base, priced._required_scores()])
+            stats = stats + priced.stats
+        return self._ranked(own, base, keys, values, len(texts), stats).top(k)
+
+    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
+        priced = self.base._score(texts, candidates)
+        keys, values = self._votes(texts, 1)
+        base = priced._required_scores().astype(np.float64)
+        return self._ranked(_keys(priced, len(self.items)), base, keys, values, len(texts), priced.stats)
+
+    def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
+        width = len(self.items)
+        totals = base + self.settings.worth * _looked_up(own, keys, values)
+        order = np.argsort(own, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(own // width, minlength=rows))]).astype(np.int64)
+        items = (own[order] % width).astype(np.int32)
+        scores = totals[order].astype(np.float32)
+        return Candidates.ranked(offsets, items, scores, catalogue=self.items, stats=stats)
+
+    def _votes(self, texts: list[str], threads: int) -> tuple[Whole, Values]:
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.float64)
+        if self.index is None or self.settings.weight == 1 or not texts:
+            return nothing
+        return counted(self._ballot(texts, threads), len(self.items), self.settings)
+
+    def _ballot(self, texts: list[str], threads: int) -> Ballot:
+        rows = self._encode(texts)
+        lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
+        unit = np.asarray(rows / np.where(lengths > 0, lengths, 1.0), np.float32)
+        if self.index is None:
+            raise InputError("There must be past queries to vote. Got none.")
+        # A query that says nothing is similar to nobody: similarity 0 is no vote.
+        return ballot(self.index.search(unit, self.settings.neighbours, threads=threads), self.log)
+
+    def _encode(self, texts: list[str]) -> Floats:
+        return np.ascontiguousarray(self.encoder.queries(texts), np.float32)
+
+    def _explain(self, text: str, item: int) -> Explanation:
+        base = self.base.explain(text, self.items[item])
+        shares = [Explanation(base.score, "base", [base])]
+        keys, values = self._votes([text], 1)
+        total = float(self.settings.worth * _looked_up(np.array([item]), keys, values)[0])
+        if total:
+            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(text, item)))
+        else:
+            shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
+        return Explanation(base.score + total, "base share and click share", shares)
+
+    def _voters(self, text: str, item: int) -> list[Explanation]:
+        votes, how = self._ballot([text], 1), self.settings
+        said = np.flatnonzero((votes.items == item) & (votes.similar > how.near))
+        worth = how.worth / (how.neighbours if how.votes == "mean" else 1)
+        return [
+            Explanation(
+                float(worth * (votes.similar[at] - how.near) * votes.share[at]),
+                f"{self.log.queries[int(votes.queries[at])]!r}: share {votes.share[at]:g}, "
+                f"similarity {votes.similar[at]:.4f}",
+            )
+            for at in said
+        ]
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        choice = None if self.choice is None else self.choice.to_dict()
+        writer.parameters(settings=vars(self.settings), choice=choice, depth=self.depth)
+        writer.parameters(index="flat" if self.index is None else self.index.kind)
+        write_encoder(writer, self.encoder)
+        writer.child("base", self.base)
+        self.log.write(writer)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        base = reader.child("base")
+        if not isinstance(base, Retriever):
+            raise FormatError(f"{reader.path / 'base'}: expected a retriever. Got kind {base.kind!r}.")
+        log = ClickLog.read(reader, width=len(base.items))
+        choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
+        try:
+            settings = XlSettings(**reader.parameter("settings", dict))
+            index = query_index(reader.parameter("index", str), log)
+            done = None if choice is None else Choice.of(choice)
+            return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def query_index(kind: str, log: ClickLog) -> DenseIndex | None:
+    """Index the past queries; None where there are none."""
+    return make_index(kind, log.vectors) if len(log) else None
+
+
+def _keys(found: Candidates, width: int) -> Whole:
+    rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+    return rows * width + found.items
+
+
+def _matches(keys: Whole, rows: int, items: Strings) -> Candidates:
+    width = len(items)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(keys // width, minlength=rows))]).astype(np.int64)
+    return Candidates(offsets, (keys % width).astype(np.int32), None, catalogue=items)
+
+
+def _looked_up(wanted: Whole, keys: Whole, values: Values) -> Values:
+    """Return the value of each wanted key, 0 where it is not among the ascending keys."""
+    if not len(keys):
+        return np.zeros(len(wanted))
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], 0.0)

@@ -1,0 +1,110 @@
+"""PEFA-XL against Eq. 6 written out in numpy, and its promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
+from tests.pefa.test_xs import QUERIES, answers
+from tests.support.table_retriever import TableRetriever
+from vizsla.artifact import load
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.pefa import pefa_xl
+
+FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0}
+
+
+def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
+    names, past = list(ITEMS), sorted({q for q, _, _ in clicks})
+    matrix = np.zeros((len(past), len(names)))
+    for q, item, weight in clicks:
+        matrix[past.index(q), names.index(item)] += weight
+    matrix /= matrix.max(axis=1, keepdims=True)
+    similar = np.array([vector(q) for q in QUERIES]) @ np.array([vector(q) for q in past]).T
+    votes = np.zeros((len(QUERIES), len(names)))
+    for row, values in enumerate(similar):
+        near_ones = np.argsort(-values)[:k]
+        shares = np.maximum(values[near_ones, None] - near, 0) * matrix[near_ones]
+        votes[row] = shares.sum(axis=0) / k if how == "mean" else shares.max(axis=0)
+    return votes
+
+
+@pytest.mark.parametrize("how", ["mean", "max"])
+@pytest.mark.parametrize("near", [0.0, 0.4])
+@pytest.mark.parametrize("weight", [0.1, 0.5, 1.0])
+def test_xl_is_equation_6_by_its_weight(weight, near, how):
+    options = {"weight": weight, "near": near, "votes": how}
+    found = pefa_xl(make_base(), make_clicks(), **{**FIXED, **options})
+    base = answers(make_base())
+    expected = base + (1 - weight) / weight * votes_twin(make_clicks(), k=5, how=how, near=near)
+    np.testing.assert_allclose(answers(found), expected, atol=1e-4)
+
+
+def test_ranking_is_the_papers():
+    found = pefa_xl(make_base(), make_clicks(), **FIXED)
+    paper = 0.4 * answers(make_base()) + 0.6 * votes_twin(make_clicks(), k=5, how="mean", near=0.0)
+    names = list(ITEMS)
+    assert found(QUERIES, k=5).ids == [[names[i] for i in np.argsort(-row, kind="stable")[:5]] for row in paper]
+
+
+def test_weight_1_is_the_base():
+    found = pefa_xl(make_base(), make_clicks(), **{**FIXED, "weight": 1.0})
+    assert found(QUERIES, k=7) == make_base()(QUERIES, k=7)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(-8, 8), st.integers(1, 10))
+def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth):
+    base = {q: dict(zip(ITEMS, (float(x) for x in np.round(row, 3)), strict=True)) for q, row in _table().items()}
+    moved = {q: {item: score + constant for item, score in row.items()} for q, row in base.items()}
+    tables = [TableRetriever(table, list(ITEMS)) for table in (base, moved)]
+    first, second = (pefa_xl(table, make_clicks(), encoder=ENCODER, depth=depth, **FIXED) for table in tables)
+    assert first(QUERIES, k=10).ids == second(QUERIES, k=10).ids
+
+
+def _table() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return {query: rng.permutation(len(ITEMS)) / 8 for query in QUERIES}
+
+
+def test_item_that_only_votes_find_is_priced_by_the_base():
+    found = pefa_xl(make_base(), make_clicks(), depth=1, **FIXED)(QUERIES, k=3)
+    whole = answers(pefa_xl(make_base(), make_clicks(), depth=30, **FIXED))
+    for row in range(len(QUERIES)):
+        items, scores = found.row(row)
+        np.testing.assert_allclose(scores, whole[row, items], atol=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_live_clicks_are_a_fresh_build_and_leave_no_trace(data):
+    clicks = make_clicks()
+    cut, order = data.draw(st.integers(1, len(clicks) - 1)), data.draw(st.permutations(clicks))
+    old = pefa_xl(make_base(), order[:cut], **FIXED)
+    new = old.with_clicks(order[cut:])
+    assert new(QUERIES, k=9) == pefa_xl(make_base(), clicks, **FIXED)(QUERIES, k=9)
+    assert new.without_clicks(order[cut:])(QUERIES, k=9) == old(QUERIES, k=9)
+
+
+def test_automatic_choice_over_bm25_is_deterministic_and_survives_saving(tmp_path):
+    base = bm25({f"i{n}": f"item {n}" for n in range(30)})
+    found = pefa_xl(base, make_clicks(200), encoder=ENCODER)
+    assert found.choice == pefa_xl(base, make_clicks(200)[::-1], encoder=ENCODER).choice
+    assert found.choice.chosen["all"] == max(trial["all"] for trial in found.choice.trials)
+    found.save(tmp_path / "xl")
+    loaded = load(tmp_path / "xl").with_encoder(ENCODER)
+    assert loaded(QUERIES) == found(QUERIES) and loaded.choice == found.choice
+
+
+def test_explanation_adds_up_and_names_the_voters():
+    found = pefa_xl(make_base(), make_clicks(), **FIXED)
+    query, item, _ = make_clicks()[0]
+    why = found.explain(query, item)
+    assert why.score == pytest.approx(found.score(query, found(query, k=30)).to_dict()["0"][item], abs=1e-5)
+    _, votes = why.parts
+    assert votes.score == pytest.approx(sum(part.score for part in votes.parts), abs=1e-6)
+    assert any(repr(query) in part.reason and "similarity 1.0000" in part.reason for part in votes.parts)
+    assert "no near past query" in found.explain("ask 1", "i25").parts[1].reason

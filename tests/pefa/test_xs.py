@@ -1,0 +1,145 @@
+"""PEFA-XS against Eq. 8 written out in numpy, and its promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
+from vizsla.artifact import load
+from vizsla.errors import InputError
+from vizsla.methods.pefa import pefa, pefa_max, pefa_xs
+
+QUERIES = [f"ask {n}" for n in range(12)]
+
+
+def twin(clicks: list, weight: float, *, calibrated: bool = False, below: float | None = None, lean: float = 0.3):
+    """Scores of QUERIES × ITEMS straight from the formulas; returns them and the unit of `below`."""
+    names = list(ITEMS)
+    base = np.array([vector(text) for text in ITEMS.values()], np.float64)
+    past = sorted({q for q, _, _ in clicks})
+    queries = np.array([vector(q) for q in past], np.float64)
+    matrix = np.zeros((len(past), len(names)))
+    for q, item, weight_ in clicks:
+        matrix[past.index(q), names.index(item)] += weight_
+    sums = matrix.T @ queries
+    clicked = matrix.sum(axis=0) > 0
+    mean = np.zeros_like(base)
+    mean[clicked] = sums[clicked] / np.linalg.norm(sums[clicked], axis=1, keepdims=True)
+    asked = np.array([vector(q) for q in QUERIES], np.float64)
+    own, votes = asked @ base.T, asked @ mean.T
+    pairs, voted = queries @ base[clicked].T, queries @ mean[clicked].T
+    if calibrated:
+        votes = (votes - voted.mean()) * pairs.std() / voted.std() + pairs.mean()
+    scores = np.where(clicked, weight * own + (1 - weight) * votes, own)
+    if below is not None:
+        for at in np.flatnonzero(clicked):
+            best = (asked @ queries[matrix[:, at] > 0].T).max(axis=1)
+            alone = lean * own[:, at] + (1 - lean) * best - below * pairs.std()
+            scores[:, at] = np.maximum(scores[:, at], alone)
+    return scores
+
+
+def answers(retriever, k: int = len(ITEMS)) -> np.ndarray:
+    return retriever(QUERIES, k=k).to_csr(items=len(ITEMS)).toarray()
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.9, 1.0])
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_xs_is_equation_8(weight, calibrated):
+    found = pefa_xs(make_base(), make_clicks(), weight=weight, calibrated=calibrated)
+    np.testing.assert_allclose(answers(found), twin(make_clicks(), weight, calibrated=calibrated), atol=1e-5)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.3])
+@pytest.mark.parametrize("below", [0.0, 1.0])
+def test_max_is_the_larger_of_both(below, lean):
+    found = pefa_max(make_base(), make_clicks(), weight=0.7, below=below, lean=lean)
+    expected = twin(make_clicks(), 0.7, calibrated=True, below=below, lean=lean)
+    np.testing.assert_allclose(answers(found), expected, atol=1e-5)
+    for k in (1, 3, 10):
+        assert all(len(row) == k for row in found(QUERIES, k=k).ids)
+        assert found(QUERIES, k=k).ids == [row[:k] for row in found(QUERIES, k=30).ids]
+
+
+def test_weight_1_is_the_base_to_the_last_bit():
+    assert pefa_xs(make_base(), make_clicks(), weight=1)(QUERIES, k=30) == make_base()(QUERIES, k=30)
+
+
+def test_item_without_clicks_keeps_its_full_score():
+    base, plain = answers(make_base()), answers(pefa_xs(make_base(), make_clicks(), weight=0.2, calibrated=True))
+    np.testing.assert_array_equal(plain[:, 20:], base[:, 20:])
+    assert np.abs(plain[:, :20] - base[:, :20]).max() > 0.1
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data(), st.booleans())
+def test_live_clicks_are_a_fresh_build_and_leave_no_trace(data, best):
+    clicks = make_clicks()
+    cut = data.draw(st.integers(1, len(clicks) - 1))
+    order = data.draw(st.permutations(clicks))
+    build = pefa_max if best else pefa_xs
+    options = {"weight": 0.6, "below": 1.0} if best else {"weight": 0.6, "calibrated": True}
+    old = build(make_base(), order[:cut], **options)
+    new = old.with_clicks(order[cut:])
+    fresh = type(new).build(make_base(), build(make_base(), clicks, **options).log, old.settings)
+    assert new(QUERIES, k=30) == fresh(QUERIES, k=30)
+    assert new.without_clicks(order[cut:])(QUERIES, k=30) == old(QUERIES, k=30)
+
+
+def test_more_cannot_be_taken_away_than_there_is():
+    with pytest.raises(InputError, match="taken away"):
+        pefa_xs(make_base(), make_clicks(), weight=0.5).without_clicks([("never asked", "i1")])
+
+
+@pytest.mark.parametrize("build", [pefa, pefa_xs, pefa_max])
+def test_automatic_choice_is_deterministic_reported_and_the_best_trial(build, tmp_path):
+    clicks = make_clicks(200)
+    found, again = build(make_base(), clicks), build(make_base(), clicks[::-1])
+    assert found.choice == again.choice and found.settings == again.settings
+    trials = found.choice.trials
+    assert found.choice.chosen["all"] == max(trial["all"] for trial in trials)
+    assert found.settings.weight == found.choice.chosen["weight"]
+    assert found.choice.plot(tmp_path / "curve.svg").stat().st_size > 1000
+    found.save(tmp_path / "saved")
+    loaded = load(tmp_path / "saved").with_encoder(ENCODER)
+    assert loaded.choice == found.choice and loaded(QUERIES) == found(QUERIES)
+
+
+def test_explanation_adds_up_and_names_the_voters():
+    found = pefa_xs(make_base(), make_clicks(), weight=0.6, calibrated=True)
+    clicked = make_clicks()[0]
+    why = found.explain("ask 1", clicked[1])
+    base, votes = why.parts
+    assert why.score == pytest.approx(base.score + votes.score, abs=1e-5)
+    assert votes.score == pytest.approx(sum(part.score for part in votes.parts), abs=1e-6)
+    assert any(repr(clicked[0]) in part.reason for part in votes.parts)
+    assert "no clicks" in found.explain("ask 1", "i25").reason
+
+
+def test_best_past_query_is_named():
+    found = pefa_max(make_base(), make_clicks(), weight=1.0, below=0.0, lean=0.0)
+    query, item, _ = make_clicks()[0]
+    why = found.explain(query, item)
+    assert repr(query) in why.reason and why.score == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("clicks", "said"),
+    [
+        ([("q", "unknown")], "item of the base"),
+        ([("q", "i1", -1)], "above 0"),
+        ([("q",)], "Every click"),
+        ("text", "triples"),
+    ],
+)
+def test_wrong_clicks_raise(clicks, said):
+    with pytest.raises(InputError, match=said):
+        pefa_xs(make_base(), clicks, weight=0.5)
+
+
+def test_too_few_clicks_to_choose_raise():
+    with pytest.raises(InputError, match="at least 5"):
+        pefa_xs(make_base(), [("q", "i1")])

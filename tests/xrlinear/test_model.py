@@ -1,0 +1,112 @@
+"""The model as a thing to use: beams, reasons, the tree, files, processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import vizsla
+from tests.formats.hostile import hostile
+from tests.xrlinear.test_training import letters
+from tests.xrlinear.toy import toy
+from vizsla.encoder import FunctionEncoder
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import FormatError, InputError, VizslaError
+from vizsla.methods.xrlinear.prune import prune
+
+QUERIES = [f"nick{n} garden" for n in range(12)]
+
+
+def test_beam_is_an_argument_and_a_default(model):
+    narrow = model.with_beam(1)
+    assert model(QUERIES, k=9, beam=1) == narrow(QUERIES, k=9) != model(QUERIES, k=9, beam=50)
+    assert model.exhaustive()(QUERIES, k=9) == model(QUERIES, k=9, beam=48)
+    with pytest.raises(InputError, match="`beam` must be"):
+        model("nick1", beam=0)
+
+
+def test_a_wider_beam_never_finds_worse(model):
+    scores = [model(QUERIES, k=5, beam=beam).scores.sum() for beam in (1, 2, 4, 8, 48)]
+    assert scores == sorted(scores)
+
+
+def test_reasons_add_up_and_name_ngrams_and_queries(model):
+    why = model.explain("nick7 kitchen", "i7")
+    score = model.score("nick7 kitchen", model("nick7 kitchen", k=48)).to_dict()["0"]["i7"]
+    steps, taught = why.parts[:-1], why.parts[-1]
+    assert why.score == pytest.approx(score) == pytest.approx(sum(step.score for step in steps), abs=1e-4)
+    assert len(steps) == len(model.index.layers)
+    assert any(part.reason == "'nick7'" for part in steps[-1].parts)
+    assert taught.reason.startswith("taught by 3 training queries")
+    assert {part.reason for part in taught.parts} == {"'nick7'", "'kitchen thing7'", "'nick7 kitchen'"}
+
+
+def test_the_tree_can_be_read(model):
+    mates = model.leaf_mates("i7")
+    assert "i7" not in mates and all("i7" in model.leaf_mates(mate) for mate in mates)
+    assert sum(len(model.tree.items_under(1, node)) for node in range(model.tree.widths[0])) == 48
+    last = len(model.index.layers) - 1
+    name, weight = model.top_features(last, model.tree.path(7)[-1], most=1)[0]
+    assert name in {"'nick7'", "'nick7#kitchen'", "'#ni'", "'kitchen#thing7'", "'thing7'"} and weight > 0
+    assert len(model.top_features(0, 0, most=4)) == 4
+
+
+def test_bytes_are_those_that_answering_needs(model):
+    assert model.nbytes == model.index.nbytes + model.encoder.nbytes
+
+
+def test_two_processes_share_one_saved_model(model, tmp_path):
+    saved = model.save(tmp_path / "saved")
+    code = "import sys, json, vizsla; m = vizsla.load(sys.argv[1]); print(json.dumps(m(sys.argv[2:], k=5).ids))"
+    arguments = [sys.executable, "-c", code, str(saved), *QUERIES]
+    running = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [json.loads(process.communicate(timeout=60)[0]) for process in running]
+    assert answers == [model(QUERIES, k=5).ids] * 2
+
+
+def test_an_encoder_of_code_must_be_brought_again(train, tmp_path):
+    encoder = FunctionEncoder(letters, dim=36, name="letters")
+    model = train(toy(cold=2), encoder=encoder)
+    loaded = vizsla.load(model.save(tmp_path / "saved"))
+    with pytest.raises(VizslaError):
+        loaded("nick1")
+    brought = loaded.with_encoder(encoder)
+    assert brought(QUERIES) == model(QUERIES)
+    assert brought.with_items({"new": "garden"})(QUERIES) == model.with_items({"new": "garden"})(QUERIES)
+    with pytest.raises(InputError, match="must be the one that the model was trained with"):
+        loaded.with_encoder(FunctionEncoder(letters, dim=36, name="others"))
+
+
+def test_an_encoder_that_is_an_artefact_is_saved_along(train, tmp_path):
+    log = toy(cold=2)
+    model = train(log, encoder=LsaEncoder.fit([item.text for item in log.items], dim=12))
+    assert vizsla.load(model.save(tmp_path / "saved"))(QUERIES) == model(QUERIES)
+
+
+def test_pruning_is_training_with_the_threshold(train, warm):
+    full, pruned = (train(warm, threshold=t, cold_start=False) for t in (0.0, 0.3))
+    later = prune(full, 0.3)
+    for a, b in zip(later.index.layers, pruned.index.layers, strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    assert later(QUERIES) == pruned(QUERIES)
+    with pytest.raises(InputError, match="`threshold` must be 0 or more. Got -1"):
+        prune(full, -1)
+
+
+def test_prepared_files_never_crash(model, tmp_path):
+    saved = model.save(tmp_path / "saved")
+    tried = 0
+    for prepared in hostile(saved, tmp_path / "prepared", step=7):
+        tried += 1
+        try:
+            loaded = vizsla.load(prepared)
+            loaded(QUERIES[:2], k=5)
+            loaded.with_items({"x": "garden"}).without_items(["x"])
+            loaded.explain("nick1", loaded.items[0])
+        except (FormatError, VizslaError):
+            continue
+    assert tried > 100
