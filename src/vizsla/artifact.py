@@ -24,13 +24,10 @@ KINDS = {
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
-<<<<<<< HEAD
     "grouped": "vizsla.indexes.grouped:GroupedIndex",
     "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
     "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
-=======
     "vectors": "vizsla.encoders.vectors:Vectors",
->>>>>>> main
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

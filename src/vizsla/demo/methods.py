@@ -35,4 +35,32 @@ def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
 
-METHODS: dict[str, Method] = {"bm25": _bm25, "xrlinear": _xrlinear, "bm25 + xrlinear": _both}
+def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.encoders.lsa import LsaEncoder
+    from vizsla.methods.dense import dense
+
+    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
+
+
+def _pefa_xs(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.dense import Dense
+    from vizsla.methods.pefa import pefa_xs
+
+    base = built["lsa"]
+    return pefa_xs(base, dataset) if isinstance(base, Dense) else base
+
+
+def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.pefa import pefa_xl
+
+    return pefa_xl(built["lsa"], dataset)
+
+
+METHODS: dict[str, Method] = {
+    "bm25": _bm25,
+    "xrlinear": _xrlinear,
+    "bm25 + xrlinear": _both,
+    "lsa": _lsa,
+    "lsa + pefa-xs": _pefa_xs,
+    "lsa + pefa-xl": _pefa_xl,
+}
