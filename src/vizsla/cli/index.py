@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla.cli import index_dense as dense
 from vizsla.cli.options import add_data, add_output, open_data
 
 
@@ -12,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kinds of index."""
     kinds = parser.add_subparsers(metavar="KIND", required=True)
     _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
+    dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
 
 
 def run(arguments: argparse.Namespace) -> None:

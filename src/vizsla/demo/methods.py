@@ -25,6 +25,13 @@ def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
+def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.encoders.lsa import LsaEncoder
+    from vizsla.methods.dense import dense
+
+    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
+
+
 def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.xrlinear.train import train_xrlinear
 
@@ -33,13 +40,6 @@ def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
-
-
-def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.encoders.lsa import LsaEncoder
-    from vizsla.methods.dense import dense
-
-    return dense(dataset, LsaEncoder.fit(item.default_text() for item in dataset.items))
 
 
 def _pefa_xs(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
@@ -58,9 +58,9 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
-    "xrlinear": _xrlinear,
-    "bm25 + xrlinear": _both,
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,
+    "xrlinear": _xrlinear,
+    "bm25 + xrlinear": _both,
 }

@@ -64,7 +64,7 @@ class LsaEncoder(Encoder, Artifact):
         trigrams: int = 50_000,
         min_texts: int = 1,
         sample: int = 200_000,
-        rounds: int = 4,
+        rounds: int = 3,
         seed: int = 0,
     ) -> Self:
         """Learn from the catalogue's texts, read once.

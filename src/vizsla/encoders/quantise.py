@@ -83,7 +83,7 @@ def quantise(
     queries, items : sequences of str
         Held-out queries, and the items (or a sample of them) to find.
     relevant : sequence of sequences of int, optional
-        For each query the positions of the right items; what the float32 model finds first unless given.
+        For each query the positions of the right items; the one that the float32 model finds first unless given.
     depth : int
         How far down is looked.
     most_loss : float
@@ -132,7 +132,7 @@ def _check(
 ) -> QuantisationCheck:
     before, slow = _best(full, queries, items, depth)
     after, fast = _best(small, queries, items, depth)
-    wanted = before if relevant is None else [np.asarray(row, np.int64) for row in relevant]
+    wanted = [row[:1] for row in before] if relevant is None else [np.asarray(row, np.int64) for row in relevant]
     recall, recall_int8 = _recall(before, wanted), _recall(after, wanted)
     holds = recall - recall_int8 <= most_loss
     return QuantisationCheck(len(queries), recall, recall_int8, _recall(after, before), slow / fast, depth, holds)

@@ -38,7 +38,7 @@ def splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[Split]:
     """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
     check_range("cold", cold, 0, 1)
     if too_few(log):
-        raise InputError(f"Choosing settings needs at least {FEWEST} past queries. Got {len(log)}: give the weight instead.")
+        raise InputError(f"To choose by, there must be at least {FEWEST} past queries. Got {len(log)}: give the numbers.")
     queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
     for number in range(SPLITS):
         found = _held(log, queries, cold, seed + number)

@@ -1,0 +1,98 @@
+"""vizsla index dense: encode a catalogue and index the vectors."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
+    from vizsla.encoder import Encoder
+    from vizsla.methods.dense import Dense
+
+OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes")}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the encoder's and the index's options."""
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--encoder", default="lsa", help="lsa, a model's hub id, or its folder (default: lsa)")
+    parser.add_argument("--dim", type=int, default=256, help="dimensions of lsa (default: 256)")
+    parser.add_argument("--query-prompt", default="", metavar="TEXT", help="put before every query")
+    parser.add_argument("--item-prompt", default="", metavar="TEXT", help="put before every item")
+    parser.add_argument("--not-normalised", action="store_true", help="keep the lengths of a model's vectors")
+    parser.add_argument("--index", default="flat", choices=list(OPTIONS), help="default: flat, which is exact")
+    parser.add_argument("--storage", choices=["float32", "float16", "int8"], help="how vectors are kept")
+    parser.add_argument("--m", dest="M", type=int, help="hnsw: neighbours of an item (default: 32)")
+    parser.add_argument("--ef-construction", type=int, metavar="N", help="hnsw: items in view to build (default: 500)")
+    parser.add_argument("--ef", type=int, metavar="N", help="hnsw: items in view to search (default: 300)")
+    parser.add_argument("--lists", type=int, metavar="N", help="ivf: lists (default: 4 √items)")
+    parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: an eighth)")
+    parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa and ivf (default: 0)")
+    parser.set_defaults(build=build)
+
+
+def build(arguments: argparse.Namespace) -> None:
+    """Encode, index, save."""
+    start, options = perf_counter(), _index_options(arguments)
+    if Path(arguments.output).exists() and not arguments.overwrite:
+        raise InputError(f"`--output` must be new. Got {arguments.output}, which is there: add --overwrite.")
+    dataset = open_data(arguments)
+    built = _lsa(dataset, arguments, options) if arguments.encoder == "lsa" else _model(dataset, arguments, options)
+    seconds = perf_counter() - start
+    what = f"{built.index.dim} dimensions, {built.nbytes / 1e6:.1f} MB"
+    print(f"{arguments.output}: {len(built.items):,} items, {what}, {seconds:.1f} s")
+
+
+def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any]) -> Dense:
+    from vizsla.encoders.lsa import LsaEncoder
+    from vizsla.methods.dense import Dense
+
+    texts = (item.default_text() for item in dataset.items)
+    encoder = LsaEncoder.fit(texts, dim=arguments.dim, seed=arguments.seed)
+    built = Dense.build(dataset, encoder, index=arguments.index, **options)
+    built.save(arguments.output, overwrite=arguments.overwrite)
+    return built
+
+
+def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any]) -> Dense:
+    """Encode with a model, which takes long: the same command continues where it was stopped."""
+    from vizsla.encoders.resume import remove_encoding, resumable_encode
+    from vizsla.methods.dense import Dense
+
+    working = f"{arguments.output.rstrip('/')}.encoding"
+    encoder = _encoder(arguments)
+    storage = "float16" if arguments.storage == "float16" else "float32"
+    rows = resumable_encode(encoder, (item.default_text() for item in dataset.items), working, storage=storage)
+    built = Dense.build(dataset, encoder, index=arguments.index, vectors=rows, **options)
+    built.save(arguments.output, overwrite=arguments.overwrite)
+    remove_encoding(working)
+    return built
+
+
+def _encoder(arguments: argparse.Namespace) -> Encoder:
+    from vizsla.artifacts.manifest import MANIFEST
+    from vizsla.encoders.open import open_encoder
+
+    if (Path(arguments.encoder) / MANIFEST).exists():
+        return open_encoder(arguments.encoder)
+    prompts = {"query_prompt": arguments.query_prompt, "item_prompt": arguments.item_prompt}
+    return open_encoder(arguments.encoder, normalise=not arguments.not_normalised, **prompts)
+
+
+def _index_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = {name for own in OPTIONS.values() for name in own}
+    given = {name: getattr(arguments, name) for name in sorted(names) if getattr(arguments, name) is not None}
+    foreign = [name for name in given if name not in OPTIONS[arguments.index]]
+    if foreign:
+        flag = foreign[0].lower().replace("_", "-")
+        raise InputError(f"`--{flag}` must be left out for --index {arguments.index}. Got it.")
+    if arguments.index == "ivf":
+        given["seed"] = arguments.seed
+    return {**given, "storage": arguments.storage}

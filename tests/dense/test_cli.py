@@ -1,0 +1,39 @@
+"""vizsla index dense, as typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import vizsla
+from tests.contract.catalogue import ITEMS
+from vizsla.cli import main
+
+
+@pytest.fixture
+def data(tmp_path):
+    file = tmp_path / "items.jsonl"
+    file.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    return str(file)
+
+
+@pytest.mark.parametrize("index", ["flat", "hnsw", "ivf"])
+def test_builds_each_index(data, tmp_path, capsys, index):
+    out = str(tmp_path / "out")
+    assert main(["index", "dense", data, "-o", out, "--dim", "16", "--index", index, "--storage", "float16"]) == 0
+    assert "16 dimensions" in capsys.readouterr().out
+    loaded = vizsla.load(out)
+    assert loaded.index.kind == index and loaded.index.stored.storage == "float16"
+    assert "fig" in ITEMS[loaded("fig")[0][0].id]
+
+
+def test_encoder_folder_and_foreign_options(data, tmp_path, capsys):
+    first = tmp_path / "first"
+    main(["index", "dense", data, "-o", str(first), "--dim", "8"])
+    again = str(tmp_path / "again")
+    assert main(["index", "dense", data, "-o", again, "--encoder", str(first / "encoder")]) == 0
+    assert vizsla.load(again)("fig pear", k=9).ids == vizsla.load(first)("fig pear", k=9).ids
+    assert not (tmp_path / "again.encoding").exists()
+    assert main(["index", "dense", data, "-o", str(tmp_path / "x"), "--ef", "9"]) != 0
+    assert "`--ef` must be left out for --index flat" in capsys.readouterr().err

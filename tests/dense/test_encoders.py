@@ -1,0 +1,97 @@
+"""Encoders of the core tier, and how a retriever remembers its encoder."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+import vizsla
+from tests.contract.catalogue import ITEMS, QUERIES
+from vizsla.encoder import FunctionEncoder
+from vizsla.encoders.cached import CachedEncoder
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.onnx import OnnxEncoder
+from vizsla.encoders.precomputed import PrecomputedEncoder
+from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.encoders.svd import right_singular_vectors
+from vizsla.errors import InputError, MissingExtraError
+from vizsla.methods.dense import dense
+
+
+def _lengths(name: str = "length") -> FunctionEncoder:
+    return FunctionEncoder(lambda texts: [[len(t), t.count("e")] for t in texts], dim=2, name=name)
+
+
+@pytest.mark.parametrize("shape", [(60, 200), (200, 60)])
+def test_singular_vectors_are_those_of_numpy(shape):
+    low = np.random.default_rng(0).standard_normal((shape[0], 6)) @ np.random.default_rng(1).standard_normal(
+        (6, shape[1])
+    )
+    truth = np.linalg.svd(low)[2][:5].T
+    found = right_singular_vectors(csr_array(low.astype(np.float32)), 5, rounds=4, seed=0)
+    assert np.abs(np.abs((found * truth).sum(axis=0)) - 1).max() < 1e-3
+
+
+def test_singular_vectors_catch_nearly_all_of_a_sparse_matrix():
+    matrix = csr_array(random_array((300, 900), density=0.05, rng=np.random.default_rng(0), dtype=np.float32))
+    found = right_singular_vectors(matrix, 10, rounds=6, seed=0)
+    assert np.abs(found.T @ found - np.eye(10)).max() < 1e-5
+    strengths = np.linalg.svd(matrix.toarray(), compute_uv=False)[:10]
+    assert (np.linalg.norm(matrix @ found, axis=0) > 0.98 * strengths).all()
+
+
+def test_lsa_is_seeded_normalised_and_silent_about_unknown_words():
+    one, two = (LsaEncoder.fit(ITEMS.values(), dim=12, seed=3) for _ in range(2))
+    assert one.fingerprint == two.fingerprint and one.dim == 12
+    rows = one.queries(QUERIES)
+    lengths = np.linalg.norm(rows, axis=1)
+    assert np.allclose(lengths[[0, 1, 2, 3, 6, 7]], 1, atol=1e-6)
+    assert not rows[[4, 5]].any()
+    assert np.array_equal(one.queries(QUERIES[1:2])[0], rows[1])
+
+
+def test_the_encoder_must_come_back_as_it_was(tmp_path):
+    built = dense(ITEMS, CachedEncoder(_lengths()))
+    loaded = vizsla.load(built.save(tmp_path / "saved"))
+    assert len(loaded.items) == len(ITEMS)
+    with pytest.raises(InputError, match="with_encoder"):
+        loaded("fig")
+    with pytest.raises(InputError, match="must be the one"):
+        loaded.with_encoder(_lengths("other"))
+    assert loaded.with_encoder(_lengths())("fig", k=5) == built("fig", k=5)
+    again = vizsla.load(loaded.save(tmp_path / "again"))
+    assert again.with_encoder(_lengths())("fig", k=5) == built("fig", k=5)
+
+
+def test_vectors_may_be_given():
+    rows = np.random.default_rng(0).standard_normal((len(ITEMS), 2)).astype(np.float32)
+    given = dense(ITEMS, _lengths(), vectors=rows)
+    assert np.array_equal(given.index.vectors, rows)
+    table = PrecomputedEncoder(QUERIES, rows[: len(QUERIES)])
+    found = dense(ITEMS, table, vectors=rows)(QUERIES[2], k=1)
+    assert found.items[0] == np.argmax(rows @ rows[2])
+
+
+def test_a_cache_forgets_the_oldest():
+    calls: list[str] = []
+
+    def noted(texts):
+        calls.extend(texts)
+        return [[1.0] for _ in texts]
+
+    cache = CachedEncoder(FunctionEncoder(noted, dim=1, name="ones"), size=2)
+    for text in ("a", "b", "c", "c", "a"):
+        cache.queries([text])
+    assert calls == ["a", "b", "c", "a"]
+
+
+def test_without_their_extras(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtraError, match=r"vizsla\[neural\]"):
+        SentenceEncoder("any/model")
+    with pytest.raises(MissingExtraError, match=r"vizsla\[onnx\]"):
+        OnnxEncoder(tmp_path)

@@ -1,0 +1,75 @@
+"""Encoding that is killed continues, and ends with the same bytes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.dense.encode_slowly import TEXTS, encoder, rows
+from vizsla.encoder import FunctionEncoder
+from vizsla.encoders.resume import resumable_encode
+from vizsla.encoders.vectors import Vectors
+from vizsla.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(target: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "tests.dense.encode_slowly", str(target)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+
+
+def recorded(target: Path) -> int:
+    record = Path(f"{target}.encoding") / "progress.json"
+    return json.loads(record.read_bytes())["rows"] if record.exists() else 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_and_started_again(how, tmp_path):
+    target = tmp_path / "vectors"
+    process = start(target)
+    deadline = time.monotonic() + 30
+    while recorded(target) < 1024 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(how)
+    process.wait(20)
+    process.stderr.close()
+    done = recorded(target)
+    assert 1024 <= done < len(TEXTS) and not target.exists()
+    with (Path(f"{target}.encoding") / "rows.partial").open("ab") as torn:
+        torn.write(b"half a row")  # what a kill in the middle of a write leaves
+    asked = []
+
+    def noted(texts):
+        asked.extend(texts)
+        return rows(texts)
+
+    again = Vectors.encode(TEXTS, FunctionEncoder(noted, dim=2, name="numbers"), target, storage="float32")
+    assert asked == TEXTS[done:]
+    assert np.array_equal(again.rows, rows(TEXTS))
+    assert list(again.ids)[-1] == "4999" and again.fingerprint == "function:numbers:2"
+    assert not Path(f"{target}.encoding").exists()
+    whole = Vectors.encode(TEXTS, encoder(), tmp_path / "whole", storage="float32")
+    assert len(whole) == 5000
+    names = ("manifest.json", "rows.npy")
+    assert all((tmp_path / "whole" / n).read_bytes() == (target / n).read_bytes() for n in names)
+
+
+def test_other_texts_encoder_or_storage_raise(tmp_path):
+    resumable_encode(encoder(), TEXTS[:1024], tmp_path / "work", storage="float32")
+    with pytest.raises(InputError, match="those of the first call"):
+        resumable_encode(encoder(), TEXTS[1:1025], tmp_path / "work", storage="float32")
+    with pytest.raises(InputError, match="those of the first call"):
+        resumable_encode(encoder(), TEXTS[:100], tmp_path / "work", storage="float32")
+    with pytest.raises(InputError, match="encoder and storage"):
+        resumable_encode(encoder(), TEXTS[:1024], tmp_path / "work", storage="float16")
+    assert np.array_equal(
+        resumable_encode(encoder(), TEXTS, tmp_path / "work", storage="float32"), rows(TEXTS)
+    ), "more texts at the end are welcome"
