@@ -38,7 +38,8 @@ def splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[Split]:
     """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
     check_range("cold", cold, 0, 1)
     if too_few(log):
-        raise InputError(f"To choose by, there must be at least {FEWEST} past queries. Got {len(log)}: give the numbers.")
+        wanted = f"at least {FEWEST} past queries"
+        raise InputError(f"To choose by, there must be {wanted}. Got {len(log)}: give the numbers instead.")
     queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
     for number in range(SPLITS):
         found = _held(log, queries, cold, seed + number)
