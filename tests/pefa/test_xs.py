@@ -140,6 +140,7 @@ def test_wrong_clicks_raise(clicks, said):
         pefa_xs(make_base(), clicks, weight=0.5)
 
 
-def test_too_few_clicks_to_choose_raise():
+def test_too_few_clicks_to_choose_leave_the_base_or_raise_where_it_was_not_an_option():
+    assert pefa_xs(make_base(), [("q", "i1")])(QUERIES) == make_base()(QUERIES)
     with pytest.raises(InputError, match="at least 5"):
-        pefa_xs(make_base(), [("q", "i1")])
+        pefa_xs(make_base(), [("q", "i1")], weight=0.5)

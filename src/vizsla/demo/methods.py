@@ -42,4 +42,25 @@ def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
 
-METHODS: dict[str, Method] = {"bm25": _bm25, "lsa": _lsa, "xrlinear": _xrlinear, "bm25 + xrlinear": _both}
+def _pefa_xs(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.dense import Dense
+    from vizsla.methods.pefa import pefa_xs
+
+    base = built["lsa"]
+    return pefa_xs(base, dataset) if isinstance(base, Dense) else base
+
+
+def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.pefa import pefa_xl
+
+    return pefa_xl(built["lsa"], dataset)
+
+
+METHODS: dict[str, Method] = {
+    "bm25": _bm25,
+    "lsa": _lsa,
+    "lsa + pefa-xs": _pefa_xs,
+    "lsa + pefa-xl": _pefa_xl,
+    "xrlinear": _xrlinear,
+    "bm25 + xrlinear": _both,
+}

@@ -12,7 +12,7 @@ from vizsla.errors import InputError
 from vizsla.methods.pefa.build_xs import AUTO, _number
 from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import COLD
+from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.votes import HOW, XlSettings
 from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.retriever import Retriever
@@ -88,7 +88,8 @@ def pefa_xl(
         for w in (WEIGHTS if weight == AUTO else (_number("weight", weight),))
     ]
     choice, settings = None, trials[0]
-    if len(trials) > 1:
+    # With too few clicks to choose by, it is the base (the first trial) until more come.
+    if len(trials) > 1 and not (too_few(log) and settings.weight == 1):
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
     return PefaXl(base, encoder, log, settings, query_index(index, log), depth=depth, choice=choice)
 

@@ -17,8 +17,8 @@ from vizsla.methods.pefa.choose_xs import (
     trials_xs,
 )
 from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import COLD
-from vizsla.methods.pefa.settings import LEAN
+from vizsla.methods.pefa.held_out import COLD, too_few
+from vizsla.methods.pefa.settings import LEAN, XsSettings
 from vizsla.methods.pefa.xs import PefaXs
 
 AUTO = "auto"
@@ -44,7 +44,7 @@ def pefa_xs(
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"
-        The base's share λ, from 0 to 1; 1 is the base.
+        The base's share λ, from 0 to 1; 1 is the base, and what "auto" means below 5 past queries.
     calibrated : bool or "auto"
         Bring the click component to the base's mean and spread, so that items without clicks compete fairly. False is
         the paper's formula.
@@ -106,6 +106,8 @@ def _built(base: Dense, clicks: Any, trials: list[Trial], lean: float, cold: flo
         raise InputError(f"`base` must be a dense retriever. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
     log = ClickLog.of(clicks, base.items, base._encoded, dim=base.index.dim)
     vectors = base.index.stored.take(slice(None))
+    if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
+        return PefaXs.build(base, log, XsSettings(1.0))  # nothing to choose by: the base, until more clicks come
     choice = choose_xs(vectors, log, trials, lean=lean, cold=cold, seed=seed) if len(trials) > 1 else None
     trial = trials[0] if choice is None else choice.chosen
     return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log), lean=lean), choice=choice)

@@ -18,6 +18,7 @@ are shown; the two test collections have 0.24 and 0.57."""
 HELD_OUT = 0.2
 MOST_QUERIES = 4000
 SPLITS = 3
+FEWEST = 5
 MEASURE = "MRR@10"
 DEPTH = 10
 
@@ -36,14 +37,20 @@ class Split:
 def splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[Split]:
     """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
     check_range("cold", cold, 0, 1)
-    if len(log) < 5:
-        raise InputError(f"Choosing settings needs at least 5 past queries. Got {len(log)}: give the weight instead.")
+    if too_few(log):
+        wanted = f"at least {FEWEST} past queries"
+        raise InputError(f"To choose by, there must be {wanted}. Got {len(log)}: give the numbers instead.")
     queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
     for number in range(SPLITS):
         found = _held(log, queries, cold, seed + number)
         held = np.concatenate([found.cold, found.warm])
         kept = ~np.isin(log.rows, held) & ~found.cold_items[log.items]
         yield Split(log.only(kept), held, len(found.cold))
+
+
+def too_few(log: ClickLog) -> bool:
+    """Return whether there are too few past queries to choose anything by."""
+    return len(log) < FEWEST
 
 
 def reciprocal_ranks(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) -> NDArray[np.float64]:

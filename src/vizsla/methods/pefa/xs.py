@@ -160,9 +160,11 @@ def _base_vectors(base: Dense) -> Floats:
 
 
 def _indexed(base: Dense, log: ClickLog, settings: XsSettings, vectors: Floats) -> DenseIndex | GroupedIndex:
-    kind = base.index.kind
+    kind, stored = base.index.kind, base.index.stored.storage
+    # Bytes would be rounded anew whenever clicks come in: moved vectors of such a base are kept in full.
+    options = {"storage": "float32" if stored == "int8" else stored}
     if not settings.best:
-        return make_index(kind, vectors)
+        return make_index(kind, vectors, **options)
     said, owners = speakers(_base_vectors(base), log, settings)
-    index = make_index(kind, np.concatenate([vectors, said]))
+    index = make_index(kind, np.concatenate([vectors, said]), **options)
     return GroupedIndex(index, np.concatenate([np.arange(len(vectors), dtype=np.int32), owners]))

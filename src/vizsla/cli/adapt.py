@@ -1,0 +1,104 @@
+"""vizsla adapt: let a click log correct a retriever, without training."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from vizsla.cli.options import add_output, load_retriever
+from vizsla.errors import InputError
+
+HELP = {
+    "pefa": "choose among the variants below that search one index",
+    "pefa-xs": "move item vectors towards the queries they were clicked for: the base's cost",
+    "pefa-max": "let an item's best past query speak for it: more vectors, better answers",
+    "pefa-xl": "let the nearest past queries vote: any retriever, a second index",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the variants."""
+    variants = parser.add_subparsers(metavar="METHOD", required=True)
+    for name, about in HELP.items():
+        _add_variant(variants.add_parser(name, help=about, description=about), name)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Adapt, save, and say what was chosen."""
+    from vizsla.methods import pefa as methods
+
+    start = perf_counter()
+    build = getattr(methods, arguments.variant.replace("-", "_"))
+    base = load_retriever(arguments.base)
+    model = build(base, _clicks(arguments), **_options(arguments))
+    model.save(arguments.output, overwrite=arguments.overwrite)
+    if arguments.plot and model.choice is not None:
+        model.choice.plot(arguments.plot)
+    chosen = ", ".join(f"{name} {value:.6g}" for name, value in vars(model.settings).items() if _is_number(value))
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s; {chosen}")
+
+
+def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.add_argument("base", metavar="BASE", help="the retriever's folder")
+    parser.add_argument("--clicks", metavar="FILE", required=True, help="query, item, weight; or a whole dataset")
+    parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
+    add_output(parser)
+    parser.add_argument("--cold", type=float, default=0.4, help="share of queries about items without clicks")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot", metavar="FILE", help="draw what was tried: .png, .svg or .pdf")
+    if name != "pefa":
+        parser.add_argument("--weight", type=_auto(float), default="auto", help="the base's share (default: auto)")
+    if name == "pefa-xs":
+        parser.add_argument("--calibrated", type=_auto(_yes_or_no), default="auto", help="yes, no or auto")
+    if name == "pefa-max":
+        parser.add_argument("--below", type=_auto(float), default="auto", help="in spreads of the base's scores")
+    if name == "pefa-xl":
+        parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
+        parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
+        parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
+    parser.set_defaults(variant=name)
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("weight", "calibrated", "below", "neighbours", "near", "votes", "cold", "seed")
+    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+
+
+def _clicks(arguments: argparse.Namespace) -> Any:
+    """Return a dataset, or the triples of a click log whose queries are texts or are named in `--queries`."""
+    from vizsla.dataset import Dataset
+    from vizsla.io.open import _entries, _queries
+
+    path = Path(arguments.clicks)
+    if path.is_dir():
+        return Dataset.open(path)
+    entries = _entries(path, skip_errors=False)
+    rows = [(query, item, weight) for _, query, item, weight in entries if weight > 0]
+    if arguments.queries is None:
+        return rows
+    texts = {query.id: query.text for query in _queries(Path(arguments.queries), skip_errors=False)}
+    unknown = next((query for query, _, _ in rows if query not in texts), None)
+    if unknown is not None:
+        raise InputError(f"Every query of the clicks must be in `--queries`. Got {unknown!r}.")
+    return [(texts[query], item, weight) for query, item, weight in rows]
+
+
+def _auto(kind: Any) -> Any:
+    def read(value: str) -> Any:
+        return value if value == "auto" else kind(value)
+
+    read.__name__ = "value"
+    return read
+
+
+def _yes_or_no(value: str) -> bool:
+    if value not in ("yes", "no"):
+        raise argparse.ArgumentTypeError(f"must be yes, no or auto. Got {value!r}.")
+    return value == "yes"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
