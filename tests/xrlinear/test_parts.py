@@ -68,7 +68,8 @@ def test_given_negatives_reach_the_nodes_above_the_items():
     shown, rows = random_sparse(pick, 10, 12, 0.2), np.array([1, 4, 7])
     for layer in (1, 2):
         reached = given(shown, tree, rows, 5)(layer, [])
-        dense = csr_array((reached.values, reached.columns, reached.offsets), shape=(5, tree.widths[layer - 1])).toarray()
+        shape = (5, tree.widths[layer - 1])
+        dense = csr_array((reached.values, reached.columns, reached.offsets), shape=shape).toarray()
         for instance, row in enumerate(rows):
             items = np.flatnonzero(shown.toarray()[row])
             assert set(np.flatnonzero(dense[instance])) == {tree.path(int(item))[layer - 1] for item in items}
@@ -89,7 +90,8 @@ def test_neighbours_are_the_most_alike_and_never_oneself():
             best = best[similarities[best] > 0]
             assert set(np.flatnonzero(near[row])) >= set(best)
             assert len(np.flatnonzero(near[row])) <= 5 and near[row].sum() == pytest.approx(1)
-            assert near[row, best] / near[row, best].sum() == pytest.approx(similarities[best] / similarities[best].sum())
+            expected = similarities[best] / similarities[best].sum()
+            assert near[row, best] / near[row, best].sum() == pytest.approx(expected)
 
 
 def test_cold_items_move_to_their_neighbours_leaf():

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
-    parser.add_argument("--overlap", type=int, metavar="K", help="count what each pair finds at depth K, alone and both")
+    parser.add_argument("--overlap", type=int, metavar="K", help="count what each pair finds at depth K")
 
 
 def run(arguments: argparse.Namespace) -> None:

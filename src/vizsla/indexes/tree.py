@@ -55,7 +55,8 @@ class Layer(NamedTuple):
     @classmethod
     def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str) -> Self:
         """Lay out a layer's matchers."""
-        return cls(child_offsets, *_native.build_tree_layer(child_offsets, *matchers, weights))
+        offsets, features, values = matchers
+        return cls(child_offsets, *_native.build_tree_layer(child_offsets, offsets, features, values, weights))
 
 
 class TreeIndex(Index):

@@ -19,7 +19,7 @@ Model = TypeVar("Model", bound="XrLinear")
 def prune(model: Model, threshold: float) -> Model:
     """Return the model without the weights up to `threshold`, as if it had been trained with it (Eq. 7).
 
-    Items without clicks keep matchers made from unpruned ones, so a model that was trained with the threshold can differ
+    Items without clicks keep matchers made from unpruned ones, so a model that was trained with it can differ
     a little in them.
 
     Parameters
