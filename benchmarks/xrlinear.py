@@ -15,7 +15,7 @@ from typing import NamedTuple
 from benchmarks.contestant import Contestant
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, report
-from benchmarks.xrlinear_costs import cost_rows
+from benchmarks.xrlinear_costs import Task, cost_rows
 from benchmarks.xrlinear_exchange import write_exchange
 from benchmarks.xrlinear_log import write_log
 from benchmarks.xrlinear_pair import Pair
@@ -44,7 +44,8 @@ def main() -> None:
         for one in sets:
             if one.name == "tldr" or one.name.startswith("log"):
                 _say(f"{one.name}: costs")
-                rows += cost_rows(one.name, one.folder, one.split, rounds=rounds, single=single)
+                trainings = 1 if one.name == "log-200k" else min(rounds, 3)  # minutes each
+                rows += cost_rows(Task(one.name, one.folder, one.split, rounds, trainings), single)
         if "log-200k" in single:
             work = "growth of a query's time, 20k to 200k items"
             rows.append(Row(work, single["log-200k"] / single["log-20k"], "limit", 2.0, "times", ">= 1.0"))
