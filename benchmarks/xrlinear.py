@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.contestant import Contestant
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, report
-from benchmarks.xrlinear_costs import cost_rows
+from benchmarks.xrlinear_costs import Task, cost_rows
 from benchmarks.xrlinear_exchange import write_exchange
 from benchmarks.xrlinear_log import write_log
 from benchmarks.xrlinear_pair import Pair
@@ -35,22 +36,29 @@ class Set(NamedTuple):
 
 def main() -> None:
     options = arguments("xrlinear")
-    rounds = 3 if options.quick else 5
     with tempfile.TemporaryDirectory() as folder:
         sets = _sets(Path(folder), quick=options.quick, full=options.full)
-        rows = [row for one in sets for row in recall_rows(one)]
-        rows += cold_rows(sets[0])
-        single: dict[str, float] = {}
-        for one in sets:
-            if one.name == "tldr" or one.name.startswith("log"):
-                _say(f"{one.name}: costs")
-                rows += cost_rows(one.name, one.folder, one.split, rounds=rounds, single=single)
-        if "log-200k" in single:
-            work = "growth of a query's time, 20k to 200k items"
-            rows.append(Row(work, single["log-200k"] / single["log-20k"], "limit", 2.0, "times", ">= 1.0"))
-        if not options.quick:
-            rows += threshold_rows(next(one for one in sets if one.name == "log-20k"))
+        rows = []
+        for row in _rows(sets, rounds=3 if options.quick else 5):
+            rows.append(row)
+            _say(f"{row.work}: {row.ours} against {row.theirs} ({row.peer})")  # a run that is broken off says something
         report(rows, options.json)
+
+
+def _rows(sets: list[Set], rounds: int) -> Iterator[Row]:
+    for one in sets:
+        yield from recall_rows(one)
+    yield from cold_rows(sets[0])
+    single: dict[str, float] = {}
+    for one in sets:
+        if one.name == "tldr" or one.name.startswith("log"):
+            trainings = 1 if one.name == "log-200k" else min(rounds, 3)  # minutes each
+            yield from cost_rows(Task(one.name, one.folder, one.split, rounds, trainings), single)
+        if one.name == "log-20k":
+            yield from threshold_rows(one)
+    if "log-200k" in single:
+        work = "growth of a query's time, 20k to 200k items"
+        yield Row(work, single["log-200k"] / single["log-20k"], "limit", 2.0, "times", ">= 1.0")
 
 
 def _sets(folder: Path, *, quick: bool, full: bool) -> list[Set]:
@@ -70,7 +78,6 @@ def recall_rows(one: Set) -> list[Row]:
     """Train both on queries alone and with item texts, and compare what they find."""
     rows = []
     for instances, words in INSTANCES.items():
-        _say(f"{one.name}: recall, {words}")
         with Pair() as pair:
             pair.ask("train", folder=one.folder, instances=instances, ours={"cold_start": instances == "with-items"})
             for beam in BEAMS:
@@ -84,7 +91,6 @@ def recall_rows(one: Set) -> list[Row]:
 
 def cold_rows(one: Set) -> list[Row]:
     """Compare what is found of items without clicks, and whether the others suffer."""
-    _say(f"{one.name}: items without clicks")
     seen: dict[bool, list[float]] = {}
     unseen: dict[bool, list[float]] = {}
     for cold in (False, True):
@@ -103,7 +109,6 @@ def cold_rows(one: Set) -> list[Row]:
 
 def threshold_rows(one: Set) -> list[Row]:
     """Train without pruning: memory must hold, and no zero be stored."""
-    _say(f"{one.name}: threshold 0")
     with Contestant("xrlinear_ours") as ours:
         trained = ours.ask("train", folder=one.folder, instances="queries", words=True, cold_start=False, threshold=0.0)
         zeros, features = ours.ask("zeros"), ours.ask("features")

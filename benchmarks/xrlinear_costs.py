@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.rows import Row, median
 from benchmarks.xrlinear_pair import Pair
@@ -10,21 +10,32 @@ from benchmarks.xrlinear_pair import Pair
 QUERIES = 1000
 GUISES = {
     "word unigrams both": ({"words": True}, {"given": False}),
-    "same features": ({}, {"given": True}),
+    "same features": ({"fitted": True}, {"given": True}),
 }
 """What is compared, and how ours and PECOS are to be trained for it."""
 
 
-def cost_rows(name: str, folder: str, split: str, *, rounds: int, single: dict[str, float]) -> list[Row]:
+class Task(NamedTuple):
+    """What is measured: a data set's exchange, and how often."""
+
+    name: str
+    folder: str
+    split: str
+    rounds: int
+    trainings: int
+
+
+def cost_rows(task: Task, single: dict[str, float]) -> list[Row]:
     """Measure one data set; remember our time for a single query under its name in `single`."""
-    rows = _default_rows(name, folder, split, rounds, single)
+    rows = _default_rows(task, single)
     for guise, (ours, theirs) in GUISES.items():
-        rows += _guise_rows(f"{name}, {guise}", folder, split, rounds, ours, theirs)
+        rows += _guise_rows(guise, task, ours, theirs)
     return rows
 
 
-def _default_rows(name: str, folder: str, split: str, rounds: int, single: dict[str, float]) -> list[Row]:
+def _default_rows(task: Task, single: dict[str, float]) -> list[Row]:
     """Both as they come, from text to ids."""
+    name, folder, split, rounds, _ = task
     with Pair() as pair:
         _train(pair, folder, {}, {}, 1)
         pair.ask("save")
@@ -41,11 +52,11 @@ def _default_rows(name: str, folder: str, split: str, rounds: int, single: dict[
         ]
 
 
-def _guise_rows(
-    name: str, folder: str, split: str, rounds: int, ours: dict[str, Any], theirs: dict[str, Any]
-) -> list[Row]:
+def _guise_rows(guise: str, task: Task, ours: dict[str, Any], theirs: dict[str, Any]) -> list[Row]:
+    name, folder, split, rounds, trainings = task
+    name = f"{name}, {guise}"
     with Pair() as pair:
-        seconds, peak = _train(pair, folder, ours, theirs, rounds)
+        seconds, peak = _train(pair, folder, ours, theirs, trainings)
         size = _numbers(pair.ask("save"))
         found = pair.ask("recall", folder=folder, split=split, beam=10)
         kernel = _medians(pair, "kernel", rounds, folder=folder, split=split)

@@ -17,17 +17,23 @@ K = 100
 built = {}
 
 
-def train(folder, instances, words=False, **options):
-    """Train on a data set; with `words`, on word unigrams alone."""
+def train(folder, instances, words=False, fitted=False, **options):
+    """Train on a data set; with `words`, on word unigrams alone; with `fitted`, the vocabulary is there beforehand."""
     dataset = Dataset.open(json.loads((Path(folder) / "source.json").read_text()))
     texts = texts_of(folder, instances)
 
+    ready = default_encoder(texts) if fitted else None
+
     def work():
-        encoder = NgramTfidf.fit(texts, bigrams=0, trigrams=0, idf_power=2.0) if words else default_encoder(texts)
+        encoder = ready or (_words(texts) if words else default_encoder(texts))
         return train_xrlinear(dataset, encoder=encoder, item_texts=instances == "with-items", **options)
 
     built["model"], seconds, peak = peak_above(work)
     return {"seconds": seconds, "peak": peak}
+
+
+def _words(texts):
+    return NgramTfidf.fit(texts, bigrams=0, trigrams=0, idf_power=2.0)
 
 
 def save():
