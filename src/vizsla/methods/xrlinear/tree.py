@@ -157,6 +157,7 @@ def cluster_items(
     branching: int = 32,
     max_leaf: int = 64,
     iterations: int = 8,
+    starts: int = 4,
     sample: int = 32768,
     seed: int = 0,
     threads: int = 1,
@@ -174,6 +175,8 @@ def cluster_items(
         See `tree_shape`.
     iterations : int
         The most rounds of a cut; it stops when no item moves.
+    starts : int
+        How many random beginnings a cut tries; the one with the tightest halves goes on.
     sample : int
         Cuts of more items than this find their two mean directions on so many of them.
     seed : int
@@ -188,15 +191,15 @@ def cluster_items(
     """
     rows = vectors.rows if isinstance(vectors, Csr) else vectors.shape[0]
     layers = tree_shape(rows, branching=branching, max_leaf=max_leaf)
-    iterations, sample = check_positive("iterations", iterations), check_positive("sample", sample)
-    threads = check_positive("threads", threads)
+    iterations, starts = check_positive("iterations", iterations), check_positive("starts", starts)
+    sample, threads = check_positive("sample", sample), check_positive("threads", threads)
     try:
         if isinstance(vectors, np.ndarray):
             dense = np.ascontiguousarray(vectors, dtype=np.float32)
-            items = _native.cluster_dense(dense, layers, iterations, sample, seed, threads)
+            items = _native.cluster_dense(dense, layers, iterations, starts, sample, seed, threads)
         else:
             csr = as_csr(vectors, "vectors")
-            items = _native.cluster_sparse(*csr, layers, iterations, sample, seed, threads)
+            items = _native.cluster_sparse(*csr, layers, iterations, starts, sample, seed, threads)
     except ValueError as error:
         raise InputError(f"The item vectors cannot be clustered: {error}.") from None
     return LabelTree(layers, items)
