@@ -9,5 +9,6 @@ NB_MODULE(_native, module) {
   vizsla::register_ngrams(module);
   vizsla::register_postings(module);
   vizsla::register_text(module);
+  vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);
 }

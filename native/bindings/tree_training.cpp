@@ -94,9 +94,9 @@ void check_options(const SolverOptions& solver, const PruneOptions& prune) {
 
 nb::tuple train_layer_py(Offsets x_offsets, Columns x_columns, Values x_values, std::size_t width,
                          Offsets label_offsets, Columns label_columns, Values label_values, Offsets reached_offsets,
-                         Columns reached_columns, Offsets child_offsets, const std::string& loss, float cost, float bias,
-                         float tolerance, int epochs, float threshold, std::size_t max_nonzeros, std::uint64_t seed,
-                         std::size_t threads) {
+                         Columns reached_columns, Offsets child_offsets, const std::string& loss, float cost,
+                         float bias, float tolerance, int epochs, float threshold, std::size_t max_nonzeros,
+                         std::uint64_t seed, std::size_t threads) {
   LayerWeights layer;
   {
     nb::gil_scoped_release unlocked;

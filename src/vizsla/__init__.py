@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
+    from vizsla.encoders.cached import CachedEncoder as CachedEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
+    from vizsla.encoders.onnx import OnnxEncoder as OnnxEncoder
+    from vizsla.encoders.open import open_encoder as open_encoder
+    from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
+    from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
+    from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
@@ -29,8 +35,12 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
+    from vizsla.methods.xrlinear.model import XrLinear as XrLinear
+    from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
+    from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
+    from vizsla.text.ngrams import NgramTfidf as NgramTfidf
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
@@ -42,13 +52,23 @@ _PUBLIC = {
     "FunctionEncoder": "vizsla.encoder",
     "FunctionScorer": "vizsla.scorer",
     "Item": "vizsla.item",
+    "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
+    "NgramTfidf": "vizsla.text.ngrams",
+    "XrLinear": "vizsla.methods.xrlinear.model",
+    "CachedEncoder": "vizsla.encoders.cached",
+    "OnnxEncoder": "vizsla.encoders.onnx",
+    "PrecomputedEncoder": "vizsla.encoders.precomputed",
+    "SentenceEncoder": "vizsla.encoders.sentence",
+    "Vectors": "vizsla.encoders.vectors",
+    "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
     "load": "vizsla.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",
+    "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 
 __all__ = ["__version__", *_PUBLIC]

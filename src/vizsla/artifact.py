@@ -16,10 +16,15 @@ from vizsla.errors import FormatError, MissingExtraError
 
 KINDS = {
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
+    "tree": "vizsla.indexes.tree:TreeIndex",
     "bm25": "vizsla.methods.bm25:Bm25",
+    "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",
+    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
+    "ivf": "vizsla.indexes.ivf:IvfIndex",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
+    "vectors": "vizsla.encoders.vectors:Vectors",
     "composition": "vizsla.compose:Composition",
 }
 """Where each kind of artefact is implemented; a class is imported only when one is loaded."""

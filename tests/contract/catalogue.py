@@ -46,3 +46,15 @@ QUERIES = [
     "plum " * 40,
     " ".join(WORDS),
 ]
+
+
+def make_clicks(queries: int = 80, seed: int = 11) -> tuple[dict[str, str], list[tuple[str, str, float]]]:
+    """Queries of a few words of an item's text, and a click on it; every third item has no clicks."""
+    pick = random.Random(seed)
+    known = [item for number, item in enumerate(ITEMS) if number % 3 and ITEMS[item]]
+    chosen = {f"q{n}": pick.choice(known) for n in range(queries)}
+    texts = {q: " ".join(pick.choices(ITEMS[item].split(), k=pick.randint(1, 3))) for q, item in chosen.items()}
+    return texts, [(q, item, float(pick.randint(1, 5))) for q, item in chosen.items()]
+
+
+CLICKED, CLICKS = make_clicks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,16 +10,21 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csr_array
 
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.vectors import Vectors
 from vizsla.index import Index
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
+from vizsla.methods.xrlinear.model import XrLinear
+from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
 from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 
@@ -44,6 +50,13 @@ def _bm25(variant: str = "lucene") -> Retriever:
 
 
 @cache
+def _xrlinear() -> XrLinear:
+    with warnings.catch_warnings(action="ignore"):  # one item has no text
+        log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
+    return train_xrlinear(log, branching=3, max_leaf=6, weighted=True, beam=2)
+
+
+@cache
 def _lsa() -> LsaEncoder:
     return LsaEncoder.fit(ITEMS.values(), dim=24)
 
@@ -52,7 +65,11 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
+    "xrlinear": RetrieverCase(_xrlinear, exact=False),
+    "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
@@ -72,15 +89,28 @@ def _counts() -> tuple[csr_array, csr_array]:
     return bag.items(list(ITEMS.values())), bag.queries(QUERIES)
 
 
+def _tree() -> tuple[Index, csr_array]:
+    model = _xrlinear().exhaustive()
+    return model.index, model.encoder.queries(QUERIES)
+
+
 def _dense_index(kind: str, **options: object) -> tuple[Index, np.ndarray]:
     return make_index(kind, _lsa().items(list(ITEMS.values())), **options), _lsa().queries(QUERIES)
 
 
 INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
+    "tree": _tree,
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
+    **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
+    **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {"lsa": _lsa}
 """Encoders that can be saved, fitted on ITEMS."""
+
+
+def item_vectors() -> Vectors:
+    """Return the encoded ITEMS as an artefact."""
+    return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)

@@ -46,9 +46,9 @@ def test_without_the_extra_it_still_searches_and_names_the_command(dataset, caps
     assert "pip install 'vizsla[eval]'" in out and "optparse.OptionParser" in out and "nDCG" not in out
 
 
-def test_a_method_is_added_as_one_row_and_the_last_row_answers(dataset, capsys, monkeypatch):
+def test_a_method_is_added_as_one_row_and_the_first_row_answers(dataset, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    run_demo(dataset=dataset, methods={**METHODS, "first hit": lambda ds: METHODS["bm25"](ds) % 1})
+    run_demo(dataset=dataset, methods={**METHODS, "first hit": lambda ds, built: built["bm25"] % 1})
     out = capsys.readouterr().out
     assert "first hit" in out.partition(EXAMPLES[0])[0]
     assert "numpy.linalg.eigh" in out.partition(EXAMPLES[0])[2].partition(EXAMPLES[1])[0]

@@ -214,3 +214,15 @@ def test_a_closed_pipe_is_not_an_error(built):
     command = f"'{sys.executable}' -m vizsla search '{built}' fig --json | head -0"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_train_on_a_click_log_then_search(data, tmp_path, capsys):
+    clicks = tmp_path / "clicks.tsv"
+    clicks.write_text("query\titem\tweight\nsmall fruit\tfig\t3\nlarge fruit\tapple\t1\ntiny fruit\tfig\t2\n")
+    items = data / "corpus.jsonl"
+    out = tmp_path / "xr"
+    assert main(["train", "xrlinear", str(items), "--clicks", str(clicks), "-o", str(out), "--weighted"]) == 0
+    assert main(["search", str(out), "small", "fruit", "--explain", "-k", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "taught by 2 training queries" in printed and printed.index("fig") < printed.index("apple")
+    assert main(["check", str(out)]) == 0

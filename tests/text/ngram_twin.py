@@ -38,10 +38,11 @@ class Twin:
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
+        idf_power: float = 1.0,
         room: int = 10**9,
     ):
         texts = list(texts)
-        self.lower, self.sublinear, self.norm = lower, sublinear, norm
+        self.lower, self.sublinear, self.norm, self.idf_power = lower, sublinear, norm, idf_power
         self.bins = [bins if budget else 0 for budget in budgets]
         self.names: list[list[str]] = []
         self.weights: list[list[float]] = []
@@ -94,9 +95,8 @@ class Twin:
     def _tf(self, count: int) -> float:
         return 1 + math.log(count) if self.sublinear else count
 
-    @staticmethod
-    def _idf(texts: int, total: int) -> float:
-        return 1 + math.log((1 + total) / (1 + texts))
+    def _idf(self, texts: int, total: int) -> float:
+        return (1 + math.log((1 + total) / (1 + texts))) ** self.idf_power
 
 
 def scaled(part: dict[int, float]) -> dict[int, float]:

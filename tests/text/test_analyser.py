@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import Stemmer
-from tests.text import twin
 
+from tests.text import twin
 from vizsla.errors import FormatError, InputError, MissingExtraError
 from vizsla.text.analyser import Analyser
 from vizsla.text.stop_words import STOP_WORDS

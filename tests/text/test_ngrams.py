@@ -46,10 +46,12 @@ def assert_equal_rows(rows, expected):
     st.booleans(),
     st.booleans(),
     st.sampled_from(["row", "kinds"]),
+    st.sampled_from([0, 1.0, 2.0]),
     st.sampled_from([1, 2, 7, 10**6]),
 )
-def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower, sublinear, norm, room):
+def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower, sublinear, norm, idf_power, room):
     rules = {"min_texts": min_texts, "lower": lower, "sublinear": sublinear, "norm": norm, "room": room}
+    rules["idf_power"] = idf_power
     twin = Twin(texts, budgets=budgets, bins=UNSEEN[unseen], **rules)
     model = fitted(texts, budgets, unseen=unseen, bins=5, **rules)
     assert [list(table) for table in model.names] == twin.names

@@ -117,6 +117,8 @@ def test_weights_of_another_type_become_float32(tmp_path):
         {"unseen": "hash", "bins": 0},
         {"room": 0},
         {"norm": "l1"},
+        {"idf_power": -1},
+        {"idf_power": float("nan")},
         {"lower": "yes"},
     ],
     ids=str,

@@ -7,8 +7,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.text import twin
 
+from tests.text import twin
 from vizsla import _native
 from vizsla.text.analyser import Analyser
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from vizsla import __version__
 from vizsla.errors import VizslaError
 
-VERBS = ("demo", "index", "search", "eval", "compare", "compose", "inspect", "check", "convert")
+VERBS = ("demo", "index", "train", "search", "eval", "compare", "compose", "inspect", "check", "convert")
 WRONG_INPUT = 2
 INTERRUPTED = 130
 

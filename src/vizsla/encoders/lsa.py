@@ -14,6 +14,7 @@ from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.sample import Sample
 from vizsla.encoders.svd import right_singular_vectors
+from vizsla.encoders.unit import unit_rows
 from vizsla.errors import InputError, check_positive
 from vizsla.text.ngrams import NgramTfidf
 
@@ -112,10 +113,8 @@ class LsaEncoder(Encoder, Artifact):
     def queries(self, texts: Sequence[str]) -> Floats:
         """Encode texts to rows of length 1, or zeros."""
         rows: Floats = np.asarray(self.ngrams.queries(texts) @ self.projection, np.float32)
-        lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
         # What is left of a text that lies outside the dimensions is rounding noise, not meaning.
-        said = lengths > 1e-6
-        return np.where(said, rows / np.where(said, lengths, 1.0), 0.0).astype(np.float32)
+        return unit_rows(rows, least=1e-6)
 
     def _write(self, writer: ArtifactWriter) -> None:
         self.ngrams.write(writer, "ngrams")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
+from vizsla.encoders.cached import CachedEncoder
+from vizsla.encoders.lazy import MODELS, LazyEncoder
 from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
@@ -18,8 +20,9 @@ NAME = "encoder"
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder) -> None:
     """Store an encoder that is an artefact as a child; of any other, what it takes to find it again."""
-    saved = isinstance(encoder, Artifact)
-    writer.parameters(encoder=describe(encoder), encoder_saved=saved)
+    if isinstance(encoder, CachedEncoder):
+        encoder = encoder.encoder
+    writer.parameters(encoder=describe(encoder), encoder_saved=isinstance(encoder, Artifact))
     if isinstance(encoder, Artifact):
         writer.child(NAME, encoder)
 
@@ -48,4 +51,4 @@ def read_encoder(reader: ArtifactReader) -> Encoder:
         if not isinstance(child, Encoder) or describe(child) != description:
             raise FormatError(f"{reader.path / NAME}: not the encoder that the manifest describes.")
         return child
-    return AbsentEncoder(description)
+    return LazyEncoder(description) if description.get("kind") in MODELS else AbsentEncoder(description)

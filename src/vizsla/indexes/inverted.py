@@ -111,6 +111,12 @@ class InvertedIndex(Index):
         arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes
         return int(arrays + self._postings.block_bytes)
 
+    def to_csr(self) -> csr_array:
+        """Return items × terms, the matrix that `build` takes."""
+        from scipy.sparse import csc_array
+
+        return csc_array((self._impacts, self._items, self._offsets), shape=(len(self), self.width)).tocsr()
+
     def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
         """Return the best `k` items of every row that share a term with it."""
         check_positive("k", k)

@@ -8,7 +8,11 @@ from typing import Any
 from vizsla.errors import check_choice
 from vizsla.indexes.dense_index import DenseIndex
 
-DENSE = {"flat": "vizsla.indexes.flat:FlatIndex"}
+DENSE = {
+    "flat": "vizsla.indexes.flat:FlatIndex",
+    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
+    "ivf": "vizsla.indexes.ivf:IvfIndex",
+}
 """Where each kind of dense index is implemented."""
 
 

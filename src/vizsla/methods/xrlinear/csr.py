@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,24 @@ def as_csr(matrix: Matrix | Csr, name: str) -> Csr:
         np.ascontiguousarray(csr.data, dtype=np.float32),
         csr.shape[1],
     )
+
+
+def as_scipy(matrix: Matrix) -> csr_array:
+    """Return any sparse or dense matrix as a CSR array of float32, without stored zeros.
+
+    Examples
+    --------
+    >>> as_scipy(np.array([[0, 2.5]])).indices.tolist()
+    [1]
+    """
+    from scipy import sparse
+
+    csr: Any = sparse.csr_array(matrix).astype(np.float32, copy=False)
+    if not csr.has_canonical_format or not csr.data.all():
+        csr = csr.copy()  # its arrays may be the caller's
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    return csr  # type: ignore[no-any-return]
 
 
 def from_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.methods.xrlinear.csr import Csr, as_csr, from_entries
+from vizsla.progress import progress
 
 if TYPE_CHECKING:
     from vizsla.methods.xrlinear.csr import Matrix
@@ -67,7 +68,8 @@ def train_layer(
     labels : CSR matrix
         Instances by nodes of this layer: the weights of positives, above 0.
     reached : CSR matrix
-        Instances by nodes of the layer above; an entry trains all the node's children on the instance.
+        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's
+        children.
     child_offsets : int64 array
         Where the children of each node of the layer above begin.
     loss : {"squared_hinge", "hinge", "logistic"}
@@ -77,7 +79,7 @@ def train_layer(
     bias : float
         Value of the feature that every instance has besides its own; 0 for none.
     tolerance : float
-        A node is done when the projected gradients of a pass, and 0, lie within this much of each other.
+        A node is done when the projected gradients of a pass lie within this much of each other.
     epochs : int
         The most passes.
     threshold : float
@@ -118,7 +120,13 @@ Negatives = Callable[[int, list[LayerWeights]], "Matrix | Csr | None"]
 
 
 def train_matchers(
-    X: Matrix | Csr, clicks: Matrix | Csr, tree: LabelTree, *, negatives: Negatives | None = None, **options: object
+    X: Matrix | Csr,
+    clicks: Matrix | Csr,
+    tree: LabelTree,
+    *,
+    negatives: Negatives | None = None,
+    teacher_forcing: bool = True,
+    **options: Any,
 ) -> list[LayerWeights]:
     """Train every layer from the root down.
 
@@ -132,8 +140,10 @@ def train_matchers(
         Where the items are.
     negatives : callable, optional
         Called for each layer below the first with its number and the weights of the layers above it; returns instances
-        by nodes of the layer above (entries: further instances for these nodes' children) or None. Without it a
-        node's children are trained on the instances that have a positive among them (teacher forcing).
+        by nodes of the layer above (entries: further instances for these nodes' children) or None.
+    teacher_forcing : bool
+        Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
+        only on those that `negatives` gives.
     options
         See `train_layer`.
 
@@ -146,12 +156,12 @@ def train_matchers(
     """
     features, labels = as_csr(X, "X"), layer_labels(as_csr(clicks, "clicks"), tree)
     trained: list[LayerWeights] = []
-    for number, offsets in enumerate(tree.layers):
+    for number, offsets in enumerate(progress(tree.layers, what="training the tree's layers")):
         reached = labels[number]
         more = negatives(number, trained) if negatives is not None and number > 0 else None
         if more is not None:
-            reached = union(reached, as_csr(more, "negatives"))
-        trained.append(train_layer(features, labels[number + 1], reached, offsets, **options))  # type: ignore[arg-type]
+            reached = union(reached, as_csr(more, "negatives")) if teacher_forcing else as_csr(more, "negatives")
+        trained.append(train_layer(features, labels[number + 1], reached, offsets, **options))
     return trained
 
 

@@ -1,0 +1,80 @@
+"""Vizsla's XR-Linear as a contestant."""
+
+import json
+import tempfile
+from pathlib import Path
+
+from clock import serve
+from scipy.sparse import csr_matrix, save_npz
+from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above, recall, texts_of
+
+from vizsla import Dataset
+from vizsla.indexes.tree_matchers import layer_matchers
+from vizsla.methods.xrlinear.train import default_encoder, train_xrlinear
+from vizsla.text.ngrams import NgramTfidf
+
+K = 100
+built = {}
+
+
+def train(folder, instances, words=False, **options):
+    """Train on a data set; with `words`, on word unigrams alone."""
+    dataset = Dataset.open(json.loads((Path(folder) / "source.json").read_text()))
+    texts = texts_of(folder, instances)
+
+    def work():
+        encoder = NgramTfidf.fit(texts, bigrams=0, trigrams=0, idf_power=2.0) if words else default_encoder(texts)
+        return train_xrlinear(dataset, encoder=encoder, item_texts=instances == "with-items", **options)
+
+    built["model"], seconds, peak = peak_above(work)
+    return {"seconds": seconds, "peak": peak}
+
+
+def save():
+    """Save and load again, memory-mapped; return the bytes of the tree alone."""
+    folder = built["folder"] = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "model"
+    built["model"].save(path)
+    built["model"] = type(built["model"]).load(path)
+    return folder_bytes(path / "tree")
+
+
+def measure_recall(folder, split, beam):
+    found = built["model"](texts_of(folder, split), k=K, beam=beam)
+    rows = [found.row(number)[0] for number in range(len(found))]
+    return [recall(rows, matrix_of(folder, split), k) for k in (10, 100)]
+
+
+def query(folder, split, count):
+    """Text in, item ids out, beam 10."""
+    model = built["model"].with_beam(10)
+    return microseconds(lambda text: model(text, k=K).ids, texts_of(folder, split)[:count])
+
+
+def kernel(folder, split):
+    model = built["model"]
+    rows = model.features(texts_of(folder, split))[:3]
+    return microseconds(lambda _: model.index.search_rows(*rows, K, beam=10), [0]) / (len(rows[0]) - 1)
+
+
+def transform(folder, split, repeats):
+    encoder, texts = built["model"].encoder, texts_of(folder, split)
+    return 1e6 * len(texts) / microseconds(lambda _: encoder.rows(texts), [0] * repeats)
+
+
+def write_features(folder, names):
+    """Give the peer our features."""
+    for name in names:
+        rows = built["model"].encoder.queries(texts_of(folder, name))
+        save_npz(Path(folder) / f"{name}.features.npz", csr_matrix(rows), compressed=False)
+
+
+def zeros():
+    index = built["model"].index
+    return int(sum((layer_matchers(index, layer).values == 0).sum() for layer in range(len(index.layers))))
+
+
+serve(
+    train=train, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
+    write_features=write_features, zeros=zeros, features=lambda: built["model"].encoder.dim,
+)  # fmt: skip

@@ -1,0 +1,267 @@
+// Building and searching tree models for Python.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "bindings/arrays.hpp"
+#include "bindings/register.hpp"
+#include "common/threads.hpp"
+#include "tree/beam_search.hpp"
+#include "tree/layer_builder.hpp"
+
+namespace vizsla {
+
+namespace {
+
+WeightKind kind_of(const std::string& name) {
+  static const std::map<std::string, WeightKind> kinds{
+      {"float32", WeightKind::float32}, {"int16", WeightKind::int16}, {"int8", WeightKind::int8}};
+  const auto found = kinds.find(name);
+  require(found != kinds.end(), "weights must be float32, int16 or int8");
+  return found->second;
+}
+
+nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int64_t> offsets, InArray<std::int32_t> features,
+                      InArray<float> values, const std::string& weights) {
+  BuiltLayer built;
+  {
+    nb::gil_scoped_release unlocked;
+    built = LayerBuilder(view(child_offsets), {view(offsets), view(features), view(values)}, kind_of(weights)).build();
+  }
+  return nb::make_tuple(to_numpy(std::move(built.bucket_offsets)), to_numpy(std::move(built.buckets)),
+                        to_numpy(std::move(built.entry_offsets)), to_numpy(std::move(built.children)),
+                        to_numpy(std::move(built.weights)), to_numpy(std::move(built.factors)));
+}
+
+// Keeps a layer's arrays alive.
+struct BoundLayer {
+  InArray<std::int32_t> child_offsets;
+  InArray<std::int64_t> bucket_offsets;
+  InArray<std::uint32_t> buckets;
+  InArray<std::int64_t> entry_offsets;
+  InArray<std::uint8_t> children;
+  InArray<std::uint8_t> weights;
+  InArray<float> factors;
+
+  LayerArrays arrays() const {
+    return {view(child_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(children), view(weights), view(factors)};
+  }
+};
+
+// A batch of queries as they come from Python, checked.
+struct Queries {
+  std::span<const std::int64_t> offsets;
+  std::span<const std::int32_t> features;
+  std::span<const float> values;
+
+  void check(std::int32_t dim) const {
+    require(!offsets.empty() && offsets.front() == 0, "query offsets must begin with 0");
+    require(features.size() == values.size() && static_cast<std::uint64_t>(offsets.back()) == features.size(), "query offsets must end at the number of features");
+    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "query offsets must not decrease");
+    for (std::int32_t feature : features) require(feature >= 0 && feature < dim, "query features must be numbers below dim");
+  }
+
+  std::size_t size() const { return offsets.size() - 1; }
+
+  SparseQuery operator[](std::size_t row) const {
+    const auto begin = static_cast<std::size_t>(offsets[row]);
+    const auto count = static_cast<std::size_t>(offsets[row + 1]) - begin;
+    return {features.subspan(begin, count), values.subspan(begin, count)};
+  }
+};
+
+template <class Call>
+void with_transform(Transform transform, const Call& call) {
+  switch (transform) {
+    case Transform::hinge1: return call.template operator()<Transform::hinge1>();
+    case Transform::hinge2: return call.template operator()<Transform::hinge2>();
+    case Transform::hinge3: return call.template operator()<Transform::hinge3>();
+    case Transform::hinge4: return call.template operator()<Transform::hinge4>();
+    case Transform::hinge5: return call.template operator()<Transform::hinge5>();
+    case Transform::log_sigmoid: return call.template operator()<Transform::log_sigmoid>();
+    case Transform::none: return call.template operator()<Transform::none>();
+  }
+}
+
+Transform transform_of(const std::string& name) {
+  static const std::map<std::string, Transform> transforms{
+      {"l1-hinge", Transform::hinge1}, {"l2-hinge", Transform::hinge2}, {"l3-hinge", Transform::hinge3},
+      {"l4-hinge", Transform::hinge4}, {"l5-hinge", Transform::hinge5}, {"sigmoid", Transform::log_sigmoid},
+      {"none", Transform::none}};
+  const auto found = transforms.find(name);
+  require(found != transforms.end(), "unknown transform");
+  return found->second;
+}
+
+// The answers to a batch, row after row.
+struct Found {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> items;
+  std::vector<float> scores;
+  std::uint64_t entries = 0;
+
+  static Found joined(const std::vector<BeamResult>& results, std::uint64_t entries) {
+    Found found;
+    found.entries = entries;
+    for (const BeamResult& result : results) {
+      found.items.insert(found.items.end(), result.items.begin(), result.items.end());
+      found.scores.insert(found.scores.end(), result.scores.begin(), result.scores.end());
+      found.offsets.push_back(static_cast<std::int64_t>(found.items.size()));
+    }
+    return found;
+  }
+};
+
+class BoundTree {
+ public:
+  BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights, const std::string& transform,
+            std::int32_t dim, float bias)
+      : kept_(kept(layers)), items_(items), transform_(transform_of(transform)), model_(chunked(kind_of(weights)), view(items_), {dim, bias}) {}
+
+  std::size_t size() const { return model_.size(); }
+
+  nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t k,
+                   std::size_t beam, const nb::object& allowed, std::size_t threads) {
+    const Queries queries{view(offsets), view(features), view(values)};
+    queries.check(model_.bias().number);
+    require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
+    std::optional<Reachable> reachable;
+    if (!allowed.is_none()) reachable.emplace(model_, mask_of(nb::cast<InArray<std::uint8_t>>(allowed)));
+    Found found;
+    {
+      nb::gil_scoped_release unlocked;
+      found = find(queries, k, beam, reachable ? &*reachable : nullptr, threads);
+    }
+    return nb::make_tuple(raw(found.offsets), raw(found.items), raw(found.scores), found.entries);
+  }
+
+  nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
+                  InArray<std::int64_t> rows, InArray<std::int32_t> items) {
+    const Queries queries{view(offsets), view(features), view(values)};
+    queries.check(model_.bias().number);
+    check_candidates(queries.size(), view(rows), view(items));
+    std::vector<float> scores(items.size());
+    std::uint64_t entries = 0;
+    {
+      nb::gil_scoped_release unlocked;
+      const Lease lease(*this);
+      for (std::size_t q = 0; q < queries.size(); ++q) {
+        const auto begin = static_cast<std::size_t>(view(rows)[q]);
+        const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
+        with_transform(transform_, [&]<Transform transform>() {
+          lease->price<transform>(queries[q], view(items).subspan(begin, count), std::span(scores).subspan(begin, count));
+        });
+      }
+      entries = lease->take_entries();
+    }
+    return nb::make_tuple(to_numpy(std::move(scores)), entries);
+  }
+
+ private:
+  // A searcher on loan: searchers are kept for the next call, so that a query allocates nothing.
+  class Lease {
+   public:
+    explicit Lease(BoundTree& tree) : tree_(tree), searcher_(tree.take_searcher()) {}
+    ~Lease() { tree_.give_back(std::move(searcher_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    BeamSearcher* operator->() const { return searcher_.get(); }
+
+   private:
+    BoundTree& tree_;
+    std::unique_ptr<BeamSearcher> searcher_;
+  };
+
+  static std::vector<BoundLayer> kept(const nb::list& layers) {
+    std::vector<BoundLayer> bound;
+    for (nb::handle layer : layers) {
+      const auto t = nb::cast<nb::tuple>(layer);
+      require(t.size() == 7, "a layer is seven arrays");
+      bound.push_back({nb::cast<InArray<std::int32_t>>(t[0]), nb::cast<InArray<std::int64_t>>(t[1]),
+                       nb::cast<InArray<std::uint32_t>>(t[2]), nb::cast<InArray<std::int64_t>>(t[3]),
+                       nb::cast<InArray<std::uint8_t>>(t[4]), nb::cast<InArray<std::uint8_t>>(t[5]),
+                       nb::cast<InArray<float>>(t[6])});
+    }
+    return bound;
+  }
+
+  std::vector<ChunkedLayer> chunked(WeightKind kind) const {
+    std::vector<ChunkedLayer> layers;
+    for (const BoundLayer& layer : kept_) layers.emplace_back(layer.arrays(), kind);
+    return layers;
+  }
+
+  std::span<const std::uint8_t> mask_of(const InArray<std::uint8_t>& allowed) const {
+    require(allowed.size() == model_.size(), "allowed must have one entry an item");
+    return view(allowed);
+  }
+
+  void check_candidates(std::size_t queries, std::span<const std::int64_t> rows, std::span<const std::int32_t> items) const {
+    require(rows.size() == queries + 1 && rows.front() == 0 && static_cast<std::uint64_t>(rows.back()) == items.size(), "candidates must have one row a query");
+    for (std::size_t i = 1; i < rows.size(); ++i) require(rows[i] >= rows[i - 1], "candidate offsets must not decrease");
+    for (std::int32_t item : items) require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
+  }
+
+  Found find(const Queries& queries, std::size_t k, std::size_t beam, const Reachable* allowed, std::size_t threads) {
+    std::vector<BeamResult> results(queries.size());
+    std::atomic<std::uint64_t> entries{0};
+    share_work(queries.size(), threads, [&] {
+      return [&, lease = std::make_unique<Lease>(*this)](std::size_t q) {
+        with_transform(transform_, [&]<Transform transform>() { (*lease)->search<transform>(queries[q], k, beam, allowed); });
+        results[q] = (*lease)->result();
+        entries += (*lease)->take_entries();
+      };
+    });
+    return Found::joined(results, entries);
+  }
+
+  // A few values as bytes: numpy.frombuffer makes an array of them at a third of the cost of an exported array.
+  template <class T>
+  static nb::bytes raw(const std::vector<T>& values) {
+    return nb::bytes(values.data(), values.size() * sizeof(T));
+  }
+
+  std::unique_ptr<BeamSearcher> take_searcher() {
+    const std::lock_guard guard(lock_);
+    if (idle_.empty()) return std::make_unique<BeamSearcher>(model_);
+    auto searcher = std::move(idle_.back());
+    idle_.pop_back();
+    return searcher;
+  }
+
+  void give_back(std::unique_ptr<BeamSearcher> searcher) {
+    const std::lock_guard guard(lock_);
+    idle_.push_back(std::move(searcher));
+  }
+
+  std::vector<BoundLayer> kept_;
+  InArray<std::int32_t> items_;
+  Transform transform_;
+  TreeModel model_;
+  std::mutex lock_;
+  std::vector<std::unique_ptr<BeamSearcher>> idle_;
+};
+
+}  // namespace
+
+void register_tree_search(nb::module_& module) {
+  module.def("build_tree_layer", &build_layer, nb::arg("child_offsets"), nb::arg("offsets"), nb::arg("features"),
+             nb::arg("values"), nb::arg("weights"),
+             "The chunked layout of a layer: bucket offsets, buckets, entry offsets, children, weights, factors.");
+  nb::class_<BoundTree>(module, "Tree")
+      .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
+           nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))
+      .def("__len__", &BoundTree::size)
+      .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
+           nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
+      .def("price", &BoundTree::price, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
+           nb::arg("items"));
+}
+
+}  // namespace vizsla

@@ -1,0 +1,52 @@
+"""vizsla train: learn from a click log."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+from vizsla.cli.options import add_data, add_output, open_data
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the methods that learn."""
+    methods = parser.add_subparsers(metavar="METHOD", required=True)
+    _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train and save; the sub-parser chose the method."""
+    arguments.train(arguments)
+
+
+def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--branching", type=int, default=256, help="most children of a node (default: 256)")
+    parser.add_argument("--max-leaf", type=int, default=100, help="most items of a leaf (default: 100)")
+    parser.add_argument("--negatives", default="tfn", choices=("tfn", "man", "tfn+man"), help="default: tfn")
+    parser.add_argument("--loss", default="squared_hinge", choices=("squared_hinge", "hinge", "logistic"))
+    parser.add_argument("--C", type=float, default=1.0, help="weight of the losses (default: 1)")
+    parser.add_argument("--threshold", type=float, default=0.1, help="drop weights up to this size (default: 0.1)")
+    parser.add_argument("--max-nonzeros", type=int, help="most weights of a matcher")
+    parser.add_argument("--weights", default="float32", choices=("float32", "int16", "int8"), help="how to store them")
+    parser.add_argument("--weighted", action="store_true", help="let a click cost what it weighs")
+    parser.add_argument("--no-item-texts", dest="item_texts", action="store_false", help="learn from queries only")
+    parser.add_argument("--no-cold-start", dest="cold_start", action="store_false", help="no path for new items")
+    parser.add_argument("--beam", type=int, default=10, help="nodes followed unless a search says otherwise")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.set_defaults(train=_train_xrlinear)
+
+
+def _train_xrlinear(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.xrlinear.train import train_xrlinear
+
+    names = ("branching", "max_leaf", "negatives", "loss", "C", "threshold", "max_nonzeros", "weights", "weighted")
+    others = ("item_texts", "cold_start", "beam", "seed", "threads")
+    start = perf_counter()
+    options = {name: getattr(arguments, name) for name in (*names, *others)}
+    model = train_xrlinear(open_data(arguments), **options)
+    model.save(arguments.output, overwrite=arguments.overwrite)
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

@@ -1,0 +1,162 @@
+"""OnnxEncoder: a transformer served by ONNX Runtime, without torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.encoders.extra import import_extra
+from vizsla.encoders.unit import unit_rows
+from vizsla.errors import InputError, check_choice, check_positive
+
+Floats = NDArray[np.float32]
+MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
+POOLINGS = ("mean", "cls")
+
+
+class OnnxEncoder(Encoder):
+    """A folder with `model.onnx`, `tokenizer.json` and, from `export_onnx`, `encoder.json` (extra `onnx`).
+
+    The model's first output must be one vector a token; they are pooled here.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    query_prompt, item_prompt : str
+        Put before every query or item text.
+    normalise : bool
+        Bring rows to length 1.
+    max_tokens : int, optional
+        Cut texts after so many tokens; what `encoder.json` says, or 512, unless given.
+    pooling : {"mean", "cls"}, optional
+        What becomes of the tokens' vectors; what `encoder.json` says, or "mean", unless given.
+    batch : int
+        Texts that go through the model at once.
+    threads : int
+        What ONNX Runtime may use.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        query_prompt: str = "",
+        item_prompt: str = "",
+        normalise: bool = True,
+        max_tokens: int | None = None,
+        pooling: str | None = None,
+        batch: int = 32,
+        threads: int = 1,
+    ):
+        self.path, self.query_prompt, self.item_prompt = Path(path), query_prompt, item_prompt
+        stored = _settings(self.path)
+        self.normalise, self._batch = normalise, check_positive("batch", batch)
+        self.max_tokens = check_positive("max_tokens", max_tokens or stored["max_tokens"])
+        self.pooling = pooling or stored["pooling"]
+        check_choice("pooling", self.pooling, POOLINGS)
+        self._tokenizer = _tokenizer(self.path / TOKENIZER, self.max_tokens)
+        self._session = _session(self.path / MODEL, check_positive("threads", threads))
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
+
+    @cached_property
+    def dim(self) -> int:
+        """The width of the model's vectors."""
+        return int(self._run(["a"]).shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the model's file, the tokeniser, the limit of tokens, pooling, prompts and normalisation."""
+        seen = 0
+        for name in (MODEL, TOKENIZER):
+            seen = _native.checksum(np.fromfile(self.path / name, np.uint8), seen)
+        rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.max_tokens, self.pooling)).encode()
+        return f"onnx:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """What an artefact remembers, to load the model again."""
+        return {"kind": "onnx", "name": str(self.path), "options": self.options}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What else than the folder makes this encoder."""
+        names = ("query_prompt", "item_prompt", "normalise", "max_tokens", "pooling")
+        return {name: getattr(self, name) for name in names}
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        """Encode query texts, each after the query prompt."""
+        return self._encode([self.query_prompt + text for text in texts])
+
+    def items(self, texts: Sequence[str]) -> Floats:
+        """Encode item texts, each after the item prompt."""
+        return self._encode([self.item_prompt + text for text in texts])
+
+    def _encode(self, texts: list[str]) -> Floats:
+        rows = np.zeros((len(texts), self.dim), np.float32)
+        # Texts of like length share a batch, so that little is padded.
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        for start in range(0, len(order), self._batch):
+            chosen = order[start : start + self._batch]
+            rows[chosen] = self._run([texts[number] for number in chosen])
+        return unit_rows(rows) if self.normalise else rows
+
+    def _run(self, texts: list[str]) -> Floats:
+        encoded = self._tokenizer.encode_batch(texts)
+        mask = np.array([text.attention_mask for text in encoded], np.int64)
+        known = {
+            "input_ids": np.array([text.ids for text in encoded], np.int64),
+            "attention_mask": mask,
+            "token_type_ids": np.array([text.type_ids for text in encoded], np.int64),
+        }
+        states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+        if self.pooling == "cls":
+            return np.asarray(states[:, 0], np.float32)
+        weights = mask[:, :, None].astype(np.float32)
+        return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9), np.float32)
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    file = path / SETTINGS
+    if not file.exists():
+        return {"pooling": "mean", "max_tokens": 512}
+    try:
+        stored = json.loads(file.read_bytes())
+        return {"pooling": str(stored["pooling"]), "max_tokens": int(stored["max_tokens"])}
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{file} must hold `pooling` and `max_tokens`. Got something else.") from None
+
+
+def _tokenizer(file: Path, max_tokens: int) -> Any:
+    package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
+    try:
+        tokenizer = package.Tokenizer.from_file(str(file))
+    except Exception as error:  # the package raises plain Exception
+        raise InputError(f"`path` must hold a {TOKENIZER}. Got {file.parent}: {error}.") from error
+    tokenizer.enable_truncation(max_tokens)
+    padding = tokenizer.padding or {}
+    given = {key: padding[key] for key in ("pad_id", "pad_token", "pad_type_id") if key in padding}
+    tokenizer.enable_padding(**given)
+    return tokenizer
+
+
+def _session(file: Path, threads: int) -> Any:
+    onnxruntime = import_extra("onnxruntime", f"Encoding with {file.parent}", "onnx")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    try:
+        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime raises types of its own for every cause
+        raise InputError(f"`path` must hold a sound {MODEL}. Got {file.parent}: {error!s:.200}.") from error
+    unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
+    if unknown:
+        raise InputError(f"{file} must take token ids, mask and types only. Got also {', '.join(sorted(unknown))}.")
+    return session

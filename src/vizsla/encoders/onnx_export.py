@@ -1,0 +1,96 @@
+"""A sentence-transformers model written as ONNX."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+from vizsla.encoders.extra import import_extra
+from vizsla.encoders.onnx import MODEL, SETTINGS, OnnxEncoder
+from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.errors import InputError
+from vizsla.io.atomic import writing_folder
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+def export_onnx(
+    encoder: SentenceEncoder, path: str | Path, *, overwrite: bool = False, threads: int = 1
+) -> OnnxEncoder:
+    """Write the model to a folder that `OnnxEncoder` reads, and return that (extras `neural` and `onnx`).
+
+    Parameters
+    ----------
+    encoder : SentenceEncoder
+        A model that takes token ids and pools by mean or by its first token.
+    path : path
+        The folder to make.
+    overwrite : bool
+        Replace a folder that is there already.
+    threads : int
+        What ONNX Runtime may use.
+    """
+    import_extra("onnx", "Exporting to ONNX", "onnx")
+    pooling = _pooling(encoder.model)
+    with writing_folder(path, overwrite=overwrite) as folder:
+        _export(encoder.model, folder / MODEL)
+        encoder.model.tokenizer.save_pretrained(str(folder / "tokenizer"))
+        (folder / "tokenizer" / "tokenizer.json").rename(folder / "tokenizer.json")
+        shutil.rmtree(folder / "tokenizer")
+        settings = {"pooling": pooling, "max_tokens": int(encoder.model.max_seq_length)}
+        (folder / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    options = {name: value for name, value in encoder.options.items() if name != "max_tokens"}
+    return OnnxEncoder(path, threads=threads, **options)
+
+
+def _pooling(model: Any) -> str:
+    kinds = [type(module).__name__ for module in model]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        raise InputError(f"The model must be a transformer with pooling. Got {', '.join(kinds)}.")
+    mode = model[1].get_pooling_mode_str() if hasattr(model[1], "get_pooling_mode_str") else model[1].pooling_mode
+    name = mode if isinstance(mode, str) else "+".join(mode)
+    if name not in ("mean", "cls"):
+        raise InputError(f"The model must pool by mean or cls. Got {name}.")
+    return name
+
+
+def _export(model: Any, file: Path) -> None:
+    torch = import_extra("torch", "Exporting to ONNX", "neural")
+    inner = getattr(model[0], "auto_model", None) or model[0].model
+    before = inner.config._attn_implementation
+    inner.set_attn_implementation("eager")  # the others take short cuts that depend on the traced mask
+    names = [name for name in INPUTS if name != "token_type_ids" or hasattr(inner.config, "type_vocab_size")]
+    device = next(inner.parameters()).device
+    mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3], device=device)
+    example = tuple({"input_ids": mask, "attention_mask": mask}.get(name, mask * 0) for name in names)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                _states(inner, names),
+                example,
+                str(file),
+                input_names=list(names),
+                output_names=["states"],
+                dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*names, "states")},
+                opset_version=17,
+                dynamo=False,
+            )
+    finally:
+        inner.set_attn_implementation(before)
+
+
+def _states(inner: Any, names: list[str]) -> Any:
+    torch = import_extra("torch", "Exporting to ONNX", "neural")
+    class States(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, *given: Any) -> Any:
+            return self.inner(**dict(zip(names, given, strict=True))).last_hidden_state
+
+    return States().eval()

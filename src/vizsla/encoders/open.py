@@ -1,0 +1,44 @@
+"""An encoder by name: a saved one, an ONNX folder, or a model that sentence-transformers knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vizsla.artifacts.manifest import MANIFEST
+from vizsla.encoder import Encoder
+from vizsla.encoders.onnx import MODEL
+from vizsla.errors import InputError
+
+
+def open_encoder(name: str | Path, **options: Any) -> Encoder:
+    """Return the encoder that a folder holds, or the model with this hub id.
+
+    Parameters
+    ----------
+    name : str or path
+        The folder of a saved `LsaEncoder`, a folder with `model.onnx`, or what sentence-transformers can load.
+    **options
+        What `OnnxEncoder` or `SentenceEncoder` takes, such as `query_prompt`.
+    """
+    folder = Path(name)
+    if (folder / MANIFEST).exists():
+        return _saved(folder, options)
+    if (folder / MODEL).exists():
+        from vizsla.encoders.onnx import OnnxEncoder
+
+        return OnnxEncoder(folder, **options)
+    from vizsla.encoders.sentence import SentenceEncoder
+
+    return SentenceEncoder(str(name), **options)
+
+
+def _saved(folder: Path, options: dict[str, Any]) -> Encoder:
+    from vizsla.artifact import load
+
+    saved = load(folder)
+    if not isinstance(saved, Encoder):
+        raise InputError(f"`name` must be an encoder. Got an artefact of kind {saved.kind!r} in {folder}.")
+    if options:
+        raise InputError(f"A saved encoder must be used as it is. Got the options {', '.join(options)}.")
+    return saved

@@ -1,0 +1,62 @@
+"""PrecomputedEncoder: vectors that somebody else made, looked up by text or id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.errors import InputError
+from vizsla.strings import Strings
+
+
+class PrecomputedEncoder(Encoder):
+    """A table from texts (or ids used in their place) to the rows of an array.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        One a row; of a text that comes twice the first row counts.
+    vectors : array, texts × dimensions
+        The rows, kept as they are: a memory-mapped array stays on the disk.
+
+    Examples
+    --------
+    >>> encoder = PrecomputedEncoder(["fig", "pear"], [[1.0, 0.0], [0.0, 1.0]])
+    >>> encoder.queries(["pear"]).tolist()
+    [[0.0, 1.0]]
+    >>> encoder.queries(["plum"])
+    Traceback (most recent call last):
+    vizsla.errors.InputError: Every text must have a vector. Got 'plum', which has none.
+    """
+
+    def __init__(self, texts: Iterable[str], vectors: Any):
+        self.texts = texts if isinstance(texts, Strings) else Strings.of(texts)
+        self.vectors: NDArray[Any] = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors, np.float32)
+        if self.vectors.ndim != 2 or len(self.vectors) != len(self.texts) or not self.vectors.shape[1]:
+            raise InputError(f"`vectors` must have {len(self.texts)} rows, one a text. Got shape {self.vectors.shape}.")
+
+    @property
+    def dim(self) -> int:
+        """The width of the array."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the vectors and the texts they belong to."""
+        rows: Any = np.ascontiguousarray(self.vectors).reshape(-1).view(np.uint8)
+        texts = np.frombuffer(self.texts.fingerprint.encode(), np.uint8)
+        return f"precomputed:{_native.checksum(rows, _native.checksum(texts)):016x}"
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Look the texts up; one without a vector raises."""
+        numbers = self.texts.find_all(texts)
+        if (numbers < 0).any():
+            unknown = texts[int(np.argmax(numbers < 0))]
+            raise InputError(f"Every text must have a vector. Got {unknown!r:.100}, which has none.")
+        return np.asarray(self.vectors[numbers], np.float32)

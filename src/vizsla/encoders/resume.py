@@ -1,0 +1,129 @@
+"""Encoding that survives being killed: rows are appended to a file, and a record says how many are sure."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.encoders.encode import checked_rows
+from vizsla.errors import InputError, check_choice
+from vizsla.io.atomic import writing
+from vizsla.progress import progress
+from vizsla.text.texts import batches
+
+ROWS, RECORD, LOCK = "rows.partial", "progress.json", "lock"
+
+
+def resumable_encode(
+    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16"
+) -> NDArray[Any]:
+    """Encode item texts into a file of `folder` and return them memory-mapped; call again to continue.
+
+    After every batch the rows are on the disk before the record counts them. A second call with the same texts, encoder
+    and storage skips what the record counts; with others it raises, since the rows would not belong together.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        A dense encoder.
+    texts : iterable of str
+        The items' texts, in the same order each time. They are read from the start, also to continue.
+    folder : path
+        Made unless it is there. The caller removes it when the rows are stored elsewhere.
+    storage : {"float16", "float32"}
+        How rows are kept.
+    """
+    check_choice("storage", storage, ["float16", "float32"])
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder), (folder / ROWS).open("ab") as rows:
+        _Encoding(encoder, folder, storage, rows).run(texts)
+    size = (folder / ROWS).stat().st_size
+    if not size:
+        return np.zeros((0, encoder.dim), storage)
+    return np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
+
+
+def remove_encoding(folder: str | Path) -> None:
+    """Remove what `resumable_encode` left, once it is no longer wanted."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Encoding:
+    def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any):
+        self._encoder, self._storage, self._rows = encoder, storage, rows
+        self._record, self._row_bytes = folder / RECORD, encoder.dim * np.dtype(storage).itemsize
+        self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage}
+        self._done, self._seen = self._recorded(folder)
+
+    def run(self, texts: Iterable[str]) -> None:
+        """Skip what is done, encode the rest."""
+        self._rows.truncate(self._done * self._row_bytes)
+        number, seen = 0, 0
+        for batch in progress(batches(texts), what="encoding"):
+            number, seen = number + len(batch), _chained(batch, seen)
+            if number < self._done:
+                continue
+            if number - len(batch) < self._done:
+                self._check_same(number, seen)
+                continue
+            self._append(batch, number, seen)
+        if number < self._done:
+            raise InputError(f"`texts` must be those of the first call. Got {number}, of {self._done} encoded ones.")
+
+    def _append(self, batch: list[str], number: int, seen: int) -> None:
+        rows = checked_rows(self._encoder, self._encoder.items(batch), len(batch))
+        self._rows.write(np.ascontiguousarray(rows, self._storage).data)
+        self._rows.flush()
+        os.fsync(self._rows.fileno())
+        with writing(self._record, overwrite=True) as out:
+            out.write(json.dumps({**self._rules, "rows": number, "texts": seen}).encode())
+
+    def _check_same(self, number: int, seen: int) -> None:
+        if (number, seen) != (self._done, self._seen):
+            raise InputError(
+                f"`texts` must be those of the first call. Got others: remove {self._record.parent} to start anew."
+            )
+
+    def _recorded(self, folder: Path) -> tuple[int, int]:
+        if not self._record.exists():
+            return 0, 0
+        try:
+            record = json.loads(self._record.read_bytes())
+            done, seen = int(record.pop("rows")), int(record.pop("texts"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{self._record} must be a record of encoding. Got another: remove {folder}.") from None
+        if record != self._rules:
+            raise InputError(
+                f"{folder} must hold rows of this encoder and storage. Got {record!r:.300}: remove it to start anew."
+            )
+        if (folder / ROWS).stat().st_size < done * self._row_bytes:
+            raise InputError(f"{folder / ROWS} must hold {done} rows. Got fewer: remove {folder} to start anew.")
+        return done, seen
+
+
+def _chained(texts: list[str], seen: int) -> int:
+    for text in texts:
+        seen = _native.checksum(np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", np.uint8), seen)
+    return seen
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder} must be used by one process. Got another that is encoding into it.") from None
+        yield

@@ -1,0 +1,112 @@
+"""SentenceEncoder: a sentence-transformers model, from the hub or a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.encoder import Encoder
+from vizsla.encoders.extra import import_extra
+from vizsla.encoders.unit import unit_rows
+from vizsla.errors import InputError, check_positive
+
+Floats = NDArray[np.float32]
+
+
+class SentenceEncoder(Encoder):
+    """A transformer as sentence-transformers loads it (extra `neural`). Code from the hub is never run.
+
+    Parameters
+    ----------
+    name : str
+        A hub id, or the folder of a model.
+    query_prompt, item_prompt : str
+        Put before every query or item text, as some models want: "query: ", "passage: ".
+    normalise : bool
+        Bring rows to length 1, so that an inner product is a cosine.
+    max_tokens : int, optional
+        Cut texts after so many tokens; the model's own limit unless given.
+    batch : int
+        Texts that go through the model at once.
+    device : str, optional
+        Where to compute; sentence-transformers chooses unless given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        query_prompt: str = "",
+        item_prompt: str = "",
+        normalise: bool = True,
+        max_tokens: int | None = None,
+        batch: int = 32,
+        device: str | None = None,
+    ):
+        self.name, self.query_prompt, self.item_prompt = str(name), query_prompt, item_prompt
+        self.normalise, self.max_tokens, self._batch = normalise, max_tokens, check_positive("batch", batch)
+        self.model = _load(self.name, device)
+        if max_tokens is not None:
+            self.model.max_seq_length = check_positive("max_tokens", max_tokens)
+
+    @cached_property
+    def dim(self) -> int:
+        """The width of the model's vectors."""
+        ask = getattr(self.model, "get_embedding_dimension", None) or self.model.get_sentence_embedding_dimension
+        return int(ask())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the model's weights, the limit of tokens, the prompts and the normalisation."""
+        seen = 0
+        for name, weights in sorted(self.model.state_dict().items()):
+            values = weights.detach().cpu().contiguous().float().numpy().reshape(-1).view(np.uint8)
+            seen = _native.checksum(np.frombuffer(name.encode(), np.uint8), _native.checksum(values, seen))
+        rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
+        return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """What an artefact remembers, to load the model again."""
+        return {"kind": "sentence", "name": self.name, "options": self.options}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What else than the name makes this encoder."""
+        return {
+            "query_prompt": self.query_prompt,
+            "item_prompt": self.item_prompt,
+            "normalise": self.normalise,
+            "max_tokens": self.max_tokens,
+        }
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        """Encode query texts, each after the query prompt."""
+        return self._encode([self.query_prompt + text for text in texts])
+
+    def items(self, texts: Sequence[str]) -> Floats:
+        """Encode item texts, each after the item prompt."""
+        return self._encode([self.item_prompt + text for text in texts])
+
+    def _encode(self, texts: list[str]) -> Floats:
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        rows = self.model.encode(texts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+        return unit_rows(rows) if self.normalise else np.ascontiguousarray(rows, np.float32)
+
+
+def _load(name: str, device: str | None) -> Any:
+    package = import_extra("sentence_transformers", f"Encoding with {name!r}", "neural")
+    # It shows a bar while it reads weights, terminal or not.
+    import_extra("transformers", f"Encoding with {name!r}", "neural").utils.logging.disable_progress_bar()
+    try:
+        # Prompts are ours to add, or they would come twice.
+        return package.SentenceTransformer(name, device=device, trust_remote_code=False, prompts={})
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"`name` must be a model's hub id or folder. Got {name!r}: {reason}") from error

@@ -1,0 +1,90 @@
+"""ApproximateIndex: a structure proposes items, exact inner products price them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.errors import check_positive
+from vizsla.index import Mask
+from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.dots import pair_dots
+from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.item_vectors import Floats
+
+if TYPE_CHECKING:
+    from vizsla.encoder import Matrix
+
+
+class ApproximateIndex(DenseIndex):
+    """What HNSW and IVF share: their finds are priced like a flat index's, and a short answer is completed exactly."""
+
+    exact = False
+
+    def flat(self) -> FlatIndex:
+        """Return the exact twin over the same stored vectors."""
+        return FlatIndex(self.stored)
+
+    def search(
+        self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1, exact: bool = False
+    ) -> Candidates:
+        """Return `k` items of every row with large inner products; with `exact`, those with the largest.
+
+        With `allowed`, `k` items are found whenever so many are allowed: a row that the structure leaves short is
+        answered exactly.
+        """
+        if exact:
+            return self.flat().search(queries, k, allowed=allowed, threads=threads)
+        return super().search(queries, k, allowed=allowed, threads=threads)
+
+    def _search(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> Candidates:
+        reachable = len(self) if allowed is None else int(allowed.sum())
+        k = min(k, reachable)
+        # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
+        if not len(rows) or reachable <= self._pays(k):
+            return self.flat()._search(rows, max(k, 1), allowed, threads)
+        proposed = self._propose(rows, k, allowed, threads)
+        found = self._priced(rows, proposed)
+        short = np.flatnonzero(np.diff(found.offsets) < k)
+        if len(short):
+            found = _replaced(found, short, self.flat()._search(rows[short], k, allowed, threads))
+        return found
+
+    @abstractmethod
+    def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
+        """Return rows × k item numbers, -1 where there is none."""
+
+    @abstractmethod
+    def _pays(self, k: int) -> int:
+        """Return the number of items up to which an exact search is chosen."""
+
+    def _priced(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
+        numbers, columns = np.nonzero(proposed >= 0)
+        items = proposed[numbers, columns].astype(np.int32)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
+        scores = pair_dots(rows, numbers, self.stored, items)
+        return Candidates.ranked(offsets, items, scores, stats=self._cost(len(items)))
+
+
+def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) -> Candidates:
+    """Put other answers in the place of some rows."""
+    parts = [found.row(number) for number in range(len(found))]
+    for place, number in enumerate(rows.tolist()):
+        parts[number] = others.row(place)
+    items = np.concatenate([items for items, _ in parts])
+    scores = np.concatenate([np.asarray(scores) for _, scores in parts])
+    offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
+    return Candidates.trusted(offsets, items, scores, None, found.stats + others.stats)
+
+
+def check_whole(name: str, value: int, most: int) -> int:
+    """Return a whole number from 1 to `most`, or raise."""
+    from vizsla.errors import InputError
+
+    if check_positive(name, value) > most:
+        raise InputError(f"`{name}` must be at most {most}. Got {value}.")
+    return int(value)

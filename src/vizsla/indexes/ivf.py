@@ -1,0 +1,179 @@
+"""IvfIndex: items in lists around centres, of which a search reads the nearest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Numbers
+from vizsla.errors import FormatError, InputError
+from vizsla.index import Mask
+from vizsla.indexes.approximate import ApproximateIndex, check_whole
+from vizsla.indexes.centres import assigned, spherical_centres
+from vizsla.indexes.faiss_storage import faiss_threads, load_faiss, selector, set_scale
+from vizsla.indexes.flat_search import flat_search
+from vizsla.indexes.item_vectors import Floats, ItemVectors
+
+if TYPE_CHECKING:
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+
+MOST_LISTS = 1 << 24
+BATCH = 256
+
+
+class IvfIndex(ApproximateIndex):
+    """An inverted file over k-means lists, on Faiss, by inner product.
+
+    The file holds vectors, centres and each item's list as plain arrays; Faiss keeps a copy of the vectors in memory.
+
+    Parameters
+    ----------
+    vectors : ItemVectors
+        The items' vectors as they are stored.
+    centres : float32 array, lists × dimensions
+        The lists' centres.
+    lists : int32 array
+        Each item's list.
+    probes : int
+        How many lists a search reads: more finds more, and takes longer.
+
+    Examples
+    --------
+    >>> vectors = np.random.default_rng(0).standard_normal((2000, 8), dtype=np.float32)
+    >>> index = IvfIndex.build(vectors, lists=20, probes=20)
+    >>> index.search(vectors[:9], 5) == index.search(vectors[:9], 5, exact=True)
+    True
+    """
+
+    kind = "ivf"
+
+    def __init__(self, vectors: ItemVectors, centres: Floats, lists: Numbers, *, probes: int = 16):
+        super().__init__(vectors)
+        self.centres, self.lists = ItemVectors.of(centres), lists
+        self.probes = check_whole("probes", probes, MOST_LISTS)
+        if centres.shape[1] != vectors.dim or not 1 <= len(centres) <= MOST_LISTS:
+            raise InputError(f"`centres` must be some rows of {vectors.dim} numbers. Got shape {centres.shape}.")
+        if lists.shape != (len(vectors),) or (len(lists) and not 0 <= lists.min() <= lists.max() < len(centres)):
+            raise InputError(f"`lists` must be {len(vectors)} numbers below {len(centres)}. Got others.")
+        self._faiss = self._fill()
+
+    @classmethod
+    def build(
+        cls,
+        vectors: Any,
+        *,
+        storage: str | None = None,
+        lists: int | None = None,
+        probes: int | None = None,
+        rounds: int = 20,
+        seed: int = 0,
+    ) -> Self:
+        """Index vectors, a row an item.
+
+        Parameters
+        ----------
+        vectors : array, items × dimensions
+            Read in blocks.
+        storage : {"float32", "float16", "int8"}, optional
+            How to keep them.
+        lists : int, optional
+            How many lists; four times the square root of the number of items unless given.
+        probes : int, optional
+            How many of them a search reads; an eighth unless given.
+        rounds : int
+            Passes of k-means.
+        seed : int
+            Fixes the sample that k-means learns from and its first centres.
+        """
+        stored = ItemVectors.of(vectors, storage=storage)
+        wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MOST_LISTS)
+        count = max(1, min(wanted, len(stored)))
+        centres = spherical_centres(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
+        return cls(stored, centres, assigned(stored, centres), probes=max(1, count // 8) if probes is None else probes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of vectors, centres and lists."""
+        return int(self.stored.nbytes + self.centres.nbytes + self.lists.nbytes)
+
+    def with_probes(self, probes: int) -> IvfIndex:
+        """Return the same index, sharing all arrays, that reads `probes` lists when it searches."""
+        other = IvfIndex.__new__(IvfIndex)
+        other.__dict__.update(self.__dict__)
+        other.probes = check_whole("probes", probes, MOST_LISTS)
+        return other
+
+    def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
+        faiss = load_faiss()
+        lists, sums = self._nearest_lists(rows)
+        chosen = None if allowed is None else selector(allowed)
+        how = faiss.SearchParametersIVF(nprobe=lists.shape[1], sel=chosen)
+        numbers, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
+        given = [faiss.swig_ptr(part) for part in (rows, lists, sums, scores, numbers)]
+        with faiss_threads(threads):
+            self._faiss.search_preassigned_c(len(rows), given[0], k, *given[1:], False, how)
+        return numbers
+
+    def _nearest_lists(self, rows: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Return each query's nearest lists, and how near they are.
+
+        Faiss would choose them by BLAS, and a query in a large batch could get other lists than alone.
+        """
+        probes = min(self.probes, len(self.centres))
+        parts = [
+            flat_search(rows[start : start + BATCH], self.centres, probes, None) for start in range(0, len(rows), BATCH)
+        ]
+        numbers = np.concatenate([part[1] for part in parts]).reshape(-1, probes).astype(np.int64)
+        return numbers, np.concatenate([part[2] for part in parts]).reshape(-1, probes)
+
+    def _pays(self, k: int) -> int:
+        return k
+
+    def _fill(self) -> Any:
+        faiss = load_faiss()
+
+        stored, metric = self.stored, faiss.METRIC_INNER_PRODUCT
+        self._quantizer = faiss.IndexFlatIP(stored.dim)
+        if stored.storage == "float32":
+            index = faiss.IndexIVFFlat(self._quantizer, stored.dim, len(self.centres), metric)
+        else:
+            quantizer = faiss.ScalarQuantizer
+            kind = quantizer.QT_fp16 if stored.storage == "float16" else quantizer.QT_8bit
+            index = faiss.IndexIVFScalarQuantizer(self._quantizer, stored.dim, len(self.centres), kind, metric, False)
+        if stored.storage == "int8":
+            set_scale(index, stored)
+        self._quantizer.add(self.centres.rows)
+        index.is_trained = True
+        _add_lists(index, stored, self.lists)
+        return index
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(probes=self.probes)
+        self.stored.write(writer)
+        writer.array("centres", self.centres.rows)
+        writer.array("lists", self.lists)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        parts = ItemVectors.read(reader), reader.array("centres", np.float32, ndim=2), reader.array("lists", np.int32)
+        try:
+            return cls(*parts, probes=reader.parameter("probes", int))
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _add_lists(index: Any, stored: ItemVectors, lists: Numbers) -> None:
+    """Hand each list's items to Faiss, list by list."""
+    faiss = load_faiss()
+
+    order = np.argsort(lists, kind="stable").astype(np.int64)
+    bounds = np.searchsorted(lists[order], np.arange(index.nlist + 1))
+    for number in range(index.nlist):
+        members = np.ascontiguousarray(order[bounds[number] : bounds[number + 1]])
+        if len(members):
+            codes = np.ascontiguousarray(stored.rows[members]).view(np.uint8)
+            index.invlists.add_entries(number, len(members), faiss.swig_ptr(members), faiss.swig_ptr(codes))
+    index.ntotal = len(stored)

@@ -1,0 +1,315 @@
+"""TreeIndex: a label tree with a sparse linear matcher at every node, searched by beam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.candidates import Candidates
+from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.index import Index, Mask
+from vizsla.stats import Stats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.encoder import Matrix
+
+TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
+WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
+
+
+class NodeWeights(NamedTuple):
+    """The matchers of a layer: node `n` has `features[offsets[n]:offsets[n + 1]]`, ascending, with their weights."""
+
+    offsets: NDArray[np.int64]
+    features: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, matrix: csr_array) -> Self:
+        """Read the matchers from the rows of a matrix, nodes × (features and the bias)."""
+        rows = matrix.sorted_indices()
+        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))
+
+
+class Layer(NamedTuple):
+    """A layer as search reads it; see native/tree/chunked_layer.hpp."""
+
+    child_offsets: NDArray[np.int32]
+    bucket_offsets: NDArray[np.int64]
+    buckets: NDArray[np.uint32]
+    entry_offsets: NDArray[np.int64]
+    children: NDArray[np.uint8]
+    weights: NDArray[np.uint8]
+    factors: NDArray[np.float32]
+
+
+class TreeIndex(Index):
+    """Scores an item by the matchers on its path from the root (Eq. 8), and finds the best by beam search.
+
+    A score is the logarithm of the product of the path's activations: 0 at best, and free of underflow. A query without
+    any feature says nothing: it finds nothing, though items can be priced for it.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        From the root's children to the items.
+    items : int32 array
+        The item at each leaf position.
+    dim : int
+        How many features a query may have, the bias left out.
+    bias : float
+        The value of the feature that every query has; its number is `dim`.
+    transform : str
+        How a margin becomes an activation.
+    weights : {"float32", "int16", "int8"}
+        How weights are stored.
+    beam : int
+        How many nodes of a layer are followed unless the search says otherwise.
+    """
+
+    kind = "tree"
+    exact = False
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        items: NDArray[np.int32],
+        *,
+        dim: int,
+        bias: float = 1.0,
+        transform: str = "l3-hinge",
+        weights: str = "float32",
+        beam: int = 10,
+    ):
+        check_choice("transform", transform, TRANSFORMS)
+        check_choice("weights", weights, list(WEIGHTS))
+        self.layers, self.leaf_items = list(layers), items
+        self.dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
+        self.beam = check_positive("beam", beam)
+        self._entry_bytes = 1 + WEIGHTS[weights]
+        self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
+
+    @classmethod
+    def build(
+        cls,
+        child_offsets: Sequence[NDArray[np.int32]],
+        items: NDArray[np.int32],
+        matchers: Sequence[NodeWeights],
+        *,
+        dim: int,
+        bias: float = 1.0,
+        transform: str = "l3-hinge",
+        weights: str = "float32",
+        beam: int = 10,
+    ) -> Self:
+        """Lay out matchers for search.
+
+        Parameters
+        ----------
+        child_offsets : sequence of int32 arrays
+            A layer each: the children of node `p` of the layer above are numbers `[p]` to `[p + 1]`.
+        items : int32 array
+            The item at each leaf position.
+        matchers : sequence of NodeWeights
+            A layer each.
+        """
+        check_choice("weights", weights, list(WEIGHTS))
+        layers = [
+            Layer(offsets, *_native.build_tree_layer(offsets, *nodes, weights))
+            for offsets, nodes in zip(child_offsets, matchers, strict=True)
+        ]
+        return cls(layers, items, dim=dim, bias=bias, transform=transform, weights=weights, beam=beam)
+
+    def __len__(self) -> int:
+        return len(self.leaf_items)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all layers."""
+        return int(sum(array.nbytes for layer in self.layers for array in layer) + self.leaf_items.nbytes)
+
+    def with_beam(self, beam: int) -> Self:
+        """Return the same index with another default beam; it shares all arrays."""
+        other = copy(self)
+        other.beam = check_positive("beam", beam)
+        return other
+
+    def with_last_layer(
+        self, child_offsets: NDArray[np.int32], items: NDArray[np.int32], matchers: NodeWeights
+    ) -> Self:
+        """Return the index with other items at its leaves."""
+        last = Layer(child_offsets, *_native.build_tree_layer(child_offsets, *matchers, self.weights))
+        return type(self)(
+            [*self.layers[:-1], last],
+            items,
+            dim=self.dim,
+            bias=self.bias,
+            transform=self.transform,
+            weights=self.weights,
+            beam=self.beam,
+        )
+
+    def path(self, item: int) -> list[int]:
+        """Return the item's node in every layer, from the root's child to its leaf position."""
+        nodes = [int(self.positions[item])]
+        for layer in self.layers[:0:-1]:
+            nodes.append(int(np.searchsorted(layer.child_offsets, nodes[-1], side="right")) - 1)
+        return nodes[::-1]
+
+    @cached_property
+    def positions(self) -> NDArray[np.int32]:
+        """The leaf position of each item."""
+        positions = np.empty(len(self), dtype=np.int32)
+        positions[self.leaf_items] = np.arange(len(self), dtype=np.int32)
+        return positions
+
+    def search(
+        self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1, beam: int | None = None
+    ) -> Candidates:
+        """Return the best `k` items of every row.
+
+        When the followed leaves hold fewer than `k` allowed items, the beam is widened until there are enough.
+
+        Parameters
+        ----------
+        queries : csr_array or float32 array
+            One row a query.
+        k : int
+            How many items.
+        allowed : bool array, optional
+            One entry an item.
+        threads : int
+            How many queries at a time.
+        beam : int, optional
+            How many nodes of a layer are followed; `len(index)` follows all of them.
+        """
+        rows = _sorted_rows(queries, self.dim)
+        return self.search_rows(*rows, k, allowed=allowed, threads=threads, beam=beam)
+
+    def search_rows(
+        self,
+        offsets: NDArray[np.int64],
+        features: NDArray[np.int32],
+        values: NDArray[np.float32],
+        k: int,
+        *,
+        allowed: Mask | None = None,
+        threads: int = 1,
+        beam: int | None = None,
+    ) -> Candidates:
+        """Search with raw rows of ascending features: the query path without SciPy."""
+        wide = self.beam if beam is None else check_positive("beam", beam)
+        mask = None if allowed is None else self._checked_mask(allowed)
+        check_positive("k", k)
+        try:
+            starts, items, scores, entries = self._tree.search(offsets, features, values, k, wide, mask, threads)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"The queries must be sound rows. Got others: {error}.") from error
+        return Candidates.trusted(
+            np.frombuffer(starts, np.int64),
+            np.frombuffer(items, np.int32),
+            np.frombuffer(scores, np.float32),
+            None,
+            Stats(0.0, 0, entries, entries * self._entry_bytes),
+        )
+
+    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
+        """Price the given items by their whole paths."""
+        return self.score_rows(*_sorted_rows(queries, self.dim), candidates)
+
+    def score_rows(
+        self,
+        offsets: NDArray[np.int64],
+        features: NDArray[np.int32],
+        values: NDArray[np.float32],
+        candidates: Candidates,
+    ) -> Candidates:
+        """Price with raw rows of ascending features."""
+        self._check_candidates(len(offsets) - 1, candidates)
+        try:
+            scores, entries = self._tree.price(offsets, features, values, candidates.offsets, candidates.items)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
+        stats = Stats(0.0, len(candidates.items), entries, entries * self._entry_bytes)
+        return Candidates.ranked(
+            candidates.offsets, candidates.items, scores, catalogue=candidates.catalogue, stats=stats
+        )
+
+    def _checked_mask(self, allowed: Mask) -> NDArray[np.uint8]:
+        if allowed.dtype != np.bool_ or allowed.shape != (len(self),):
+            raise InputError(f"`allowed` must be {len(self)} booleans. Got {allowed.dtype} of shape {allowed.shape}.")
+        return np.ascontiguousarray(allowed).view(np.uint8)
+
+    def _check_candidates(self, rows: int, candidates: Candidates) -> None:
+        if len(candidates) != rows:
+            raise InputError(f"`candidates` must have a row a query ({rows}). Got {len(candidates)} rows.")
+        if len(candidates.items) and candidates.items.max() >= len(self):
+            raise InputError(
+                f"`candidates` must be items of this index (0 to {len(self) - 1}). Got {candidates.items.max()}."
+            )
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(
+            dim=self.dim,
+            bias=self.bias,
+            transform=self.transform,
+            weights=self.weights,
+            beam=self.beam,
+            layers=len(self.layers),
+        )
+        writer.array("items", self.leaf_items)
+        for number, layer in enumerate(self.layers):
+            for name, array in layer._asdict().items():
+                writer.array(f"layer{number}.{name}", array)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        count = reader.parameter("layers", int)
+        if not 1 <= count <= MAX_LAYERS:
+            raise FormatError(f"{reader.path}: a tree has 1 to {MAX_LAYERS} layers. Got {count}.")
+        layers = [
+            Layer(*(reader.array(f"layer{n}.{name}", dtype) for name, dtype in _LAYER_TYPES.items()))
+            for n in range(count)
+        ]
+        names: dict[str, Any] = {"dim": int, "bias": (int, float), "transform": str, "weights": str, "beam": int}
+        parameters: dict[str, Any] = {name: reader.parameter(name, expected) for name, expected in names.items()}
+        try:
+            return cls(layers, reader.array("items", np.int32), **parameters)
+        except ValueError as error:
+            raise FormatError(f"{reader.path}: {error}.") from error
+
+
+MAX_LAYERS = 64
+_LAYER_TYPES = {
+    "child_offsets": np.int32,
+    "bucket_offsets": np.int64,
+    "buckets": np.uint32,
+    "entry_offsets": np.int64,
+    "children": np.uint8,
+    "weights": np.uint8,
+    "factors": np.float32,
+}
+
+
+def _sorted_rows(queries: Matrix, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    from scipy.sparse import csr_array
+
+    matrix: Any = csr_array(queries)
+    if matrix.shape[1] != dim:
+        raise InputError(f"`queries` must have {dim} columns. Got {matrix.shape[1]}.")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # its arrays may be the caller's
+        matrix.sum_duplicates()
+    if not np.isfinite(matrix.data).all():
+        raise InputError("`queries` must be finite. Got NaN or infinity.")
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32, copy=False)

@@ -1,0 +1,78 @@
+"""Why an item is where it is: the path, the n-grams that carried it, the queries that taught it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.explanation import Explanation
+from vizsla.indexes.tree_matchers import node_matcher
+from vizsla.text.ngrams import NgramTfidf
+
+if TYPE_CHECKING:
+    from vizsla.methods.xrlinear.model import XrLinear
+
+MOST_FEATURES = 5
+
+
+def explain(model: XrLinear, text: str, item: int) -> Explanation:
+    """Return the item's score as the sum of its path's log activations, and what made each of them."""
+    rows = model.features([text])
+    query = dict(zip(rows.columns.tolist(), rows.values.tolist(), strict=True))
+    one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
+    score = float(model.index.score_rows(*rows[:3], one)._required_scores()[0])
+    path = model.index.path(item)
+    steps = [_step(model, number, node, query) for number, node in enumerate(path)]
+    reason = f"xrlinear: the sum of {len(path)} log activations on the way to the item"
+    return Explanation(score, reason, [*steps, *_taught(model, item)])
+
+
+def _step(model: XrLinear, number: int, node: int, query: dict[int, float]) -> Explanation:
+    features, weights = node_matcher(model.index, number, node)
+    bias = dict(zip(features.tolist(), weights.tolist(), strict=True)).get(model.index.dim, 0.0) * model.index.bias
+    shared = [(f, query[f] * w) for f, w in zip(features.tolist(), weights.tolist(), strict=True) if f in query]
+    margin = bias + sum(share for _, share in shared)
+    largest = sorted(shared, key=lambda pair: (-abs(pair[1]), pair[0]))[:MOST_FEATURES]
+    parts = [Explanation(share, _name(model, feature)) for feature, share in largest]
+    last = number == len(model.index.layers) - 1
+    place = "the item itself" if last else f"layer {number + 1}, node {node}"
+    reason = f"{place}: margin {margin:.4f} = bias {bias:.4f} + {len(shared)} n-grams, the largest of them:"
+    return Explanation(log_activation(margin, model.index.transform), reason, parts)
+
+
+def log_activation(margin: float, transform: str) -> float:
+    """Return the logarithm of the activation of a margin.
+
+    Examples
+    --------
+    >>> log_activation(0.0, "l3-hinge"), log_activation(2.0, "l3-hinge")
+    (-1.0, -0.0)
+    """
+    if transform == "none":
+        return margin
+    if transform == "sigmoid":
+        return float(-np.logaddexp(0, -margin))
+    return float(-(max(0.0, 1 - margin) ** int(transform[1])))
+
+
+def _name(model: XrLinear, feature: int) -> str:
+    return repr(model.encoder.feature_name(feature)) if isinstance(model.encoder, NgramTfidf) else f"feature {feature}"
+
+
+def _taught(model: XrLinear, item: int) -> list[Explanation]:
+    count = model.taught.count(item)
+    if count == 0:
+        return [Explanation(0.0, "no training query: placed by its text")]
+    queries = [Explanation(weight, repr(text)) for text, weight in model.taught.of_item(item)]
+    return [Explanation(0.0, f"taught by {count} training queries (with their clicks), the heaviest first:", queries)]
+
+
+def top_features(model: XrLinear, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
+    """Return the features with the largest weights of a node's matcher: what the node stands for."""
+    features, weights = node_matcher(model.index, layer, node)
+    real: NDArray[np.bool_] = features < model.index.dim
+    order = np.argsort(-weights[real], kind="stable")[:most]
+    return [(_name(model, int(f)), float(w)) for f, w in zip(features[real][order], weights[real][order], strict=True)]
