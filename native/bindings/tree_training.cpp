@@ -31,33 +31,35 @@ std::vector<std::int32_t> cluster(const Rows& rows, const std::vector<Offsets>& 
   const TreeShape shape = shape_of(layers);
   check_shape(shape, rows.size());
   if (options.iterations < 1) throw std::invalid_argument("iterations must be at least 1");
+  if (options.starts < 1) throw std::invalid_argument("starts must be at least 1");
   return TreeClustering<Rows>(rows, shape, options, threads, python_signals()).run();
 }
 
 OutArray<std::int32_t> cluster_sparse(Offsets offsets, Columns columns, Values values, std::size_t width,
-                                      std::vector<Offsets> layers, int iterations, std::size_t sample, std::uint64_t seed,
-                                      std::size_t threads) {
+                                      std::vector<Offsets> layers, int iterations, int starts, std::size_t sample,
+                                      std::uint64_t seed, std::size_t threads) {
   std::vector<std::int32_t> places;
   {
     nb::gil_scoped_release unlocked;
     const CsrView matrix{view(offsets), view(columns), view(values), width};
     check_csr(matrix, "vectors");
     if (matrix.values.size() != matrix.columns.size()) throw std::invalid_argument("vectors: values are needed");
-    places = cluster(SparseRows(matrix), layers, {iterations, sample, seed}, threads);
+    places = cluster(SparseRows(matrix), layers, {iterations, starts, sample, seed}, threads);
   }
   return to_numpy(std::move(places));
 }
 
-OutArray<std::int32_t> cluster_dense(DenseMatrix vectors, std::vector<Offsets> layers, int iterations, std::size_t sample,
-                                     std::uint64_t seed, std::size_t threads) {
+OutArray<std::int32_t> cluster_dense(DenseMatrix vectors, std::vector<Offsets> layers, int iterations, int starts,
+                                     std::size_t sample, std::uint64_t seed, std::size_t threads) {
   std::vector<std::int32_t> places;
   {
     nb::gil_scoped_release unlocked;
     const std::span<const float> values(vectors.data(), vectors.size());
-    if (vectors.shape(0) > INT32_MAX || vectors.shape(1) == 0) throw std::invalid_argument("vectors: the shape is not usable");
+    if (vectors.shape(0) > INT32_MAX || vectors.shape(1) == 0)
+      throw std::invalid_argument("vectors: the shape is not usable");
     for (const float value : values)
       if (!std::isfinite(value)) throw std::invalid_argument("vectors: every value must be finite");
-    places = cluster(DenseRows(values, vectors.shape(1)), layers, {iterations, sample, seed}, threads);
+    places = cluster(DenseRows(values, vectors.shape(1)), layers, {iterations, starts, sample, seed}, threads);
   }
   return to_numpy(std::move(places));
 }
@@ -91,18 +93,20 @@ void check_options(const SolverOptions& solver, const PruneOptions& prune) {
   if (!(prune.threshold >= 0)) throw std::invalid_argument("threshold must not be below 0");
 }
 
-nb::tuple train_layer_py(Offsets x_offsets, Columns x_columns, Values x_values, std::size_t width, Offsets label_offsets,
-                         Columns label_columns, Values label_values, Offsets reached_offsets, Columns reached_columns,
-                         Offsets child_offsets, const std::string& loss, float cost, float bias, float tolerance, int epochs,
-                         float threshold, std::size_t max_nonzeros, std::uint64_t seed, std::size_t threads) {
+nb::tuple train_layer_py(Offsets x_offsets, Columns x_columns, Values x_values, std::size_t width,
+                         Offsets label_offsets, Columns label_columns, Values label_values, Offsets reached_offsets,
+                         Columns reached_columns, Offsets child_offsets, const std::string& loss, float cost,
+                         float bias, float tolerance, int epochs, float threshold, std::size_t max_nonzeros,
+                         std::uint64_t seed, std::size_t threads) {
   LayerWeights layer;
   {
     nb::gil_scoped_release unlocked;
     if (child_offsets.size() == 0) throw std::invalid_argument("child_offsets: must begin with 0");
     const std::span<const std::int64_t> children = view(child_offsets);
     if (children.back() < 0) throw std::invalid_argument("child_offsets: must not descend");
+    const std::size_t count = static_cast<std::size_t>(children.back());
     const LayerProblem problem{{view(x_offsets), view(x_columns), view(x_values), width},
-                               {view(label_offsets), view(label_columns), view(label_values), static_cast<std::size_t>(children.back())},
+                               {view(label_offsets), view(label_columns), view(label_values), count},
                                {view(reached_offsets), view(reached_columns), {}, children.size() - 1},
                                children};
     const SolverOptions solver{loss_named(loss), cost, bias, tolerance, epochs, seed};
@@ -119,10 +123,11 @@ nb::tuple train_layer_py(Offsets x_offsets, Columns x_columns, Values x_values, 
 
 void register_tree_training(nb::module_& module) {
   using namespace nb::literals;
-  module.def("cluster_sparse", &cluster_sparse, "offsets"_a, "columns"_a, "values"_a, "width"_a, "layers"_a, "iterations"_a,
-             "sample"_a, "seed"_a, "threads"_a, "The item at each place of a tree of this shape, like items together.");
-  module.def("cluster_dense", &cluster_dense, "vectors"_a, "layers"_a, "iterations"_a, "sample"_a, "seed"_a, "threads"_a,
+  module.def("cluster_sparse", &cluster_sparse, "offsets"_a, "columns"_a, "values"_a, "width"_a, "layers"_a,
+             "iterations"_a, "starts"_a, "sample"_a, "seed"_a, "threads"_a,
              "The item at each place of a tree of this shape, like items together.");
+  module.def("cluster_dense", &cluster_dense, "vectors"_a, "layers"_a, "iterations"_a, "starts"_a, "sample"_a, "seed"_a,
+             "threads"_a, "The item at each place of a tree of this shape, like items together.");
   module.def("train_layer", &train_layer_py, "x_offsets"_a, "x_columns"_a, "x_values"_a, "width"_a, "label_offsets"_a,
              "label_columns"_a, "label_values"_a, "reached_offsets"_a, "reached_columns"_a, "child_offsets"_a, "loss"_a,
              "cost"_a, "bias"_a, "tolerance"_a, "epochs"_a, "threshold"_a, "max_nonzeros"_a, "seed"_a, "threads"_a,

@@ -38,7 +38,8 @@ inline void check_row(const CsrView& matrix, std::size_t row, const std::string&
     if (column <= before) throw std::invalid_argument(name + ": columns must ascend within a row, from 0");
     before = column;
   }
-  if (before >= static_cast<std::int64_t>(matrix.width)) throw std::invalid_argument(name + ": a column is out of range");
+  if (before >= static_cast<std::int64_t>(matrix.width))
+    throw std::invalid_argument(name + ": a column is out of range");
 }
 
 }  // namespace detail

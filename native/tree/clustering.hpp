@@ -1,5 +1,5 @@
-// Puts items into a tree of a given shape: every node's items are cut in two until each child has its own. The shape fixes
-// how many items each node gets, so the tree is as balanced as the shape is; clustering only decides who goes where.
+// Puts items into a tree of a given shape: every node's items are cut in two until each child has its own. The shape
+// fixes how many items each node gets, so the tree is as balanced as the shape; clustering only decides who goes where.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace vizsla {
 
-// The shape: layer t says where the children of each of its nodes begin; the last layer's children are the items' places.
+// The shape: layer t says where each of its nodes' children begin; the last layer's children are the items' places.
 using TreeShape = std::vector<std::span<const std::int64_t>>;
 
 inline void check_shape(const TreeShape& shape, std::size_t items) {
@@ -56,8 +56,8 @@ class TreeClustering {
     std::size_t middle() const { return first + (last - first) / 2; }
   };
 
-  // Items without a vector say nothing about where they belong: place a holds one where floor(a * empty / all) steps up,
-  // which spreads them evenly. starts_[t][node] counts the other places before the node.
+  // Items without a vector say nothing about where they belong: place a holds one where floor(a * empty / all) steps
+  // up, which spreads them evenly. starts_[t][node] counts the other places before the node.
   void find_starts() {
     const std::size_t all = rows_.size();
     std::vector<std::size_t> starts(all + 1);

@@ -36,13 +36,21 @@ class SparseRows {
   Sums sums() const { return Sums(rows_.width); }
 
   Dots dots(std::size_t item, const Sums& sums) const {
-    float left = 0, right = 0;
-    for (std::size_t at = rows_.begin(item); at < rows_.end(item); ++at) {
-      const std::array<float, 2>& sum = sums[static_cast<std::size_t>(rows_.columns[at])];
-      left += rows_.values[at] * sum[0];
-      right += rows_.values[at] * sum[1];
+    float left = 0, right = 0, more_left = 0, more_right = 0;  // two chains of additions hide each other's latency
+    std::size_t at = rows_.begin(item);
+    for (; at + 1 < rows_.end(item); at += 2) {
+      const std::array<float, 2>& first = sums[static_cast<std::size_t>(rows_.columns[at])];
+      const std::array<float, 2>& second = sums[static_cast<std::size_t>(rows_.columns[at + 1])];
+      left += rows_.values[at] * first[0];
+      right += rows_.values[at] * first[1];
+      more_left += rows_.values[at + 1] * second[0];
+      more_right += rows_.values[at + 1] * second[1];
     }
-    return {{left * scales_[item], right * scales_[item]}};
+    if (at < rows_.end(item)) {
+      left += rows_.values[at] * sums[static_cast<std::size_t>(rows_.columns[at])][0];
+      right += rows_.values[at] * sums[static_cast<std::size_t>(rows_.columns[at])][1];
+    }
+    return {{(left + more_left) * scales_[item], (right + more_right) * scales_[item]}};
   }
 
   void add(std::size_t item, int side, float sign, Sums& sums) const {

@@ -115,12 +115,14 @@ class ChunkTrainer {
     std::vector<std::span<const Positive>> items;
     for (std::size_t i = 0; i < count; ++i) items.emplace_back(positives[order[first + i]]);
     solve_group(chunk, group, items, solver_, parent, std::span(passes).subspan(first, count));
-    prune_group(chunk, group, static_cast<std::int32_t>(problem_.x.width), prune_, std::span(solved).subspan(first, count));
+    const std::int32_t bias_feature = static_cast<std::int32_t>(problem_.x.width);
+    prune_group(chunk, group, bias_feature, prune_, std::span(solved).subspan(first, count));
   }
 
-  static SparseWeights assemble(const std::vector<std::vector<Positive>>& positives, const std::vector<std::size_t>& order,
-                                const std::vector<SparseWeights>& solved, const std::vector<std::int32_t>& passes,
-                                std::span<std::int64_t> sizes, std::span<std::int32_t> epochs) {
+  static SparseWeights assemble(const std::vector<std::vector<Positive>>& positives,
+                                const std::vector<std::size_t>& order, const std::vector<SparseWeights>& solved,
+                                const std::vector<std::int32_t>& passes, std::span<std::int64_t> sizes,
+                                std::span<std::int32_t> epochs) {
     const std::size_t none = order.size() - 1;  // where the children without positives are, if there are any
     std::vector<std::size_t> places(positives.size(), none);
     for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;

@@ -2,8 +2,8 @@
 // (squared hinge and hinge: Hsieh et al., ICML 2008; logistic: the dual of Yu, Huang and Lin, 2011).
 //
 // A loss turns the cost of an (instance, item) pair into a code that is stored in its place, and answers the pair's
-// margin y * w.x with the best new dual value given all others. `gradient` is the projected gradient: how far the margin
-// would move; it is zero where the pair is settled.
+// margin y * w.x with the best new dual value given all others. `gradient` is the projected gradient: how far the
+// margin would move; it is zero where the pair is settled.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Dual coordinate ascent for up to sixteen items of one chunk at once. Every item's arithmetic is its own: who shares its
-// group, and how many threads there are, changes nothing.
+// Dual coordinate ascent for up to sixteen items of one chunk at once. Every item's arithmetic is its own: who shares
+// its group, and how many threads there are, changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -135,7 +135,8 @@ inline Lanes filled(float value) {
   return lanes;
 }
 
-inline void reset(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items, const SolverOptions& options) {
+inline void reset(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items,
+                  const SolverOptions& options) {
   group.weights.assign(chunk.features.size(), Lanes{});
   group.alpha.assign(chunk.rows(), Lanes{});
   group.codes.assign(chunk.rows(), filled(-encode(options.loss, options.cost)));
@@ -162,8 +163,8 @@ inline bool settle(Group& group, float tolerance, int epoch, std::span<std::int3
 
 }  // namespace detail
 
-// Solves for the items whose positives are given (at most sixteen); leaves the weights in `group`, and in `epochs` how many
-// passes each item took.
+// Solves for the items whose positives are given (at most sixteen); leaves the weights in `group`, and in `epochs` how
+// many passes each item took.
 inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items,
                         const SolverOptions& options, std::uint64_t stream, std::span<std::int32_t> epochs) {
   detail::reset(chunk, group, items, options);
@@ -172,7 +173,7 @@ inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::s
   Random random(options.seed, stream);
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     random.shuffle(std::span(order));
-    group.highest = group.lowest = Lanes{};  // from 0: gradients that are all alike, but not 0, must not pass for settled
+    group.highest = group.lowest = Lanes{};  // from 0: gradients all alike, but not 0, must not pass for settled
     detail::sweep_any(options.loss, chunk, group, order, options.bias);
     if (!detail::settle(group, options.tolerance, epoch, epochs)) break;
   }

@@ -123,7 +123,7 @@ def test_equal_vectors_are_cut_by_item_number():
 def test_hostile_shapes_are_refused(layers):
     arrays = [np.array(layer, np.int64) for layer in layers]
     with pytest.raises(ValueError):
-        _native.cluster_dense(np.ones((4, 2), np.float32), arrays, 5, 100, 0, 1)
+        _native.cluster_dense(np.ones((4, 2), np.float32), arrays, 5, 2, 100, 0, 1)
 
 
 @pytest.mark.parametrize("offsets, columns, values, width", [
@@ -133,10 +133,10 @@ def test_hostile_shapes_are_refused(layers):
 def test_hostile_vectors_are_refused(offsets, columns, values, width):
     arrays = np.array(offsets, np.int64), np.array(columns, np.int32), np.array(values, np.float32)
     with pytest.raises(ValueError):
-        _native.cluster_sparse(*arrays, width, [np.array([0, 1])], 5, 100, 0, 1)
+        _native.cluster_sparse(*arrays, width, [np.array([0, 1])], 5, 2, 100, 0, 1)
 
 
-@pytest.mark.parametrize("option", ["max_leaf", "branching", "iterations", "sample", "threads"])
+@pytest.mark.parametrize("option", ["max_leaf", "branching", "iterations", "starts", "sample", "threads"])
 def test_options_out_of_range_are_input_errors(option):
     for value in (0, -3, 1.5):
         with pytest.raises(InputError, match=option):

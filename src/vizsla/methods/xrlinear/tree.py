@@ -158,7 +158,8 @@ def cluster_items(
     *,
     branching: int = 32,
     max_leaf: int = 100,
-    iterations: int = 10,
+    iterations: int = 8,
+    starts: int = 4,
     sample: int = 32768,
     seed: int = 0,
     threads: int = 1,
@@ -176,6 +177,8 @@ def cluster_items(
         See `tree_shape`.
     iterations : int
         The most rounds of a cut; it stops when no item moves.
+    starts : int
+        How many random beginnings a cut tries; the one with the tightest halves goes on.
     sample : int
         Cuts of more items than this find their two mean directions on so many of them.
     seed : int
@@ -188,16 +191,17 @@ def cluster_items(
     >>> cluster_items(np.eye(4)[[0, 1, 0, 1]], max_leaf=2, branching=2).items.tolist()
     [0, 2, 1, 3]
     """
-    rows = vectors if isinstance(vectors, np.ndarray) else as_csr(vectors, "vectors")
-    count = rows.rows if isinstance(rows, Csr) else len(rows)
-    layers = tree_shape(count, branching=branching, max_leaf=max_leaf)
-    rounds, drawn = check_positive("iterations", iterations), check_positive("sample", sample)
-    options = (list(layers), rounds, drawn, seed, check_positive("threads", threads))
+    rows = vectors.rows if isinstance(vectors, Csr) else vectors.shape[0]
+    layers = tree_shape(rows, branching=branching, max_leaf=max_leaf)
+    iterations, starts = check_positive("iterations", iterations), check_positive("starts", starts)
+    sample, threads = check_positive("sample", sample), check_positive("threads", threads)
     try:
-        if isinstance(rows, Csr):
-            items = _native.cluster_sparse(rows.offsets, rows.columns, rows.values, rows.width, *options)
+        if isinstance(vectors, np.ndarray):
+            dense = np.ascontiguousarray(vectors, dtype=np.float32)
+            items = _native.cluster_dense(dense, layers, iterations, starts, sample, seed, threads)
         else:
-            items = _native.cluster_dense(np.ascontiguousarray(rows, dtype=np.float32), *options)
+            csr = as_csr(vectors, "vectors")
+            items = _native.cluster_sparse(*csr, layers, iterations, starts, sample, seed, threads)
     except ValueError as error:
         raise InputError(f"The item vectors cannot be clustered: {error}.") from None
     return LabelTree(layers, items)
