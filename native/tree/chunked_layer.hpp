@@ -5,6 +5,7 @@
 // eight places, so that a look-up, found or not, most often touches a single line.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -26,7 +27,7 @@ struct LayerArrays {
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
   std::span<const std::int64_t> entry_offsets;   // entries of chunk c
   std::span<const std::uint8_t> entries;         // row after row: its weights, then which children of the chunk they are of
-  std::span<const float> factors;                // of each chunk, for integer weights
+  std::span<const float> factors;                // of each chunk; 1 where weights are floats
 };
 
 // The entries of a feature in a chunk: `count` weights, and after them as many children, a byte each.
@@ -150,8 +151,9 @@ class ChunkedLayer {
     check_rising(a_.entry_offsets, a_.entries.size() / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
     require(a_.buckets.size() % ChunkTable::words_per_bucket == 0, "buckets must be whole");
     require(a_.entries.size() % entry_bytes_ == 0, "entries must be whole");
-    require(kind_ == WeightKind::float32 || a_.factors.size() == chunk_count, "integer weights need one factor a chunk");
+    require(a_.factors.size() == chunk_count, "a layer must have one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {
+      require(std::isfinite(a_.factors[chunk]), "factors must be finite");
       require(child_count(chunk) <= max_children && entry_count(chunk) <= max_entries, "a chunk is too large");
       require(a_.bucket_offsets[chunk + 1] - a_.bucket_offsets[chunk] <= INT32_MAX, "a chunk has too many buckets");
     }

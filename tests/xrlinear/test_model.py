@@ -23,7 +23,7 @@ QUERIES = [f"nick{n} garden" for n in range(12)]
 
 def test_beam_is_an_argument_and_a_default(model):
     narrow = model.with_beam(1)
-    assert model(QUERIES, k=9, beam=1) == narrow(QUERIES, k=9) != model(QUERIES, k=9, beam=50)
+    assert model(QUERIES, k=3, beam=1) == narrow(QUERIES, k=3) != model(QUERIES, k=3, beam=50)
     assert model.exhaustive()(QUERIES, k=9) == model(QUERIES, k=9, beam=48)
     with pytest.raises(InputError, match="`beam` must be"):
         model("nick1", beam=0)

@@ -56,7 +56,10 @@ class Layer(NamedTuple):
     def build(cls, child_offsets: NDArray[np.int32], matchers: NodeWeights, weights: str) -> Self:
         """Lay out a layer's matchers."""
         offsets, features, values = matchers
-        return cls(child_offsets, *_native.build_tree_layer(child_offsets, offsets, features, values, weights))
+        try:
+            return cls(child_offsets, *_native.build_tree_layer(child_offsets, offsets, features, values, weights))
+        except ValueError as error:
+            raise InputError(f"The matchers of a layer must be sound. Got others: {error}.") from error
 
 
 class TreeIndex(Index):

@@ -44,20 +44,28 @@ class _Entries(NamedTuple):
 
 def _entries(layer: Layer, weights: str) -> _Entries:
     """Return all entries of a layer, row after row in the order of the buckets."""
+    chunk_of_row, features, firsts, counts = _rows(layer)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    chunks, width = chunk_of_row[rows], WEIGHTS[weights]
+    begins = ((layer.entry_offsets[chunk_of_row] + firsts) * (1 + width))[rows]
+    children = layer.entries[begins + counts[rows] * width + within]
+    raw = layer.entries[(begins + within * width)[:, None] + np.arange(width)]
+    values = raw.view(TYPES[weights]).ravel().astype(np.float32) * layer.factors[chunks]
+    sound = children < np.diff(layer.child_offsets)[chunks]
+    return _Entries(chunks[sound], features[rows][sound], children[sound], values[sound])
+
+
+def _rows(layer: Layer) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return each row's chunk, feature, first entry in it and length; as in search, none leads out of its chunk."""
     words = layer.buckets.reshape(-1, 2, SLOTS)
     taken = words[:, 0] != EMPTY
     chunks = np.repeat(np.arange(len(layer.bucket_offsets) - 1), np.diff(layer.bucket_offsets))
     chunk_of_row = np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]
     places = words[:, 1][taken].astype(np.int64)
-    counts = (places & 0xFF) + 1
-    rows = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    width = WEIGHTS[weights]
-    begins = ((layer.entry_offsets[chunk_of_row] + (places >> 8)) * (1 + width))[rows]
-    children = layer.entries[begins + counts[rows] * width + within]
-    raw = layer.entries[(begins + within * width)[:, None] + np.arange(width)]
-    values = raw.view(TYPES[weights]).ravel().astype(np.float32) * layer.factors[chunk_of_row[rows]]
-    return _Entries(chunk_of_row[rows], words[:, 0][taken].astype(np.int32)[rows], children, values)
+    firsts, counts = places >> 8, (places & 0xFF) + 1
+    sound = firsts + counts <= np.diff(layer.entry_offsets)[chunk_of_row]
+    return chunk_of_row[sound], words[:, 0][taken][sound].astype(np.int32), firsts[sound], counts[sound]
 
 
 def _chunk_alone(layer: Layer, chunk: int, entry_bytes: int) -> Layer:
