@@ -20,6 +20,8 @@ struct Chunk {
   std::vector<std::size_t> offsets;
   std::vector<ChunkEntry> entries;
   std::vector<float> norms;             // squared length of each row, with the bias
+  std::vector<float> sums;              // of each feature over all rows
+  double sums_square = 0;               // their squared length
   std::vector<std::int32_t> features;   // chunk's number -> X's column
   std::vector<std::uint32_t> ascending; // chunk's numbers in the order of X's columns
 
@@ -36,6 +38,7 @@ class ChunkGatherer {
     count(instances, chunk);
     number(chunk);
     copy(instances, chunk);
+    sum(chunk);
     for (const std::int32_t feature : chunk.features) slots_[static_cast<std::size_t>(feature)] = 0;
     return chunk;
   }
@@ -88,6 +91,12 @@ class ChunkGatherer {
     }
     chunk.offsets.push_back(chunk.entries.size());
     chunk.norms.push_back(static_cast<float>(norm));
+  }
+
+  static void sum(Chunk& chunk) {
+    chunk.sums.assign(chunk.features.size(), 0.0f);
+    for (const ChunkEntry& entry : chunk.entries) chunk.sums[entry.feature] += entry.value;
+    for (const float one : chunk.sums) chunk.sums_square += double{one} * one;
   }
 
   CsrView x_;

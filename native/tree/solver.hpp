@@ -9,8 +9,9 @@
 
 #include "common/clones.hpp"
 #include "common/random.hpp"
-#include "tree/chunk.hpp"
+#include "tree/group.hpp"
 #include "tree/losses.hpp"
+#include "tree/warm_start.hpp"
 
 namespace vizsla {
 
@@ -23,21 +24,6 @@ struct SolverOptions {
   float tolerance = 0.1f;  // an item is done when an epoch's projected gradients, and 0, lie within this of each other
   int epochs = 100;
   std::uint64_t seed = 0;
-};
-
-struct Positive {
-  std::uint32_t row;  // in the chunk
-  float weight;
-};
-
-// The state of one group of items; the buffers are kept from group to group.
-struct Group {
-  std::vector<Lanes> weights;  // by the chunk's features
-  Lanes bias_weight;
-  std::vector<Lanes> alpha;  // by the chunk's rows
-  std::vector<Lanes> codes;  // the loss's code of each pair, negative for a negative
-  Lanes active;              // 1 where the item still moves
-  Lanes highest, lowest;     // projected gradients of this epoch
 };
 
 namespace detail {
@@ -146,6 +132,7 @@ inline void reset(const Chunk& chunk, Group& group, std::span<const std::span<co
     for (const Positive& positive : items[lane])
       group.codes[positive.row].data()[lane] = encode(options.loss, options.cost * positive.weight);
   }
+  if (options.loss == LossKind::squared_hinge) warm_start(chunk, group, items, options.cost, options.bias);
 }
 
 // Settles the items that are done; returns whether any is left.

@@ -126,6 +126,8 @@ def train_matchers(
     *,
     negatives: Negatives | None = None,
     teacher_forcing: bool = True,
+    tolerance: float = 0.1,
+    tolerance_above: float = 0.5,
     **options: Any,
 ) -> list[LayerWeights]:
     """Train every layer from the root down.
@@ -144,6 +146,11 @@ def train_matchers(
     teacher_forcing : bool
         Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
         only on those that `negatives` gives.
+    tolerance : float
+        That of the items' own layer; see `train_layer`.
+    tolerance_above : float
+        That of the layers above, which only lead the way: on held-out clicks of two logs 0.5 found as much as 0.1 in half
+        the time.
     options
         See `train_layer`.
 
@@ -161,7 +168,8 @@ def train_matchers(
         more = negatives(number, trained) if negatives is not None and number > 0 else None
         if more is not None:
             reached = union(reached, as_csr(more, "negatives")) if teacher_forcing else as_csr(more, "negatives")
-        trained.append(train_layer(features, labels[number + 1], reached, offsets, **options))
+        wanted = tolerance if number == tree.depth - 1 else tolerance_above
+        trained.append(train_layer(features, labels[number + 1], reached, offsets, tolerance=wanted, **options))
     return trained
 
 
