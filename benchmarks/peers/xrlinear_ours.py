@@ -19,7 +19,7 @@ built = {}
 
 def train(folder, instances, words=False, fitted=False, **options):
     """Train on a data set; with `words`, on word unigrams alone; with `fitted`, the vocabulary is there beforehand."""
-    dataset = Dataset.open(json.loads((Path(folder) / "source.json").read_text()))
+    dataset = _in_memory(Dataset.open(json.loads((Path(folder) / "source.json").read_text())))
     texts = texts_of(folder, instances)
 
     ready = default_encoder(texts) if fitted else None
@@ -30,6 +30,15 @@ def train(folder, instances, words=False, fitted=False, **options):
 
     built["model"], seconds, peak = peak_above(work)
     return {"seconds": seconds, "peak": peak}
+
+
+def _in_memory(dataset):
+    """Read all texts beforehand, as the peer has them."""
+    clicks = dataset.clicks.tocoo()
+    asked, chosen = dataset.query_ids.take(clicks.row.astype("i4")), dataset.item_ids.take(clicks.col.astype("i4"))
+    items = {item.id: item.default_text() for item in dataset.items}
+    queries = {query.id: query.text for query in dataset.queries}
+    return Dataset.of(items, queries=queries, clicks=zip(asked, chosen, clicks.data.tolist(), strict=True))
 
 
 def _words(texts):

@@ -191,6 +191,8 @@ class NgramTfidf(Encoder):
         from scipy.sparse import csr_array
 
         offsets, features, values = (np.require(part, requirements="W") for part in self.rows(texts, threads=threads))
+        if len(features) <= np.iinfo(np.int32).max:  # wide offsets would make SciPy widen the columns too
+            offsets = offsets.astype(np.int32)
         matrix = csr_array((values, features, offsets), shape=(len(offsets) - 1, self.dim))
         matrix.has_sorted_indices = matrix.has_canonical_format = True
         return matrix

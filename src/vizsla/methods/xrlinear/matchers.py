@@ -149,8 +149,8 @@ def train_matchers(
     tolerance : float
         That of the items' own layer; see `train_layer`.
     tolerance_above : float
-        That of the layers above, which only lead the way: on held-out clicks of two logs 0.5 found as much as 0.1 in half
-        the time.
+        That of the layers above, which only lead the way: on held-out clicks of two logs 0.5 found as much as 0.1 in
+        half the time.
     options
         See `train_layer`.
 

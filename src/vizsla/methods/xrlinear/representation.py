@@ -75,11 +75,8 @@ def unit_rows(matrix: csr_array) -> csr_array:
     """Divide every row by its length; an empty row stays empty."""
     from scipy.sparse import csr_array
 
-    squares = np.bincount(_rows(matrix), matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[0])
-    lengths = np.sqrt(squares)
-    scaled = (matrix.data / np.where(lengths > 0, lengths, 1)[_rows(matrix)]).astype(np.float32)
-    return csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _rows(matrix: csr_array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    sizes = np.diff(matrix.indptr)
+    squares = np.zeros(matrix.shape[0])
+    squares[sizes > 0] = np.add.reduceat(np.square(matrix.data), matrix.indptr[:-1][sizes > 0], dtype=np.float64)
+    lengths = np.sqrt(np.where(squares > 0, squares, 1)).astype(np.float32)
+    return csr_array((matrix.data / np.repeat(lengths, sizes), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -63,8 +63,8 @@ def train_xrlinear(
     dataset : Dataset
         Its clicks are the training signal; its items are what can be found.
     encoder : Encoder, optional
-        From query texts to features, sparse or dense. By default that of `default_encoder`; only an `NgramTfidf` can
-        be saved with the model.
+        From query texts to features, sparse or dense. By default that of `default_encoder`. One that is an artefact is
+        saved with the model; of a function only the fingerprint is.
     item_texts : bool
         Let each item's own text be a training instance of the item. Items without text have none.
     cold_start : bool
@@ -123,13 +123,16 @@ def train_xrlinear(
     check_scheme(negatives)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
     encoder = default_encoder(instances.texts) if encoder is None else encoder
-    features, texts = as_scipy(encoder.queries(instances.texts)), _item_texts(dataset, encoder)
+    features = as_scipy(encoder.queries(instances.texts))
+    texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
     cold = None
     if cold_start and texts is not None:
         cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
     if tree is None:
-        vectors = _vectors(representation, features, instances, texts, dense=not encoder.sparse)
-        tree = _grow(vectors, cold, **shape, seed=seed, threads=threads)
+        tree = _grow(
+            _vectors(representation, features, instances, texts, dense=not encoder.sparse),
+            cold, **shape, seed=seed, threads=threads,
+        )  # fmt: skip
     inputs = as_csr(features, "features")
     layers = train_matchers(
         inputs, as_csr(instances.clicks, "clicks"), tree,
@@ -183,6 +186,10 @@ def _check_options(
     widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
     if widest > MOST_CHILDREN:
         raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
+
+
+def _reads_texts(representation: str | Matrix) -> bool:
+    return isinstance(representation, str) and representation != "pifa"
 
 
 def _item_texts(dataset: Dataset, encoder: Encoder) -> ItemTexts | None:
