@@ -11,12 +11,16 @@ import pytest
 
 import vizsla
 from tests.formats.hostile import hostile
+from tests.xrlinear.conftest import SMALL
 from tests.xrlinear.test_training import letters
 from tests.xrlinear.toy import toy
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
+from vizsla.indexes.tree_matchers import all_matchers
+from vizsla.methods.xrlinear.compact import compact
 from vizsla.methods.xrlinear.prune import prune
+from vizsla.methods.xrlinear.train import train_xrlinear
 
 QUERIES = [f"nick{n} garden" for n in range(12)]
 
@@ -95,6 +99,21 @@ def test_pruning_is_training_with_the_threshold(train, warm):
     assert later(QUERIES) == pruned(QUERIES)
     with pytest.raises(InputError, match="`threshold` must be 0 or more. Got -1"):
         prune(full, -1)
+
+
+@pytest.mark.parametrize(("weights", "largest"), [("int16", 32767), ("int8", 127)])
+def test_compact_weights_are_the_nearest_steps(model, weights, largest):
+    small = compact(model, weights)
+    exact, rounded = all_matchers(model.index), all_matchers(small.index)
+    for layer, before, after in zip(model.index.layers, exact, rounded, strict=True):
+        parents = np.searchsorted(layer.child_offsets, np.arange(len(before.offsets) - 1), side="right") - 1
+        chunk_of = np.repeat(parents, np.diff(before.offsets))
+        sizes = [np.abs(before.values[chunk_of == chunk]).max(initial=0) for chunk in range(parents.max() + 1)]
+        steps = 2 ** np.ceil(np.log2(np.array(sizes) / largest))  # at most: a power of two keeps products exact
+        assert np.array_equal(before.features, after.features)
+        assert np.all(np.abs(before.values - after.values) <= 0.5 * steps[chunk_of])
+    assert small.index.nbytes < model.index.nbytes
+    assert small(QUERIES, k=3).ids == train_xrlinear(toy(cold=6), **SMALL, weights=weights)(QUERIES, k=3).ids
 
 
 def test_prepared_files_never_crash(model, tmp_path):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
 
 BEAMS = "1,5,10,15,20,30,50"
+WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     varied = parser.add_mutually_exclusive_group()
     varied.add_argument("--beams", default=BEAMS, metavar="NUMBERS", help=f"recall against latency (default: {BEAMS})")
     varied.add_argument("--thresholds", metavar="NUMBERS", help="drop weights up to these sizes: recall against size")
+    varied.add_argument("--bits", metavar="NUMBERS", help="store weights in so many bits: 32, 16, 8")
     add_evaluation(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the curves (.png, .svg, .pdf)")
 
@@ -51,13 +53,23 @@ def _model(path: str) -> XrLinear:
 
 
 def _variants(model: XrLinear, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, XrLinear]]]:
+    from vizsla.methods.xrlinear.compact import compact
     from vizsla.methods.xrlinear.prune import prune
 
+    if arguments.bits:
+        kinds = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)]
+        return "bits", ((bits, compact(model, kind)) for bits, kind in kinds)
     if arguments.thresholds:
         sizes = _numbers("--thresholds", arguments.thresholds, float)
         return "threshold", ((size, prune(model, size)) for size in sizes)
     beams = _numbers("--beams", arguments.beams, int)
     return "beam", ((beam, model.with_beam(int(beam))) for beam in beams)
+
+
+def _weights(bits: float) -> str:
+    if bits not in WEIGHTS_OF_BITS:
+        raise InputError(f"`--bits` must be among {', '.join(map(str, WEIGHTS_OF_BITS))}. Got {bits:g}.")
+    return WEIGHTS_OF_BITS[int(bits)]
 
 
 def _numbers(name: str, text: str, kind: Callable[[str], float]) -> list[float]:

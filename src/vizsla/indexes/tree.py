@@ -151,6 +151,19 @@ class TreeIndex(Index):
         other.beam = check_positive("beam", beam)
         return other
 
+    def with_matchers(self, matchers: Sequence[NodeWeights], *, weights: str | None = None) -> Self:
+        """Return the same tree with other matchers, a layer each; `weights` says how they are stored, if otherwise."""
+        return type(self).build(
+            [layer.child_offsets for layer in self.layers],
+            self.leaf_items,
+            matchers,
+            dim=self.dim,
+            bias=self.bias,
+            transform=self.transform,
+            weights=weights or self.weights,
+            beam=self.beam,
+        )
+
     def with_last_layer(
         self, child_offsets: NDArray[np.int32], items: NDArray[np.int32], matchers: NodeWeights
     ) -> Self:

@@ -25,6 +25,11 @@ def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
     return NodeWeights(offsets, entries.features[order], entries.values[order])
 
 
+def all_matchers(index: TreeIndex) -> list[NodeWeights]:
+    """Return the matchers of every layer, from the root's children to the items."""
+    return [layer_matchers(index, number) for number in range(len(index.layers))]
+
+
 def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the ascending features of one node's matcher, and their weights."""
     layer = index.layers[number]

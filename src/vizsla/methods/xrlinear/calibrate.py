@@ -21,9 +21,9 @@ NEGATIVES = 50
 NEGATIVE_COST = 15.0
 """What a drawn negative costs, a positive costing 1.
 
-It decides how boldly items without clicks compete with those that have some. Chosen on clicks held out from tldr's train
-split (mean of three seeds, beam 10), as the least that takes nothing from items with clicks. R@10 of queries for items
-with clicks / without: no cold start .578/.170, cost 10 .576/.257, 15 .578/.214.
+It decides how boldly items without clicks compete with those that have some. Chosen on clicks held out from tldr's
+train split (mean of three seeds, beam 10), as the least that takes nothing from items with clicks. R@10 of queries for
+items with clicks / without: no cold start .578/.170, cost 10 .576/.257, 15 .578/.214.
 """
 
 

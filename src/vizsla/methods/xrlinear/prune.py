@@ -8,7 +8,7 @@ import numpy as np
 
 from vizsla.errors import InputError
 from vizsla.indexes.tree import NodeWeights, TreeIndex
-from vizsla.indexes.tree_matchers import layer_matchers
+from vizsla.indexes.tree_matchers import all_matchers
 
 if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
@@ -44,17 +44,7 @@ def prune(model: Model, threshold: float) -> Model:
 
 def pruned_index(index: TreeIndex, threshold: float) -> TreeIndex:
     """Return the index without the weights up to `threshold`."""
-    matchers = [_without_small(layer_matchers(index, number), threshold) for number in range(len(index.layers))]
-    return TreeIndex.build(
-        [layer.child_offsets for layer in index.layers],
-        index.leaf_items,
-        matchers,
-        dim=index.dim,
-        bias=index.bias,
-        transform=index.transform,
-        weights=index.weights,
-        beam=index.beam,
-    )
+    return index.with_matchers([_without_small(layer, threshold) for layer in all_matchers(index)])
 
 
 def _without_small(nodes: NodeWeights, threshold: float) -> NodeWeights:

@@ -23,7 +23,7 @@ def pifa(features: csr_array, clicks: csr_array) -> csr_array:
     --------
     >>> from scipy.sparse import csr_array
     >>> pifa(csr_array([[3.0, 0.0], [0.0, 4.0]]), csr_array([[1.0, 0.0], [1.0, 0.0]])).toarray().tolist()
-    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    [[0.6, 0.8], [0.0, 0.0]]
     """
     return unit_rows((clicks.T.tocsr().astype(np.float32) @ features).tocsr())
 
