@@ -120,8 +120,9 @@ def test_representation_decides_who_lives_together(train):
     mine = np.array([[1, 0], [0, 1], [0, 1], [1, 0]], np.float32)
     assert train(log, representation=mine, **options).leaf_mates("0") == ["3"]
     assert train(log, representation=csr_array(mine), **options).leaf_mates("0") == ["3"]
-    for how in ("concat", "blend"):
-        assert len(train(log, representation=how, **options).leaf_mates("0")) == 1
+    for how in ("concat", "blend"):  # the larger share decides
+        by_share = [train(log, representation=how, share=share, **options).leaf_mates("0") for share in (0.9, 0.1)]
+        assert by_share == [["2"], ["1"]]
 
 
 def test_a_tree_of_ones_own_is_kept(train, log):

@@ -7,6 +7,12 @@ from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, open_data
 
+OPTIONS = (
+    "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform", "threshold",
+    "max_nonzeros", "weights", "weighted", "item_texts", "cold_start", "beam", "seed", "threads",
+)  # fmt: skip
+"""Arguments of `train_xrlinear` that the command line has too."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the methods that learn."""
@@ -24,10 +30,19 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     parser.add_argument("--branching", type=int, default=256, help="most children of a node (default: 256)")
     parser.add_argument("--max-leaf", type=int, default=100, help="most items of a leaf (default: 100)")
+    parser.add_argument(
+        "--representation",
+        default="pifa",
+        choices=("pifa", "text", "concat", "blend"),
+        help="what makes items alike: queries that chose them, texts, or both (default: pifa)",
+    )
+    parser.add_argument("--share", type=float, default=0.5, help="of the queries in concat and blend (default: 0.5)")
     parser.add_argument("--negatives", default="tfn", choices=("tfn", "man", "tfn+man"), help="default: tfn")
     parser.add_argument("--loss", default="squared_hinge", choices=("squared_hinge", "hinge", "logistic"))
     parser.add_argument("--C", type=float, default=1.0, help="weight of the losses (default: 1)")
     parser.add_argument("--threshold", type=float, default=0.1, help="drop weights up to this size (default: 0.1)")
+    parser.add_argument("--bias", type=float, default=1.0, help="a feature of every query (default: 1; 0: none)")
+    parser.add_argument("--transform", default="l3-hinge", help="from margins to scores (default: l3-hinge)")
     parser.add_argument("--max-nonzeros", type=int, help="most weights of a matcher")
     parser.add_argument("--weights", default="float32", choices=("float32", "int16", "int8"), help="how to store them")
     parser.add_argument("--weighted", action="store_true", help="let a click cost what it weighs")
@@ -42,10 +57,8 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
 def _train_xrlinear(arguments: argparse.Namespace) -> None:
     from vizsla.methods.xrlinear.train import train_xrlinear
 
-    names = ("branching", "max_leaf", "negatives", "loss", "C", "threshold", "max_nonzeros", "weights", "weighted")
-    others = ("item_texts", "cold_start", "beam", "seed", "threads")
     start = perf_counter()
-    options = {name: getattr(arguments, name) for name in (*names, *others)}
+    options = {name: getattr(arguments, name) for name in OPTIONS}
     model = train_xrlinear(open_data(arguments), **options)
     model.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start

@@ -37,6 +37,7 @@ def train_xrlinear(
     item_texts: bool = True,
     cold_start: bool = True,
     representation: str | Matrix = "pifa",
+    share: float = 0.5,
     tree: LabelTree | None = None,
     branching: int = 256,
     max_leaf: int = 100,
@@ -72,7 +73,9 @@ def train_xrlinear(
         texts so that items can be added later. Where no item has a text there is nothing to do.
     representation : {"pifa", "text", "concat", "blend"} or matrix
         What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
-        `item_texts`), their texts, both side by side, or the mean of both. Or your own vectors, a row for each item.
+        `item_texts`), their texts, both side by side, or both blended. Or your own vectors, a row for each item.
+    share : float
+        How much the queries weigh in "concat" and "blend", from 0 to 1; the texts have the rest.
     tree : LabelTree, optional
         Your own tree, instead of clustering; no node may have more than 256 children.
     branching : int
@@ -130,7 +133,7 @@ def train_xrlinear(
         cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
     if tree is None:
         tree = _grow(
-            _vectors(representation, features, instances, texts, dense=not encoder.sparse),
+            _vectors(representation, share, features, instances, texts, dense=not encoder.sparse),
             cold, **shape, seed=seed, threads=threads,
         )  # fmt: skip
     inputs = as_csr(features, "features")
@@ -198,9 +201,16 @@ def _item_texts(dataset: Dataset, encoder: Encoder) -> ItemTexts | None:
 
 
 def _vectors(
-    representation: str | Matrix, features: csr_array, instances: Instances, texts: ItemTexts | None, *, dense: bool
+    representation: str | Matrix,
+    share: float,
+    features: csr_array,
+    instances: Instances,
+    texts: ItemTexts | None,
+    *,
+    dense: bool,
 ) -> Matrix:
-    vectors = item_vectors(representation, features, instances.clicks, None if texts is None else texts.vectors)
+    written = None if texts is None else texts.vectors
+    vectors = item_vectors(representation, features, instances.clicks, written, share=share)
     # Features that were dense cluster faster as such.
     return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
 
