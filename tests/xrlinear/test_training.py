@@ -16,6 +16,7 @@ from vizsla.encoder import FunctionEncoder
 from vizsla.errors import InputError
 from vizsla.indexes.tree_matchers import layer_matchers
 from vizsla.methods.xrlinear.matchers import train_layer
+from vizsla.methods.xrlinear.train import default_encoder
 from vizsla.methods.xrlinear.tree import LabelTree
 
 NICKNAMES = [f"nick{number}" for number in range(42)]
@@ -121,7 +122,8 @@ def test_representation_decides_who_lives_together(train):
     assert train(log, representation=mine, **options).leaf_mates("0") == ["3"]
     assert train(log, representation=csr_array(mine), **options).leaf_mates("0") == ["3"]
     for how in ("concat", "blend"):  # the larger share decides
-        by_share = [train(log, representation=how, share=share, **options).leaf_mates("0") for share in (0.9, 0.1)]
+        knowing = {**options, "encoder": default_encoder([*items.values(), "ruby red", "jade green"])}
+        by_share = [train(log, representation=how, share=share, **knowing).leaf_mates("0") for share in (0.9, 0.1)]
         assert by_share == [["2"], ["1"]]
 
 
