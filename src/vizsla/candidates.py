@@ -251,14 +251,13 @@ class Candidates:
         >>> Candidates.from_dict({"q": {"a": 1.5}}).to_trec()
         'q Q0 a 1 1.5 vizsla\\n'
         """
-        lines = []
-        for query, answer in self.to_dict().items():
-            lines += [
-                f"{query} Q0 {item} {rank} {score:.9g} {tag}\n" for rank, (item, score) in enumerate(answer.items(), 1)
-            ]
-        text = "".join(lines)
+        from vizsla.io.atomic import writing
+        from vizsla.io.trec_run import run_lines
+
+        text = "".join(run_lines(self, tag=tag))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            with writing(path, overwrite=True) as out:
+                out.write(text.encode())
         return text
 
     def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 from vizsla.candidates import Candidates
@@ -40,9 +41,15 @@ def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidate
 def write_run(candidates: Candidates, path: str | Path, *, tag: str = "vizsla", overwrite: bool = False) -> None:
     """Write candidates as a run; ids with white space raise, because the columns would no longer be clear."""
     with writing(path, overwrite=overwrite) as out:
-        for query, answer in candidates.to_dict().items():
-            for rank, (item, score) in enumerate(answer.items(), 1):
-                out.write(f"{word(query)} Q0 {word(item)} {rank} {score:.9g} {word(tag)}\n".encode())
+        for line in run_lines(candidates, tag=tag):
+            out.write(line.encode())
+
+
+def run_lines(candidates: Candidates, *, tag: str = "vizsla") -> Iterator[str]:
+    """Yield the lines of a run; ids with white space raise."""
+    for query, answer in candidates.to_dict().items():
+        for rank, (item, score) in enumerate(answer.items(), 1):
+            yield f"{word(query)} Q0 {word(item)} {rank} {score:.9g} {word(tag)}\n"
 
 
 def word(id: str) -> str:
