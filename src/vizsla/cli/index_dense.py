@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     parser.add_argument("--encoder", default="lsa", help="lsa, a model's hub id, or its folder (default: lsa)")
     parser.add_argument("--dim", type=int, default=256, help="dimensions of lsa (default: 256)")
-    parser.add_argument("--query-prompt", default="", metavar="TEXT", help="put before every query")
-    parser.add_argument("--item-prompt", default="", metavar="TEXT", help="put before every item")
+    parser.add_argument("--query-prompt", metavar="TEXT", help="put before every query")
+    parser.add_argument("--item-prompt", metavar="TEXT", help="put before every item")
     parser.add_argument("--not-normalised", action="store_true", help="keep the lengths of a model's vectors")
     parser.add_argument("--index", default="flat", choices=list(OPTIONS), help="default: flat, which is exact")
     parser.add_argument("--storage", choices=["float32", "float16", "int8"], help="how vectors are kept")
@@ -82,8 +82,11 @@ def _encoder(arguments: argparse.Namespace) -> Encoder:
 
     if (Path(arguments.encoder) / MANIFEST).exists():
         return open_encoder(arguments.encoder)
-    prompts = {"query_prompt": arguments.query_prompt, "item_prompt": arguments.item_prompt}
-    return open_encoder(arguments.encoder, normalise=not arguments.not_normalised, **prompts)
+    names = ("query_prompt", "item_prompt")
+    options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n) is not None}
+    if arguments.not_normalised:
+        options["normalise"] = False
+    return open_encoder(arguments.encoder, **options)
 
 
 def _index_options(arguments: argparse.Namespace) -> dict[str, Any]:
