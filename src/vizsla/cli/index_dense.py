@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vizsla.encoder import Encoder
     from vizsla.methods.dense import Dense
 
-OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes")}
+OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes", "recall")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ef-construction", type=int, metavar="N", help="hnsw: items in view to build (default: 500)")
     parser.add_argument("--ef", type=int, metavar="N", help="hnsw: items in view to search (default: 300)")
     parser.add_argument("--lists", type=int, metavar="N", help="ivf: lists (default: 4 √items)")
-    parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: an eighth)")
+    parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: what --recall needs)")
+    parser.add_argument("--recall", type=float, metavar="X", help="ivf: share of the best 100 to find (default: 0.99)")
     parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa and ivf (default: 0)")
     parser.set_defaults(build=build)
 
