@@ -53,7 +53,7 @@ class OnnxEncoder(Encoder):
         normalise: bool | None = None,
         max_tokens: int | None = None,
         pooling: str | None = None,
-        batch: int = 32,
+        batch: int = 8,
         threads: int = 1,
     ):
         self.path, self._batch = Path(path), check_positive("batch", batch)
