@@ -70,7 +70,8 @@ def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, A
     working = f"{arguments.output.rstrip('/')}.encoding"
     encoder = _encoder(arguments)
     storage = "float16" if arguments.storage == "float16" else "float32"
-    rows = resumable_encode(encoder, (item.default_text() for item in dataset.items), working, storage=storage)
+    texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
+    rows = resumable_encode(encoder, texts, working, storage=storage, count=count)
     built = Dense.build(dataset, encoder, index=arguments.index, vectors=rows, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
     remove_encoding(working)
