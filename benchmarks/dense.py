@@ -1,17 +1,20 @@
 """Dense indexes: recall@100 of exact search, time a query, build time and bytes, by kind and storage.
 
 Vectors: squad-sent as MiniLM made them (stored with the data), debian-synopsis by LSA in 256 dimensions; test queries.
-`python -m benchmarks.dense [--quick|--full] [--json FILE]`; --full also sweeps `ef` and `probes`.
+Everything on one thread. `python -m benchmarks.dense [--quick|--full] [--json FILE]`; --full also sweeps a setting.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from time import perf_counter, process_time
 
 import numpy as np
 
+from benchmarks.contestant import ONE_THREAD
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, median, report
 from vizsla.dataset import Dataset
@@ -103,6 +106,10 @@ def swept(work: str, index: DenseIndex, queries: np.ndarray, truth: DenseIndex) 
 
 
 def main() -> None:
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        # An idle BLAS thread spins, and its CPU time would be counted; the number is read when numpy is imported.
+        command = [sys.executable, "-m", "benchmarks.dense", *sys.argv[1:]]
+        raise SystemExit(subprocess.run(command, env=os.environ | ONE_THREAD).returncode)
     given, rows = arguments("dense"), []
     for name, make in {"squad-sent MiniLM": squad, "debian-synopsis LSA": debian}.items():
         if given.quick and name.startswith("debian"):
