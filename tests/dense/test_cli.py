@@ -37,3 +37,19 @@ def test_encoder_folder_and_foreign_options(data, tmp_path, capsys):
     assert not (tmp_path / "again.encoding").exists()
     assert main(["index", "dense", data, "-o", str(tmp_path / "x"), "--ef", "9"]) != 0
     assert "`--ef` must be left out for --index flat" in capsys.readouterr().err
+
+
+def test_every_option_of_an_index_is_reached(data, tmp_path):
+    graph, lists = str(tmp_path / "graph"), str(tmp_path / "lists")
+    options = ["--index", "hnsw", "--m", "5", "--ef-construction", "9", "--ef", "7", "--storage", "int8"]
+    assert main(["index", "dense", data, "-o", graph, "--dim", "8", *options]) == 0
+    built = vizsla.load(graph).index
+    assert (built.graph.m, built.graph.ef_construction, built.ef, built.stored.storage) == (5, 9, 7, "int8")
+    command = ["index", "dense", data, "-o", lists, "--dim", "8", "--index", "ivf", "--lists", "6", "--overwrite"]
+    assert main([*command, "--probes", "2"]) == 0
+    assert (len(vizsla.load(lists).index.centres), vizsla.load(lists).index.probes) == (6, 2)
+    probes = []
+    for recall in ("0.3", "1"):
+        assert main([*command, "--recall", recall]) == 0
+        probes.append(vizsla.load(lists).index.probes)
+    assert probes[0] < probes[1]

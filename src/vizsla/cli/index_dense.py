@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vizsla.encoder import Encoder
     from vizsla.methods.dense import Dense
 
-OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes")}
+OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes", "recall")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     parser.add_argument("--encoder", default="lsa", help="lsa, a model's hub id, or its folder (default: lsa)")
     parser.add_argument("--dim", type=int, default=256, help="dimensions of lsa (default: 256)")
-    parser.add_argument("--query-prompt", default="", metavar="TEXT", help="put before every query")
-    parser.add_argument("--item-prompt", default="", metavar="TEXT", help="put before every item")
+    parser.add_argument("--query-prompt", metavar="TEXT", help="put before every query")
+    parser.add_argument("--item-prompt", metavar="TEXT", help="put before every item")
     parser.add_argument("--not-normalised", action="store_true", help="keep the lengths of a model's vectors")
     parser.add_argument("--index", default="flat", choices=list(OPTIONS), help="default: flat, which is exact")
     parser.add_argument("--storage", choices=["float32", "float16", "int8"], help="how vectors are kept")
@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ef-construction", type=int, metavar="N", help="hnsw: items in view to build (default: 500)")
     parser.add_argument("--ef", type=int, metavar="N", help="hnsw: items in view to search (default: 300)")
     parser.add_argument("--lists", type=int, metavar="N", help="ivf: lists (default: 4 √items)")
-    parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: an eighth)")
+    parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: what --recall needs)")
+    parser.add_argument("--recall", type=float, metavar="X", help="ivf: share of the best 100 to find (default: 0.99)")
     parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa and ivf (default: 0)")
     parser.set_defaults(build=build)
 
@@ -69,7 +70,8 @@ def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, A
     working = f"{arguments.output.rstrip('/')}.encoding"
     encoder = _encoder(arguments)
     storage = "float16" if arguments.storage == "float16" else "float32"
-    rows = resumable_encode(encoder, (item.default_text() for item in dataset.items), working, storage=storage)
+    texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
+    rows = resumable_encode(encoder, texts, working, storage=storage, count=count)
     built = Dense.build(dataset, encoder, index=arguments.index, vectors=rows, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
     remove_encoding(working)
@@ -82,8 +84,11 @@ def _encoder(arguments: argparse.Namespace) -> Encoder:
 
     if (Path(arguments.encoder) / MANIFEST).exists():
         return open_encoder(arguments.encoder)
-    prompts = {"query_prompt": arguments.query_prompt, "item_prompt": arguments.item_prompt}
-    return open_encoder(arguments.encoder, normalise=not arguments.not_normalised, **prompts)
+    names = ("query_prompt", "item_prompt")
+    options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n) is not None}
+    if arguments.not_normalised:
+        options["normalise"] = False
+    return open_encoder(arguments.encoder, **options)
 
 
 def _index_options(arguments: argparse.Namespace) -> dict[str, Any]:

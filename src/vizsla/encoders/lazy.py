@@ -8,13 +8,19 @@ from typing import Any
 
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
+from vizsla.encoders.download import VARIABLE, download_allowed
 from vizsla.errors import InputError
 
 MODELS = ("sentence", "onnx")
+OPTIONS = {"query_prompt", "item_prompt", "normalise", "max_tokens", "pooling"}
+"""What an artefact may say about its model; anything else, such as `download`, is the user's to say."""
 
 
 class LazyEncoder(AbsentEncoder):
     """Loads the named model at the first text, and only uses it if it is the one that the vectors were made with.
+
+    Nothing is downloaded because an artefact says so: the model must be a folder or in the local cache, unless
+    `VIZSLA_DOWNLOAD=1` is in the environment.
 
     Parameters
     ----------
@@ -56,13 +62,28 @@ class LazyEncoder(AbsentEncoder):
         return encoder
 
     def _make(self, name: str) -> Encoder:
+        options = dict(self.description["options"])
+        if set(options) - OPTIONS:
+            raise InputError(f"The artefact must describe its encoder. Got the options {sorted(options)}.")
         try:
             if self.description["kind"] == "onnx":
                 from vizsla.encoders.onnx import OnnxEncoder
 
-                return OnnxEncoder(name, **self.description["options"])
-            from vizsla.encoders.sentence import SentenceEncoder
-
-            return SentenceEncoder(name, **self.description["options"])
+                return OnnxEncoder(name, **options)
+            return _sentence(name, options)
         except TypeError as error:
             raise InputError(f"The artefact must describe its encoder. Got other options: {error}.") from error
+
+
+def _sentence(name: str, options: dict[str, Any]) -> Encoder:
+    from vizsla.encoders.sentence import SentenceEncoder
+
+    if download_allowed():
+        return SentenceEncoder(name, **options)
+    try:
+        return SentenceEncoder(name, download=False, **options)
+    except InputError as error:
+        raise InputError(
+            f"{error} An artefact's model is never downloaded unasked. If you trust {name!r}, set {VARIABLE}=1, or "
+            f"give the model itself: `.with_encoder(SentenceEncoder({name!r}))`."
+        ) from error

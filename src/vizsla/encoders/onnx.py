@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.encoder import Encoder
 from vizsla.encoders.extra import import_extra
+from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.encoders.unit import unit_rows
-from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.errors import InputError, check_positive
 
 Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
-POOLINGS = ("mean", "cls")
 
 
 class OnnxEncoder(Encoder):
@@ -31,10 +30,10 @@ class OnnxEncoder(Encoder):
     ----------
     path : path
         The folder.
-    query_prompt, item_prompt : str
-        Put before every query or item text.
-    normalise : bool
-        Bring rows to length 1.
+    query_prompt, item_prompt : str, optional
+        Put before every query or item text; what `encoder.json` says, or nothing, unless given.
+    normalise : bool, optional
+        Bring rows to length 1; what `encoder.json` says, or True, unless given.
     max_tokens : int, optional
         Cut texts after so many tokens; what `encoder.json` says, or 512, unless given.
     pooling : {"mean", "cls"}, optional
@@ -49,22 +48,21 @@ class OnnxEncoder(Encoder):
         self,
         path: str | Path,
         *,
-        query_prompt: str = "",
-        item_prompt: str = "",
-        normalise: bool = True,
+        query_prompt: str | None = None,
+        item_prompt: str | None = None,
+        normalise: bool | None = None,
         max_tokens: int | None = None,
         pooling: str | None = None,
-        batch: int = 32,
+        batch: int = 8,
         threads: int = 1,
     ):
-        self.path, self.query_prompt, self.item_prompt = Path(path), query_prompt, item_prompt
-        stored = _settings(self.path)
-        self.normalise, self._batch = normalise, check_positive("batch", batch)
-        self.max_tokens = check_positive("max_tokens", max_tokens or stored["max_tokens"])
-        self.pooling = pooling or stored["pooling"]
-        check_choice("pooling", self.pooling, POOLINGS)
-        self._tokenizer = _tokenizer(self.path / TOKENIZER, self.max_tokens)
-        self._session = _session(self.path / MODEL, check_positive("threads", threads))
+        self.path, self._batch = Path(path), check_positive("batch", batch)
+        self.threads = check_positive("threads", threads)
+        given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalise": normalise}
+        given |= {"max_tokens": max_tokens, "pooling": pooling}
+        self.settings = OnnxSettings.read(self.path / SETTINGS, given)
+        self._tokenizer = _tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._session = _session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
 
     @cached_property
@@ -78,27 +76,27 @@ class OnnxEncoder(Encoder):
         seen = 0
         for name in (MODEL, TOKENIZER):
             seen = _native.checksum(np.fromfile(self.path / name, np.uint8), seen)
-        rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.max_tokens, self.pooling)).encode()
+        one = self.settings
+        rules = repr((one.query_prompt, one.item_prompt, one.normalise, one.max_tokens, one.pooling)).encode()
         return f"onnx:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
     @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
-        return {"kind": "onnx", "name": str(self.path), "options": self.options}
+        return {"kind": "onnx", "name": str(self.path.absolute()), "options": self.options}
 
     @property
     def options(self) -> dict[str, Any]:
         """What else than the folder makes this encoder."""
-        names = ("query_prompt", "item_prompt", "normalise", "max_tokens", "pooling")
-        return {name: getattr(self, name) for name in names}
+        return self.settings.to_dict()
 
     def queries(self, texts: Sequence[str]) -> Floats:
         """Encode query texts, each after the query prompt."""
-        return self._encode([self.query_prompt + text for text in texts])
+        return self._encode([self.settings.query_prompt + text for text in texts])
 
     def items(self, texts: Sequence[str]) -> Floats:
         """Encode item texts, each after the item prompt."""
-        return self._encode([self.item_prompt + text for text in texts])
+        return self._encode([self.settings.item_prompt + text for text in texts])
 
     def _encode(self, texts: list[str]) -> Floats:
         rows = np.zeros((len(texts), self.dim), np.float32)
@@ -107,7 +105,7 @@ class OnnxEncoder(Encoder):
         for start in range(0, len(order), self._batch):
             chosen = order[start : start + self._batch]
             rows[chosen] = self._run([texts[number] for number in chosen])
-        return unit_rows(rows) if self.normalise else rows
+        return unit_rows(rows) if self.settings.normalise else rows
 
     def _run(self, texts: list[str]) -> Floats:
         encoded = self._tokenizer.encode_batch(texts)
@@ -118,21 +116,10 @@ class OnnxEncoder(Encoder):
             "token_type_ids": np.array([text.type_ids for text in encoded], np.int64),
         }
         states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
-        if self.pooling == "cls":
+        if self.settings.pooling == "cls":
             return np.asarray(states[:, 0], np.float32)
         weights = mask[:, :, None].astype(np.float32)
         return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9), np.float32)
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    file = path / SETTINGS
-    if not file.exists():
-        return {"pooling": "mean", "max_tokens": 512}
-    try:
-        stored = json.loads(file.read_bytes())
-        return {"pooling": str(stored["pooling"]), "max_tokens": int(stored["max_tokens"])}
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{file} must hold `pooling` and `max_tokens`. Got something else.") from None
 
 
 def _tokenizer(file: Path, max_tokens: int) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import warnings
 from pathlib import Path
 from typing import Any
 
 from vizsla.encoders.extra import import_extra
-from vizsla.encoders.onnx import MODEL, SETTINGS, OnnxEncoder
+from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
+from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
 from vizsla.io.atomic import writing_folder
@@ -25,7 +25,8 @@ def export_onnx(
     Parameters
     ----------
     encoder : SentenceEncoder
-        A model that takes token ids and pools by mean or by its first token.
+        A model that takes token ids and pools by mean or by its first token. Its prompts, its limit of tokens and
+        its normalisation are written too.
     path : path
         The folder to make.
     overwrite : bool
@@ -38,12 +39,20 @@ def export_onnx(
     with writing_folder(path, overwrite=overwrite) as folder:
         _export(encoder.model, folder / MODEL)
         encoder.model.tokenizer.save_pretrained(str(folder / "tokenizer"))
-        (folder / "tokenizer" / "tokenizer.json").rename(folder / "tokenizer.json")
+        (folder / "tokenizer" / TOKENIZER).rename(folder / TOKENIZER)
         shutil.rmtree(folder / "tokenizer")
-        settings = {"pooling": pooling, "max_tokens": int(encoder.model.max_seq_length)}
-        (folder / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
-    options = {name: value for name, value in encoder.options.items() if name != "max_tokens"}
-    return OnnxEncoder(path, threads=threads, **options)
+        settings = encoder.options | {"pooling": pooling, "max_tokens": int(encoder.model.max_seq_length)}
+        OnnxSettings(**settings).write(folder / SETTINGS)
+    return OnnxEncoder(path, threads=threads)
+
+
+def copy_onnx(encoder: OnnxEncoder, path: str | Path, *, overwrite: bool = False) -> OnnxEncoder:
+    """Copy an ONNX folder with the settings that the encoder has now, and return the encoder of the copy."""
+    with writing_folder(path, overwrite=overwrite) as folder:
+        for name in (MODEL, TOKENIZER):
+            shutil.copyfile(encoder.path / name, folder / name)
+        encoder.settings.write(folder / SETTINGS)
+    return OnnxEncoder(path, threads=encoder.threads)
 
 
 def _pooling(model: Any) -> str:
@@ -85,6 +94,7 @@ def _export(model: Any, file: Path) -> None:
 
 def _states(inner: Any, names: list[str]) -> Any:
     torch = import_extra("torch", "Exporting to ONNX", "neural")
+
     class States(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
             super().__init__()

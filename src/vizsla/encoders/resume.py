@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from vizsla.encoders.encode import checked_rows
 from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
 from vizsla.progress import progress
-from vizsla.text.texts import batches
+from vizsla.text.texts import BATCH, batches
 
 ROWS, RECORD, LOCK = "rows.partial", "progress.json", "lock"
 
 
 def resumable_encode(
-    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16"
+    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16", count: int | None = None
 ) -> NDArray[Any]:
     """Encode item texts into a file of `folder` and return them memory-mapped; call again to continue.
 
@@ -43,12 +43,14 @@ def resumable_encode(
         Made unless it is there. The caller removes it when the rows are stored elsewhere.
     storage : {"float16", "float32"}
         How rows are kept.
+    count : int, optional
+        How many texts there are, for the progress bar; their length, where they have one, unless given.
     """
     check_choice("storage", storage, ["float16", "float32"])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder), (folder / ROWS).open("ab") as rows:
-        _Encoding(encoder, folder, storage, rows).run(texts)
+        _Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
     size = (folder / ROWS).stat().st_size
     if not size:
         return np.zeros((0, encoder.dim), storage)
@@ -67,11 +69,12 @@ class _Encoding:
         self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage}
         self._done, self._seen = self._recorded(folder)
 
-    def run(self, texts: Iterable[str]) -> None:
+    def run(self, texts: Iterable[str], count: int | None) -> None:
         """Skip what is done, encode the rest."""
         self._rows.truncate(self._done * self._row_bytes)
         number, seen = 0, 0
-        for batch in progress(batches(texts), what="encoding"):
+        total = None if count is None else -(-count // BATCH)
+        for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
             number, seen = number + len(batch), _chained(batch, seen)
             if number < self._done:
                 continue

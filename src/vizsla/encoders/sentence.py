@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ class SentenceEncoder(Encoder):
         Texts that go through the model at once.
     device : str, optional
         Where to compute; sentence-transformers chooses unless given.
+    download : bool
+        Fetch a model from the hub that is not on this machine yet. False looks at folders and the local cache only.
     """
 
     def __init__(
@@ -47,10 +51,11 @@ class SentenceEncoder(Encoder):
         max_tokens: int | None = None,
         batch: int = 32,
         device: str | None = None,
+        download: bool = True,
     ):
         self.name, self.query_prompt, self.item_prompt = str(name), query_prompt, item_prompt
         self.normalise, self.max_tokens, self._batch = normalise, max_tokens, check_positive("batch", batch)
-        self.model = _load(self.name, device)
+        self.model = _load(self.name, device, download=download)
         if max_tokens is not None:
             self.model.max_seq_length = check_positive("max_tokens", max_tokens)
 
@@ -100,13 +105,30 @@ class SentenceEncoder(Encoder):
         return unit_rows(rows) if self.normalise else np.ascontiguousarray(rows, np.float32)
 
 
-def _load(name: str, device: str | None) -> Any:
+def _load(name: str, device: str | None, *, download: bool) -> Any:
     package = import_extra("sentence_transformers", f"Encoding with {name!r}", "neural")
     # It shows a bar while it reads weights, terminal or not.
     import_extra("transformers", f"Encoding with {name!r}", "neural").utils.logging.disable_progress_bar()
+    _refuse_own_code(Path(name))
+    options = {"device": device, "trust_remote_code": False, "local_files_only": not download}
     try:
         # Prompts are ours to add, or they would come twice.
-        return package.SentenceTransformer(name, device=device, trust_remote_code=False, prompts={})
+        return package.SentenceTransformer(name, prompts={}, **options)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"`name` must be a model's hub id or folder. Got {name!r}: {reason}") from error
+        where = "hub id or folder" if download else "folder, or hub id in the local cache"
+        raise InputError(f"`name` must be a model's {where}. Got {name!r}: {reason}") from error
+
+
+def _refuse_own_code(folder: Path) -> None:
+    """Raise if a local model names classes of its own: sentence-transformers before 6.0 would import them."""
+    file = folder / "modules.json"
+    if not file.is_file():
+        return
+    try:
+        types = [str(module["type"]) for module in json.loads(file.read_bytes())]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{file} must list the model's modules. Got something else.") from None
+    foreign = [name for name in types if not name.startswith("sentence_transformers.")]
+    if foreign:
+        raise InputError(f"{file} must name modules of sentence-transformers only. Got {foreign[0]!r}.")

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.encoders.exact_products import gram
+from vizsla.encoders.exact_products import turned as turned_by
+from vizsla.encoders.small_eigen import eigen, inverse_of_triangle, pivoted_cholesky
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -15,15 +19,16 @@ EXTRA = 16
 """Directions beyond those asked for: they take up the error of the last ones (Halko et al., 2011)."""
 NOISE = 1e-6
 """An eigenvalue below this share of the largest is rounding, in float32."""
-BLOCK = 1 << 12
-"""Rows whose products are added up in float32 before float64 takes over."""
+STEP = 1 << 20
+"""Entries of a sparse matrix that are multiplied at once."""
 
 
 def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: int) -> Floats:
     """Return at most `count` columns, strongest first; each column's largest entry is positive.
 
     Halko, Martinsson and Tropp's randomised range finder with `rounds` power iterations, on the shorter side of the
-    matrix: a catalogue has far fewer texts than n-grams.
+    matrix: a catalogue has far fewer texts than n-grams. No step lets BLAS or LAPACK choose an order of additions, so
+    the same rows give the same bits with any number of threads.
     """
     turned = rows.shape[0] > rows.shape[1]
     matrix = rows.T.tocsr() if turned else rows
@@ -31,27 +36,27 @@ def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: in
     width = min(count + EXTRA, matrix.shape[0])
     short = np.random.default_rng(seed).standard_normal((matrix.shape[0], width), dtype=np.float32)
     for _ in range(rounds):
-        short = _orthonormal(matrix @ (transposed @ short))
-    long = np.asarray(transposed @ short, np.float32)
+        short = _orthonormal(_times(matrix, _times(transposed, short)))
+    short = _orthonormal(short)  # once more: what follows takes right angles for granted
+    long = _times(transposed, short)
     # Rayleigh-Ritz: within the basis, the singular vectors are eigenvectors of a small matrix.
-    values, turns = _strongest(long, count)
-    found = short @ turns if turned else long @ (turns / np.sqrt(values)).astype(np.float32)
+    values, turns = eigen(gram(long), noise=NOISE)
+    values, turns = values[:count], turns[:, :count]
+    found = turned_by(short, turns) if turned else turned_by(long, turns / np.sqrt(values))
     signs = np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])])
     return np.ascontiguousarray(found * np.where(signs == 0, 1, signs), np.float32)
 
 
+def _times(matrix: csr_array, columns: Floats) -> Floats:
+    """Return the product, made some rows at a time: SciPy would not hear Ctrl-C before the last one."""
+    step = max(1, STEP * matrix.shape[0] // max(1, matrix.nnz))
+    product = np.empty((matrix.shape[0], columns.shape[1]), np.float32)
+    for start in range(0, matrix.shape[0], step):
+        product[start : start + step] = matrix[start : start + step] @ columns
+    return product
+
+
 def _orthonormal(columns: Floats) -> Floats:
-    # By the small Gram matrix: Householder's method takes many times as long on tall columns.
-    values, turns = _strongest(columns, columns.shape[1])
-    return np.asarray(columns @ (turns / np.sqrt(values)), np.float32)
-
-
-def _strongest(columns: Floats, count: int) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues of the Gram matrix and their vectors, without those that are rounding."""
-    gram = np.zeros((columns.shape[1], columns.shape[1]), np.float64)
-    for start in range(0, len(columns), BLOCK):
-        block = columns[start : start + BLOCK]
-        gram += block.T @ block
-    values, turns = np.linalg.eigh(gram)
-    kept = np.flatnonzero(values > max(values[-1], 1e-30) * NOISE)[::-1][:count]
-    return values[kept].astype(np.float32), turns[:, kept].astype(np.float32)
+    """Return a basis of what the columns span, by the Cholesky factor of their inner products."""
+    factor, order = pivoted_cholesky(gram(columns), noise=NOISE)
+    return turned_by(np.ascontiguousarray(columns[:, order]), inverse_of_triangle(factor[:, order]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.artifact import Artifact
+from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.resume import remove_encoding, resumable_encode
 from vizsla.errors import FormatError, InputError
@@ -80,7 +81,8 @@ class Vectors(Artifact):
         if Path(path).exists() and not overwrite:
             raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
         stream, working = TextStream(items, ids), Path(f"{path}.encoding")
-        rows = resumable_encode(encoder, stream, working, storage=storage)
+        count = len(items) if isinstance(items, Sized) else len(items.items) if isinstance(items, Dataset) else None
+        rows = resumable_encode(encoder, stream, working, storage=storage, count=count)
         cls(stream.ids, rows, encoder.fingerprint).save(path, overwrite=overwrite)
         remove_encoding(working)
         return cls.load(path, verify=False)

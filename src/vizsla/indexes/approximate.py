@@ -45,7 +45,7 @@ class ApproximateIndex(DenseIndex):
         reachable = len(self) if allowed is None else int(allowed.sum())
         k = min(k, reachable)
         # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
-        if not len(rows) or reachable <= self._pays(k):
+        if not len(rows) or not k or self._pays(k, reachable):
             return self.flat()._search(rows, max(k, 1), allowed, threads)
         proposed = self._propose(rows, k, allowed, threads)
         found = self._priced(rows, proposed)
@@ -59,8 +59,8 @@ class ApproximateIndex(DenseIndex):
         """Return rows × k item numbers, -1 where there is none."""
 
     @abstractmethod
-    def _pays(self, k: int) -> int:
-        """Return the number of items up to which an exact search is chosen."""
+    def _pays(self, k: int, reachable: int) -> bool:
+        """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
     def _priced(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
         numbers, columns = np.nonzero(proposed >= 0)

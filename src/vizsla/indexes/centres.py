@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from vizsla.candidates import Numbers
+from vizsla.errors import check_range
 from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 
 SAMPLE = 256
 """Vectors a centre that k-means learns from: more hardly move it."""
+ASKED, DEPTH = 400, 100
+"""How many items are asked as queries, and how many neighbours of each are looked for, to choose the probes."""
 
 
 def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: int) -> Floats:
@@ -36,3 +39,23 @@ def assigned(vectors: ItemVectors, centres: Floats) -> Numbers:
     for start, end in blocks(len(vectors), max(vectors.dim, len(centres)), size=1 << 20):
         lists[start:end] = flat_search(vectors.take(slice(start, end)), among, 1, None)[1]
     return lists
+
+
+def enough_probes(vectors: ItemVectors, centres: Floats, lists: Numbers, *, recall: float, seed: int) -> int:
+    """Return how many lists must be read to find a share `recall` of the nearest items of sampled items.
+
+    One exact search shows in which lists the nearest are, and at which place each of these stands among the query's
+    nearest lists; the probes are then read off the sorted places.
+    """
+    check_range("recall", recall, 0.0, 1.0)
+    if not len(vectors):
+        return 1
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
+    queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
+    found = flat_search(queries, vectors, depth, None)[1].reshape(-1, depth)
+    order = flat_search(queries, ItemVectors.of(centres), len(centres), None)[1].reshape(-1, len(centres))
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.arange(len(centres), dtype=np.int32)[None], axis=1)
+    others = found != chosen[:, None]  # an item's own list is always read
+    needed = np.sort(np.take_along_axis(places, lists[found], axis=1)[others]) + 1
+    return int(needed[min(len(needed) - 1, int(np.ceil(recall * len(needed))) - 1)]) if len(needed) else 1

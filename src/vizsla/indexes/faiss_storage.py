@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.index import Mask
 from vizsla.indexes.item_vectors import ItemVectors, blocks
@@ -41,12 +42,27 @@ def set_scale(index: Any, vectors: ItemVectors) -> None:
 
 
 def full_storage(vectors: ItemVectors) -> Any:
-    """Return a Faiss index that holds the stored rows; Faiss keeps a copy of its own."""
+    """Return a Faiss index over the stored rows as they lie, memory-mapped or not: they must outlive it.
+
+    A Faiss that cannot look at foreign memory (before 1.11) gets a copy, block by block.
+    """
     storage = empty_storage(vectors)
+    if len(vectors) and (view := view_of(vectors.rows.reshape(-1), storage.codes)) is not None:
+        storage.codes, storage.ntotal = view, len(vectors)
+        return storage
     for start, end in blocks(len(vectors), vectors.dim):
         codes = np.ascontiguousarray(vectors.rows[start:end]).view(np.uint8)
         storage.add_sa_codes(codes.reshape(end - start, -1))
     return storage
+
+
+def view_of(flat: NDArray[Any], vector: Any) -> Any:
+    """Return a Faiss vector of the same kind as `vector` that looks at the array's memory; None where it cannot."""
+    if not hasattr(vector, "create_view") or not flat.flags.c_contiguous or not flat.flags.aligned:
+        return None
+    seen = flat.view(np.uint8) if "UInt8" in type(vector).__name__ else flat
+    # The owner of an empty vector is nobody: the caller keeps the memory.
+    return type(vector).create_view(load_faiss().swig_ptr(seen), seen.size, vector.owner)
 
 
 def selector(allowed: Mask) -> Any:

@@ -13,19 +13,22 @@ from vizsla.indexes.approximate import ApproximateIndex, check_whole
 from vizsla.indexes.faiss_storage import empty_storage, faiss_threads, full_storage, load_faiss, selector
 from vizsla.indexes.hnsw_graph import HnswGraph
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+from vizsla.progress import progress
 
 if TYPE_CHECKING:
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
 
 MOST_EF = 1 << 20
+BLOCK = 1 << 17
+"""Numbers handed to Faiss at once: what bounds the memory, and how long Ctrl-C waits."""
 
 
 class HnswIndex(ApproximateIndex):
     """Hierarchical navigable small world search (Malkov and Yashunin, 2018) on Faiss, by inner product.
 
     The file holds vectors and graph as plain arrays, each of which is checked before Faiss sees it; Faiss's own format
-    is not used, because Faiss trusts what it reads. Faiss keeps a copy of both in memory.
+    is not used, because Faiss trusts what it reads. Faiss looks at the arrays where they lie, in a mapped file too.
 
     Parameters
     ----------
@@ -91,9 +94,11 @@ class HnswIndex(ApproximateIndex):
         built = faiss.IndexHNSW(below, check_whole("M", M, 512))
         built.hnsw.efConstruction = check_whole("ef_construction", ef_construction, MOST_EF)
         with faiss_threads(check_whole("threads", threads, 1024)):
-            for start, end in blocks(len(stored), stored.dim):
+            for start, end in progress(blocks(len(stored), stored.dim, size=BLOCK), what="linking"):
                 built.add(np.ascontiguousarray(stored.take(slice(start, end))))
-        return cls(stored, HnswGraph.from_faiss(built, M, ef_construction), ef=ef)
+        graph = HnswGraph.from_faiss(built, M, ef_construction)
+        del built, below  # Faiss's copy of the vectors: from here on it looks at ours
+        return cls(stored, graph, ef=ef)
 
     @property
     def nbytes(self) -> int:
@@ -111,13 +116,21 @@ class HnswIndex(ApproximateIndex):
         faiss = load_faiss()
 
         chosen = None if allowed is None else selector(allowed)
-        how = faiss.SearchParametersHNSW(efSearch=max(self.ef, k), sel=chosen)
+        view = self.ef if allowed is None else self._masked_ef(int(allowed.sum()))
+        how = faiss.SearchParametersHNSW(efSearch=min(max(view, k), len(self)), sel=chosen)
         with faiss_threads(threads):
             numbers: NDArray[np.int64] = self._faiss.search(rows, k, params=how)[1]
         return numbers
 
-    def _pays(self, k: int) -> int:
-        return max(self.ef, k)
+    def _masked_ef(self, reachable: int) -> int:
+        """Widen the view as the mask narrows, so that as many allowed items are in it as without a mask."""
+        return -(-self.ef * len(self) // max(1, reachable))
+
+    def _pays(self, k: int, reachable: int) -> bool:
+        if reachable == len(self):
+            return reachable <= max(self.ef, k)
+        # A walk prices about M items for each in view; scanning the allowed ones is then no slower, and exact.
+        return reachable <= max(k, self._masked_ef(reachable) * self.graph.m)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(ef=self.ef)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vizsla.candidates import Numbers
 from vizsla.errors import InputError
 from vizsla.indexes.approximate import check_whole
-from vizsla.indexes.faiss_storage import load_faiss
+from vizsla.indexes.faiss_storage import load_faiss, view_of
 
 if TYPE_CHECKING:
     from vizsla.artifact_reader import ArtifactReader
@@ -51,17 +51,19 @@ class HnswGraph:
         return cls(m, ef_construction, levels, neighbours, int(hnsw.entry_point))
 
     def to_faiss(self, storage: Any) -> Any:
-        """Return a Faiss index with this graph over the storage, which must outlive it."""
+        """Return a Faiss index with this graph over the storage; both must outlive it."""
         faiss = load_faiss()
 
         index = faiss.IndexHNSW(storage, self.m)
-        hnsw, flat = index.hnsw, np.ascontiguousarray(self.neighbours)
+        hnsw, flat = index.hnsw, self.neighbours
         hnsw.efConstruction = self.ef_construction
         faiss.copy_array_to_vector(np.ascontiguousarray(self.levels), hnsw.levels)
         faiss.copy_array_to_vector(self._offsets().astype(np.uint64), hnsw.offsets)
-        hnsw.neighbors.resize(len(flat))
-        if len(flat):
-            faiss.memcpy(hnsw.neighbors.data(), faiss.swig_ptr(flat), flat.nbytes)
+        if len(flat) and (view := view_of(flat, hnsw.neighbors)) is not None:
+            hnsw.neighbors = view
+        elif len(flat):
+            hnsw.neighbors.resize(len(flat))
+            faiss.memcpy(hnsw.neighbors.data(), faiss.swig_ptr(np.ascontiguousarray(flat)), flat.nbytes)
         hnsw.entry_point, hnsw.max_level = self.entry, int(self.levels.max(initial=0)) - 1
         index.ntotal, index.is_trained = len(self.levels), True
         return index

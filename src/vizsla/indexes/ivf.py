@@ -11,7 +11,7 @@ from vizsla.candidates import Numbers
 from vizsla.errors import FormatError, InputError
 from vizsla.index import Mask
 from vizsla.indexes.approximate import ApproximateIndex, check_whole
-from vizsla.indexes.centres import assigned, spherical_centres
+from vizsla.indexes.centres import assigned, enough_probes, spherical_centres
 from vizsla.indexes.faiss_storage import faiss_threads, load_faiss, selector, set_scale
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
@@ -50,7 +50,7 @@ class IvfIndex(ApproximateIndex):
 
     kind = "ivf"
 
-    def __init__(self, vectors: ItemVectors, centres: Floats, lists: Numbers, *, probes: int = 16):
+    def __init__(self, vectors: ItemVectors, centres: Floats, lists: Numbers, *, probes: int):
         super().__init__(vectors)
         self.centres, self.lists = ItemVectors.of(centres), lists
         self.probes = check_whole("probes", probes, MOST_LISTS)
@@ -68,6 +68,7 @@ class IvfIndex(ApproximateIndex):
         storage: str | None = None,
         lists: int | None = None,
         probes: int | None = None,
+        recall: float = 0.99,
         rounds: int = 20,
         seed: int = 0,
     ) -> Self:
@@ -82,7 +83,9 @@ class IvfIndex(ApproximateIndex):
         lists : int, optional
             How many lists; four times the square root of the number of items unless given.
         probes : int, optional
-            How many of them a search reads; an eighth unless given.
+            How many of them a search reads; as many as `recall` needs unless given.
+        recall : float
+            The share of the best 100 that a search should find, on average over items that are asked as queries.
         rounds : int
             Passes of k-means.
         seed : int
@@ -92,7 +95,10 @@ class IvfIndex(ApproximateIndex):
         wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MOST_LISTS)
         count = max(1, min(wanted, len(stored)))
         centres = spherical_centres(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
-        return cls(stored, centres, assigned(stored, centres), probes=max(1, count // 8) if probes is None else probes)
+        members = assigned(stored, centres)
+        if probes is None:
+            probes = enough_probes(stored, centres, members, recall=recall, seed=seed)
+        return cls(stored, centres, members, probes=probes)
 
     @property
     def nbytes(self) -> int:
@@ -108,7 +114,7 @@ class IvfIndex(ApproximateIndex):
 
     def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
-        lists, sums = self._nearest_lists(rows)
+        lists, sums = self._nearest_lists(rows, len(self) if allowed is None else int(allowed.sum()))
         chosen = None if allowed is None else selector(allowed)
         how = faiss.SearchParametersIVF(nprobe=lists.shape[1], sel=chosen)
         numbers, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
@@ -117,20 +123,23 @@ class IvfIndex(ApproximateIndex):
             self._faiss.search_preassigned_c(len(rows), given[0], k, *given[1:], False, how)
         return numbers
 
-    def _nearest_lists(self, rows: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """Return each query's nearest lists, and how near they are.
+    def _nearest_lists(self, rows: Floats, reachable: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return each query's nearest lists, more of them as a mask narrows, and how near they are.
 
         Faiss would choose them by BLAS, and a query in a large batch could get other lists than alone.
         """
-        probes = min(self.probes, len(self.centres))
+        probes = self._masked_probes(reachable)
         parts = [
             flat_search(rows[start : start + BATCH], self.centres, probes, None) for start in range(0, len(rows), BATCH)
         ]
         numbers = np.concatenate([part[1] for part in parts]).reshape(-1, probes).astype(np.int64)
         return numbers, np.concatenate([part[2] for part in parts]).reshape(-1, probes)
 
-    def _pays(self, k: int) -> int:
-        return k
+    def _masked_probes(self, reachable: int) -> int:
+        return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))
+
+    def _pays(self, k: int, reachable: int) -> bool:
+        return reachable <= k or (reachable < len(self) and self._masked_probes(reachable) == len(self.centres))
 
     def _fill(self) -> Any:
         faiss = load_faiss()

@@ -1,0 +1,156 @@
+"""HNSW and IVF under masks, chosen probes, and what they hold in memory."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vizsla
+from vizsla.errors import InputError
+from vizsla.indexes.approximate import ApproximateIndex
+from vizsla.indexes.make import make_index
+
+ROOT = Path(__file__).resolve().parents[2]
+COUNT, DIM = 900, 6
+
+
+@cache
+def narrow(kind: str) -> ApproximateIndex:
+    """An index that alone would find little: hardly any links, hardly any probes."""
+    vectors = np.random.default_rng(7).standard_normal((COUNT, DIM)).astype(np.float32)
+    vectors[300:] *= 5  # what is allowed may be what the walk never meets
+    options = {"M": 2, "ef_construction": 4, "ef": 1} if kind == "hnsw" else {"lists": 60, "probes": 1}
+    return make_index(kind, vectors, **options)
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+@settings(max_examples=60, deadline=None)
+@given(share=st.floats(0, 1), k=st.integers(1, 60), seed=st.integers(0, 1000), first=st.booleans())
+def test_k_hits_whenever_k_are_allowed(kind, share, k, seed, first):
+    index, random = narrow(kind), np.random.default_rng(seed)
+    allowed = np.arange(COUNT) < share * COUNT if first else random.random(COUNT) < share
+    queries = random.standard_normal((3, DIM)).astype(np.float32)
+    found = index.search(queries, k, allowed=allowed)
+    sums = queries.astype(np.float64) @ index.vectors.T.astype(np.float64)
+    for row in range(3):
+        items, scores = found.row(row)
+        assert len(items) == len(set(items.tolist())) == min(k, int(allowed.sum()))
+        assert allowed[items].all()
+        assert np.allclose(scores, sums[row, items], atol=1e-5) and (np.diff(scores) <= 0).all()
+    exact = index.search(queries, k, allowed=allowed, exact=True)
+    best = np.where(allowed, sums, -np.inf)
+    for row in range(3):
+        wanted = np.sort(best[row])[::-1][: len(exact.row(row)[0])]
+        assert np.allclose(exact.row(row)[1], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+@pytest.mark.parametrize("share", [0.6, 0.2, 0.02])
+def test_a_mask_costs_no_recall(kind, share):
+    random = np.random.default_rng(8)
+    vectors = random.standard_normal((6000, 24)).astype(np.float32)
+    index = make_index(kind, vectors, **({"M": 16, "ef_construction": 80, "ef": 100} if kind == "hnsw" else {}))
+    queries, allowed = random.standard_normal((40, 24)).astype(np.float32), random.random(6000) < share
+    found, exact = (index.search(queries, 20, allowed=allowed, exact=exact) for exact in (False, True))
+    assert np.mean([np.isin(exact.row(q)[0], found.row(q)[0]).mean() for q in range(40)]) > 0.97
+
+
+def test_probes_are_as_many_as_the_wanted_recall_needs():
+    random = np.random.default_rng(9)
+    centres = random.standard_normal((50, 12))
+    vectors = (centres[random.integers(0, 50, 5000)] + 0.7 * random.standard_normal((5000, 12))).astype(np.float32)
+    queries = vectors[random.permutation(5000)[:200]] + 0.1 * random.standard_normal((200, 12)).astype(np.float32)
+    probes = []
+    for wanted in (0.8, 0.99):
+        index = make_index("ivf", vectors, recall=wanted)
+        found, exact = (index.search(queries, 100, exact=exact) for exact in (False, True))
+        recall = np.mean([np.isin(exact.row(q)[0], found.row(q)[0]).mean() for q in range(200)])
+        assert abs(recall - wanted) < 0.04
+        probes.append(index.probes)
+    assert probes[0] < probes[1] <= len(index.centres)
+    assert make_index("ivf", vectors, recall=0.99, probes=3).probes == 3
+    with pytest.raises(InputError, match="`recall` must be between 0 and 1"):
+        make_index("ivf", vectors, recall=2)
+
+
+def run(code: str, *given: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code, *given], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+MEASURE = """
+import sys, numpy as np, faiss
+from vizsla.artifact import load
+from vizsla.indexes.make import make_index
+def memory(what):
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(lines[what].split()[0]) / 1e3
+make_index("hnsw", np.eye(4, dtype=np.float32)), make_index("ivf", np.eye(4, dtype=np.float32))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("kind, options", [("hnsw", "M=2, ef_construction=2"), ("ivf", "lists=16, rounds=1")])
+def test_adding_holds_one_copy(kind, options, tmp_path):
+    vectors = np.random.default_rng(0).standard_normal((60_000, 256), dtype=np.float32)
+    np.save(tmp_path / "rows.npy", vectors)
+    code = MEASURE + (
+        "before = memory('VmHWM')\n"
+        f"built = make_index({kind!r}, np.load(sys.argv[1], mmap_mode='r'), {options})\n"
+        "print(memory('VmHWM') - before)"
+    )
+    size = vectors.nbytes / 1e6
+    # The mapped file, Faiss's copy, and what is small: a second copy would not fit.
+    assert float(run(code, str(tmp_path / "rows.npy"))) < 2 * size + 40 < 3 * size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_hnsw_is_searched_in_the_mapped_file(storage, tmp_path):
+    vectors = np.random.default_rng(0).standard_normal((20_000, 512), dtype=np.float32)
+    index = make_index("hnsw", vectors, storage=storage, M=2, ef_construction=2)
+    saved = index.save(tmp_path / "saved")
+    code = MEASURE + (
+        "before = memory('RssAnon')\n"
+        "index = load(sys.argv[1])\n"
+        "found = index.search(np.ones((1, 512), np.float32), 5)\n"
+        "print(memory('RssAnon') - before, *found.items)"
+    )
+    printed = run(code, str(saved)).split()
+    assert float(printed[0]) < 0.5 * index.stored.nbytes / 1e6 + 3
+    assert [int(number) for number in printed[1:]] == index.search(np.ones((1, 512), np.float32), 5).items.tolist()
+    del index  # the arrays that Faiss looks at live as long as the index does
+    again = vizsla.load(saved, mmap=False)
+    assert again.search(np.ones((1, 512), np.float32), 5).items.tolist() == [int(number) for number in printed[1:]]
+
+
+BUILD = """
+import numpy as np
+from vizsla.indexes.make import make_index
+vectors = np.random.default_rng(0).standard_normal((40_000, 384), dtype=np.float32)
+print("ready", flush=True)
+make_index({kind!r}, vectors)
+"""
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+def test_ctrl_c_stops_a_build(kind):
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUILD.format(kind=kind)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.readline()
+    time.sleep(1)
+    start = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=30)[1]
+    assert process.returncode != 0 and b"KeyboardInterrupt" in error
+    assert time.perf_counter() - start < 5  # a second on a machine that does nothing else
