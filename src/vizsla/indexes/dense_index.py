@@ -79,7 +79,11 @@ class DenseIndex(Index):
         """Answer checked queries."""
 
     def _cost(self, pairs: int) -> Stats:
-        return Stats(scorer_calls=pairs, bytes=pairs * self.dim * self.stored.rows.itemsize)
+        return Stats(scorer_calls=pairs, bytes=pairs * self._row_bytes)
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.dim * self.stored.rows.itemsize
 
     def _query_rows(self, queries: Matrix) -> Floats:
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)
