@@ -70,7 +70,7 @@ def _log() -> Dataset:
 
 
 def _pefa_xl(base: Retriever) -> Retriever:
-    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0)
+    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0)
 
 
 RETRIEVERS: dict[str, RetrieverCase] = {

@@ -46,7 +46,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--clicks", metavar="FILE", required=True, help="query, item, weight; or a whole dataset")
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
     add_output(parser)
-    parser.add_argument("--cold", type=float, default=0.4, help="share of queries about items without clicks")
+    parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", metavar="FILE", help="draw what was tried: .png, .svg or .pdf")
     if name != "pefa":
@@ -55,15 +55,17 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--calibrated", type=_auto(_yes_or_no), default="auto", help="yes, no or auto")
     if name == "pefa-max":
         parser.add_argument("--below", type=_auto(float), default="auto", help="in spreads of the base's scores")
+        parser.add_argument("--lean", type=_auto(float), default="auto", help="share of the item in a past query's vector")
     if name == "pefa-xl":
         parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
+        parser.add_argument("--level", type=_auto(float), default="auto", help="votes that an item with clicks must get")
         parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
     parser.set_defaults(variant=name)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("weight", "calibrated", "below", "neighbours", "near", "votes", "cold", "seed")
+    names = ("weight", "calibrated", "below", "lean", "neighbours", "near", "level", "votes", "cold", "seed")
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
 from vizsla.methods.pefa.build_xs import AUTO, _number
-from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, WEIGHTS, choose_xl
+from vizsla.methods.pefa.choose_xl import LEVELS, NEAR, NEIGHBOURS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.click_log import ClickLog
 from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.votes import HOW, XlSettings
@@ -30,6 +30,7 @@ def pefa_xl(
     votes: str = AUTO,
     near: float | str = AUTO,
     scale: float | str = AUTO,
+    level: float | str = AUTO,
     depth: int = DEPTH,
     index: str = "flat",
     cold: float = COLD,
@@ -56,6 +57,9 @@ def pefa_xl(
     scale : float or "auto"
         What a full vote is worth in the base's scores; "auto" is 1 for inner products, and otherwise the spread of
         the base's scores by that of the similarities.
+    level : float or "auto"
+        Votes that an item with clicks must get to keep its base score, so that items without clicks compete fairly; 0
+        in the paper.
     depth : int
         How many items the base contributes.
     index : str
@@ -69,7 +73,7 @@ def pefa_xl(
     >>> from vizsla.methods.bm25 import bm25
     >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
     >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
-    ...     votes="mean", near=0.0, scale=1.0)
+    ...     votes="mean", near=0.0, scale=1.0, level=0.0)
     >>> search("tart").ids
     [['a']]
     """
@@ -81,10 +85,11 @@ def pefa_xl(
     log = ClickLog.of(clicks, base.items, lambda texts: encoder.queries(texts), dim=encoder.dim)
     worth = _scale(base, log) if scale == AUTO else _number("scale", scale)
     trials = [
-        XlSettings(w, k, how, n, worth)
+        XlSettings(w, k, how, n, worth, least)
         for how in (HOW if votes == AUTO else (votes,))
         for n in (NEAR if near == AUTO else (_number("near", near),))
         for k in _neighbours(neighbours, how)
+        for least in (LEVELS if level == AUTO else (_number("level", level),))
         for w in (WEIGHTS if weight == AUTO else (_number("weight", weight),))
     ]
     choice, settings = None, trials[0]

@@ -13,12 +13,13 @@ from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.choice import Choice
 from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
-from vizsla.methods.pefa.held_out import MEASURE, Split, reciprocal_ranks, splits
-from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.held_out import MEASURE, Split, best_trial, reciprocal_ranks, splits
+from vizsla.methods.pefa.settings import LEAN, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BELOW = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 """In spreads of the base's scores, so that one grid serves every encoder."""
+LEANS = (0.0, 0.15, 0.3, 0.45, 0.6)
 NEAR = 100
 """Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
 LARGEST = 1 << 24
@@ -46,32 +47,36 @@ def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Tria
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
 
 
-def trials_max(weights: Sequence[float], below: Sequence[float]) -> list[Trial]:
+def trials_max(weights: Sequence[float], below: Sequence[float], lean: float) -> list[Trial]:
     """Return what to try when the best past query may speak alone; `below` in spreads of the base."""
-    return [{"variant": "max", "below": b, "weight": w} for b in below for w in weights]
+    return [{"variant": "max", "below": b, "lean": lean, "weight": w} for b in below for w in weights]
 
 
-def choose_xs(base: Floats, log: ClickLog, trials: list[Trial], *, lean: float, cold: float, seed: int) -> Choice:
-    """Try everything on the same splits and return the best; of equals, the first."""
-    ranks: list[list[NDArray[np.float64]]] = [[] for _ in trials]
-    cold_rows: list[NDArray[np.bool_]] = []
-    for split in splits(log, cold=cold, seed=seed):
-        parts = _parts(base, log, split)
-        cold_rows.append(np.arange(len(split.held)) < split.cold)
-        for at, trial in enumerate(trials):
-            ranks[at].append(reciprocal_ranks(_scores(parts, trial, lean), parts.relevant))
-    is_cold = np.concatenate(cold_rows)
-    done = [trial | _means(np.concatenate(found), is_cold) for trial, found in zip(trials, ranks, strict=True)]
-    best = max(range(len(done)), key=lambda at: done[at]["all"])
-    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best)
+def choose_xs(
+    base: Floats, log: ClickLog, trials: list[Trial], *, leans: Sequence[float], cold: float, seed: int
+) -> Choice:
+    """Try everything on the same splits, then other leans with the best; return the curve."""
+    parts = [_parts(base, log, split) for split in splits(log, cold=cold, seed=seed)]
+    is_cold = np.concatenate([np.arange(len(one.relevant)) < one.cold for one in parts])
+
+    def tried(trial: Trial) -> Trial:
+        ranks = [reciprocal_ranks(_scores(one, trial), one.relevant) for one in parts]
+        return trial | means(np.concatenate(ranks), is_cold)
+
+    done = [tried(trial) for trial in trials]
+    first = trials[best_trial(done)]
+    if "lean" in first:
+        # One number after the other: all of them with all others would take several times as long.
+        done += [tried({**first, "lean": lean}) for lean in leans if lean != first["lean"]]
+    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best_trial(done))
 
 
-def settings_of(trial: Trial, found: Calibration, *, lean: float) -> XsSettings:
+def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "below" not in trial):
         return XsSettings(trial["weight"])
     below = float(f"{trial['below'] * found.spread:.6g}") if "below" in trial else None
-    return XsSettings(trial["weight"], found.scale, found.shift, below, lean)
+    return XsSettings(trial["weight"], found.scale, found.shift, below, trial.get("lean", LEAN))
 
 
 def calibration_of(base: Floats, log: ClickLog) -> Calibration:
@@ -87,18 +92,19 @@ def _named(calibrated: bool) -> str:
     return "calibrated" if calibrated else "plain"
 
 
-def _means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
+def means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
     def mean(values: NDArray[np.float64]) -> float:
         return float(values.mean()) if len(values) else 0.0
 
     return {"all": mean(ranks), "warm": mean(ranks[~cold]), "cold": mean(ranks[cold])}
 
 
-def _scores(parts: _Parts, trial: Trial, lean: float) -> Floats:
+def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
     level = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
     mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * level, parts.base)
     if "below" in trial:
+        lean = trial["lean"]
         alone = lean * parts.base + (1 - lean) * parts.best - trial["below"] * found.spread
         mixed = np.where(parts.clicked, np.maximum(mixed, alone), mixed)
     return np.asarray(mixed, np.float32)

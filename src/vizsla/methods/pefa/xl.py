@@ -73,6 +73,7 @@ class PefaXl(Retriever):
             raise InputError(f"`index` must be over the log's {len(log)} past queries. Got another.")
         if base.scale == "none":
             raise InputError("`base` must give scores. Got a match set: price it with a Scorer (`>>`).")
+        self._levels = item_levels(log, settings)
 
     @property
     def items(self) -> Strings:
@@ -131,7 +132,7 @@ class PefaXl(Retriever):
 
     def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
         width = len(self.items)
-        totals = base + self.settings.worth * _looked_up(own, keys, values)
+        totals = base + self.settings.worth * (_looked_up(own, keys, values) - self._levels[own % width])
         order = np.argsort(own, kind="stable")
         offsets = np.concatenate([[0], np.cumsum(np.bincount(own // width, minlength=rows))]).astype(np.int64)
         items = (own[order] % width).astype(np.int32)
@@ -165,7 +166,10 @@ class PefaXl(Retriever):
             shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(text, item)))
         else:
             shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
-        return Explanation(base.score + total, "base share and click share", shares)
+        level = -float(self.settings.worth * self._levels[item])
+        if level:
+            shares.append(Explanation(level, "what an item with clicks must earn by votes"))
+        return Explanation(base.score + total + level, "base share and click share", shares)
 
     def _voters(self, text: str, item: int) -> list[Explanation]:
         votes, how = self._ballot([text], 1), self.settings
@@ -207,6 +211,14 @@ class PefaXl(Retriever):
 def query_index(kind: str, log: ClickLog) -> DenseIndex | None:
     """Index the past queries; None where there are none."""
     return make_index(kind, log.vectors) if len(log) else None
+
+
+def item_levels(log: ClickLog, settings: XlSettings) -> Values:
+    """Return how many votes each item must get to keep its base score: none, if it has no clicks."""
+    levels = np.zeros(log.width)
+    if settings.weight < 1:
+        levels[log.items] = settings.level
+    return levels
 
 
 def _keys(found: Candidates, width: int) -> Whole:
