@@ -48,6 +48,18 @@ class DenseIndex(Index):
         """Bytes of the stored vectors."""
         return self.stored.nbytes
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `build` was given, so that other vectors can be indexed alike.
+
+        Examples
+        --------
+        >>> from vizsla.indexes.flat import FlatIndex
+        >>> FlatIndex.build([[1.0]], storage="float16").options
+        {'storage': 'float16'}
+        """
+        return {"storage": self.stored.storage}
+
     def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
         """Return the `k` items of every row with the largest inner product."""
         rows = self._query_rows(queries)

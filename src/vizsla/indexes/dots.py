@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Numbers, Scores
-from vizsla.indexes.item_vectors import ItemVectors, blocks
+from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 
 BLOCK = 1 << 20
 """Numbers decoded at once; the result does not depend on it."""
 
 
-def pair_dots(queries: NDArray[np.float32], rows: NDArray[np.int64], vectors: ItemVectors, items: Numbers) -> Scores:
+def pair_dots(queries: Floats, rows: NDArray[np.int64], vectors: ItemVectors, items: Numbers) -> Scores:
     """Return ``queries[rows[i]] · vectors[items[i]]`` for every i.
 
     BLAS adds in an order that depends on the shape of the whole product, so a score would change with the batch. Here
@@ -28,11 +30,14 @@ def pair_dots(queries: NDArray[np.float32], rows: NDArray[np.int64], vectors: It
     items = np.ascontiguousarray(items, np.int32)
     stored = vectors.rows
     if stored.dtype == np.float32 and stored.flags.c_contiguous:
-        return np.frombuffer(_native.pair_dots(queries, rows, stored, items), np.float32)
+        return _dots(queries, rows, stored, items)
     prices = np.empty(len(items), np.float32)
     for start, end in blocks(len(items), vectors.dim, size=BLOCK):
         taken = np.ascontiguousarray(vectors.take(items[start:end]))
-        places = np.arange(end - start, dtype=np.int32)
-        found = _native.pair_dots(queries, rows[start:end], taken, places)
-        prices[start:end] = np.frombuffer(found, np.float32)
+        prices[start:end] = _dots(queries, rows[start:end], taken, np.arange(end - start, dtype=np.int32))
     return prices
+
+
+def _dots(queries: Floats, rows: NDArray[np.int64], vectors: Floats, items: Numbers) -> Scores:
+    prices: Any = _native.pair_dots(queries, rows, vectors, items)
+    return np.frombuffer(prices, np.float32)

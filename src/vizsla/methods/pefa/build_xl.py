@@ -9,6 +9,7 @@ import numpy as np
 
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
+from vizsla.indexes.dense_index import DenseIndex
 from vizsla.methods.pefa.build_xs import AUTO, _number
 from vizsla.methods.pefa.choose_xl import LEVELS, NEAR, NEIGHBOURS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.click_log import ClickLog
@@ -18,6 +19,7 @@ from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.retriever import Retriever
 
 SAMPLE = 200
+NARROW = 64
 
 
 def pefa_xl(
@@ -32,9 +34,10 @@ def pefa_xl(
     scale: float | str = AUTO,
     level: float | str = AUTO,
     depth: int = DEPTH,
-    index: str = "flat",
+    index: str = AUTO,
     cold: float = COLD,
     seed: int = 0,
+    **options: Any,
 ) -> PefaXl:
     """Let the past queries nearest to a query vote for what was clicked for them (Eq. 6), on top of any retriever.
 
@@ -63,9 +66,12 @@ def pefa_xl(
     depth : int
         How many items the base contributes.
     index : str
-        The kind of index over past queries.
+        The kind of index over past queries; "auto" is the base's kind with its options, and "flat" over a base
+        without vectors.
     cold, seed
         As in `pefa_xs`.
+    **options
+        What that index takes, such as `M` or `ef`.
 
     Examples
     --------
@@ -96,7 +102,21 @@ def pefa_xl(
     # With too few clicks to choose by, it is the base (the first trial) until more come.
     if len(trials) > 1 and not (too_few(log) and settings.weight == 1):
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
-    return PefaXl(base, encoder, log, settings, query_index(index, log), depth=depth, choice=choice)
+    kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})
+    built = query_index(kind, log, **(same | options))
+    return PefaXl(base, encoder, log, settings, built, depth=depth, choice=choice)
+
+
+def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
+    """Return how to index past queries as the base does its items."""
+    index = getattr(base, "index", None)
+    if not isinstance(index, DenseIndex):
+        return "flat", {}
+    options = dict(index.options)
+    if "ef" in options:
+        # A few voters are sought, not a hundred items: a narrower view finds them.
+        options["ef"] = min(options["ef"], max(NARROW, 2 * neighbours))
+    return index.kind, options
 
 
 def _neighbours(given: int | str, how: str) -> tuple[int, ...]:

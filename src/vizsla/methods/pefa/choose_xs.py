@@ -93,6 +93,8 @@ def _named(calibrated: bool) -> str:
 
 
 def means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the mean over all queries, over warm and over cold ones."""
+
     def mean(values: NDArray[np.float64]) -> float:
         return float(values.mean()) if len(values) else 0.0
 

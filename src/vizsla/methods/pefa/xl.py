@@ -104,7 +104,9 @@ class PefaXl(Retriever):
 
     def _changed(self, clicks: Any, sign: int) -> PefaXl:
         log, _ = self.log.changed(clicks, self.items, self._encode, sign=sign)
-        index = query_index("flat" if self.index is None else self.index.kind, log)
+        # A graph over the past queries is built anew; a flat index only copies them.
+        kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
+        index = query_index(kind, log, **options)
         return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
 
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
@@ -187,7 +189,13 @@ class PefaXl(Retriever):
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
         writer.parameters(settings=vars(self.settings), choice=choice, depth=self.depth)
-        writer.parameters(index="flat" if self.index is None else self.index.kind)
+        # The vectors of a flat index are the log's: they are not stored twice.
+        apart = self.index
+        if apart is not None and apart.kind == "flat" and apart.stored.rows is self.log.vectors:
+            apart = None
+        writer.parameters(index="flat" if apart is None else "child")
+        if apart is not None:
+            writer.child("index", apart)
         write_encoder(writer, self.encoder)
         writer.child("base", self.base)
         self.log.write(writer)
@@ -201,16 +209,25 @@ class PefaXl(Retriever):
         choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
         try:
             settings = XlSettings(**reader.parameter("settings", dict))
-            index = query_index(reader.parameter("index", str), log)
+            index = _read_index(reader, log)
             done = None if choice is None else Choice.of(choice)
             return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
 
-def query_index(kind: str, log: ClickLog) -> DenseIndex | None:
+def query_index(kind: str, log: ClickLog, **options: Any) -> DenseIndex | None:
     """Index the past queries; None where there are none."""
-    return make_index(kind, log.vectors) if len(log) else None
+    return make_index(kind, log.vectors, **options) if len(log) else None
+
+
+def _read_index(reader: ArtifactReader, log: ClickLog) -> DenseIndex | None:
+    if reader.parameter("index", str) == "flat":
+        return query_index("flat", log)
+    index = reader.child("index")
+    if not isinstance(index, DenseIndex):
+        raise FormatError(f"{reader.path / 'index'}: expected an index of vectors. Got kind {index.kind!r}.")
+    return index
 
 
 def item_levels(log: ClickLog, settings: XlSettings) -> Values:

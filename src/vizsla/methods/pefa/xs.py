@@ -160,9 +160,10 @@ def _base_vectors(base: Dense) -> Floats:
 
 
 def _indexed(base: Dense, log: ClickLog, settings: XsSettings, vectors: Floats) -> DenseIndex | GroupedIndex:
-    kind, stored = base.index.kind, base.index.stored.storage
+    kind, options = base.index.kind, dict(base.index.options)
     # Bytes would be rounded anew whenever clicks come in: moved vectors of such a base are kept in full.
-    options = {"storage": "float32" if stored == "int8" else stored}
+    if options["storage"] == "int8":
+        options["storage"] = "float32"
     if not settings.best:
         return make_index(kind, vectors, **options)
     said, owners = speakers(_base_vectors(base), log, settings)
