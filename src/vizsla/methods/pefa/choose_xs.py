@@ -14,6 +14,7 @@ from vizsla.methods.pefa.choice import Choice
 from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
 from vizsla.methods.pefa.held_out import MEASURE, Split, best_trial, reciprocal_ranks, splits
+from vizsla.methods.pefa.matrices import Rows, products
 from vizsla.methods.pefa.settings import LEAN, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -53,10 +54,17 @@ def trials_max(weights: Sequence[float], below: Sequence[float], lean: float) ->
 
 
 def choose_xs(
-    base: Floats, log: ClickLog, trials: list[Trial], *, leans: Sequence[float], cold: float, seed: int
+    base: Rows,
+    log: ClickLog,
+    trials: list[Trial],
+    *,
+    leans: Sequence[float],
+    cold: float,
+    seed: int,
+    weights: Floats | None = None,
 ) -> Choice:
     """Try everything on the same splits, then other leans with the best; return the curve."""
-    parts = [_parts(base, log, split) for split in splits(log, cold=cold, seed=seed)]
+    parts = [_parts(base, log, split, weights) for split in splits(log, cold=cold, seed=seed)]
     is_cold = np.concatenate([np.arange(len(one.relevant)) < one.cold for one in parts])
 
     def tried(trial: Trial) -> Trial:
@@ -79,12 +87,12 @@ def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     return XsSettings(trial["weight"], found.scale, found.shift, below, trial.get("lean", LEAN))
 
 
-def calibration_of(base: Floats, log: ClickLog) -> Calibration:
+def calibration_of(base: Rows, log: ClickLog, weights: Floats | None = None) -> Calibration:
     """Calibrate the log's click vectors to the base vectors of the same items."""
     clicked = np.unique(log.items).astype(np.int64)
     if not len(clicked):
         return Calibration(1.0, 0.0, 0.0)
-    vectors, _ = click_vectors(log, clicked)
+    vectors, _ = click_vectors(log, clicked, weights)
     return calibrate(base[clicked], vectors, log.vectors)
 
 
@@ -112,12 +120,12 @@ def _scores(parts: _Parts, trial: Trial) -> Floats:
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Floats, log: ClickLog, split: Split) -> _Parts:
-    found = calibration_of(base, split.train)
-    clicks, clicked = click_vectors(split.train, np.arange(len(base)))
+def _parts(base: Rows, log: ClickLog, split: Split, weights: Floats | None) -> _Parts:
+    found = calibration_of(base, split.train, weights)
+    clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
     by_item = split.train.matrix.tocsc()
     wanted = log.matrix[split.held]
-    size = max(1, LARGEST // max(1, len(base) + len(split.train.items)))
+    size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
         _block(log.vectors[split.held[at : at + size]], wanted[at : at + size], base, clicks, by_item, split.train)
         for at in range(0, len(split.held), size)
@@ -130,16 +138,17 @@ def _parts(base: Floats, log: ClickLog, split: Split) -> _Parts:
     )
 
 
-def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: Any, train: ClickLog) -> list[Floats]:
+def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:
     """Return base, click and best-query scores of the candidates, whether they are relevant, and their numbers."""
-    parts = [queries @ base.T, queries @ clicks.T, _best_queries(queries, by_item, train, len(base))]
-    near = min(NEAR, len(base))
+    items = base.shape[0]
+    parts = [products(queries, base), products(queries, clicks), _best_queries(queries, by_item, train, items)]
+    near = min(NEAR, items)
     lists = [np.argpartition(-part, near - 1, axis=1)[:, :near] for part in parts]
     most = int(np.diff(wanted.indptr).max(initial=0))
     own = np.repeat(lists[0][:, :1], most, axis=1)
-    for row in range(len(queries)):
-        items = wanted.indices[wanted.indptr[row] : wanted.indptr[row + 1]]
-        own[row, : len(items)] = items
+    for row in range(queries.shape[0]):
+        judged = wanted.indices[wanted.indptr[row] : wanted.indptr[row + 1]]
+        own[row, : len(judged)] = judged
     numbers = np.sort(np.concatenate([*lists, own], axis=1), axis=1)
     twice = np.zeros(numbers.shape, np.bool_)
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
@@ -148,11 +157,11 @@ def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: 
     return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
-def _best_queries(queries: Floats, by_item: Any, train: ClickLog, items: int) -> Floats:
-    best = np.full((len(queries), items), LOWEST, np.float32)
+def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> Floats:
+    best = np.full((queries.shape[0], items), LOWEST, np.float32)
     owners = np.flatnonzero(np.diff(by_item.indptr))
     if len(owners):
-        similar = (queries @ train.vectors.T)[:, by_item.indices]
+        similar = products(queries, train.vectors)[:, by_item.indices]
         best[:, owners] = np.maximum.reduceat(similar, by_item.indptr[owners], axis=1)
     return best
 

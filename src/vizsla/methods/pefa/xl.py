@@ -83,7 +83,7 @@ class PefaXl(Retriever):
     @property
     def nbytes(self) -> int:
         """Bytes of the base, of the past queries' index and of their clicks."""
-        clicks = self.log.nbytes - self.log.vectors.nbytes
+        clicks = self.log.nbytes - self.log.vector_bytes
         return int(self.base.nbytes + (0 if self.index is None else self.index.nbytes) + clicks)
 
     def with_clicks(self, clicks: Any) -> PefaXl:
@@ -99,7 +99,10 @@ class PefaXl(Retriever):
         if encoder.fingerprint != self.encoder.fingerprint:
             wanted = f"the one that the past queries were encoded with ({self.encoder.fingerprint!r})"
             raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
-        base = self.base.with_encoder(encoder) if hasattr(self.base, "with_encoder") else self.base
+        own: Encoder | None = getattr(self.base, "encoder", None)
+        # A base with another encoder, or with none, was brought back by the load.
+        shared = own is not None and own.fingerprint == encoder.fingerprint and hasattr(self.base, "with_encoder")
+        base = self.base.with_encoder(encoder) if shared else self.base  # type: ignore[attr-defined]
         return PefaXl(base, encoder, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
 
     def _changed(self, clicks: Any, sign: int) -> PefaXl:
