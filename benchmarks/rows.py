@@ -15,6 +15,7 @@ from typing import Any
 
 from vizsla.tables import markdown_table
 
+MET = {True: "yes", False: "NO", None: ""}
 COMPARISONS = {">=": operator.ge, "<=": operator.le}
 
 
@@ -35,7 +36,7 @@ class Row:
     unit : str
         Of both figures.
     target : str
-        What the ratio must be, such as ">= 1.5".
+        What the ratio must be, such as ">= 1.5"; empty for a figure without a goal.
     lower_is_better : bool
         For times and bytes: the ratio is then theirs / ours. It is better when larger either way.
     note : str
@@ -47,7 +48,7 @@ class Row:
     peer: str
     theirs: float | None
     unit: str
-    target: str
+    target: str = ""
     lower_is_better: bool = True
     note: str = ""
 
@@ -60,8 +61,10 @@ class Row:
         return above / below if below else math.inf
 
     @property
-    def met(self) -> bool:
-        """Whether the ratio meets the target; a row without a peer does not."""
+    def met(self) -> bool | None:
+        """Whether the ratio meets the target; a row without a peer does not, and one without a target is not asked."""
+        if not self.target:
+            return None
         match = re.fullmatch(r"(>=|<=) ([0-9.e+-]+)", self.target)
         if match is None:
             raise ValueError(f"A target must look like '>= 1.5'. Got {self.target!r}.")
@@ -91,7 +94,7 @@ def report(rows: Sequence[Row], file: Path | None) -> None:
     """Print the table; with `file`, also write the rows as JSON."""
     header = ["work", "ours", "peer", "theirs", "unit", "ratio", "target", "met"]
     cells = [
-        [r.work, _cell(r.ours), r.peer, _cell(r.theirs), r.unit, _cell(r.ratio), r.target, "yes" if r.met else "NO"]
+        [r.work, _cell(r.ours), r.peer, _cell(r.theirs), r.unit, _cell(r.ratio), r.target, MET[r.met]]
         for r in rows
     ]
     print(markdown_table(header, cells))

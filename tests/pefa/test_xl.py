@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
-from tests.pefa.test_xs import QUERIES, answers
+from tests.pefa.test_xs import QUERIES, answers, harmless
 from tests.support.table_retriever import TableRetriever
 from vizsla.artifact import load
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
 
-FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0}
+FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "level": 0.0}
 
 
 def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
@@ -33,14 +33,20 @@ def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("how", ["mean", "max"])
-@pytest.mark.parametrize("near", [0.0, 0.4])
+@pytest.mark.parametrize(("near", "level"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1)])
 @pytest.mark.parametrize("weight", [0.1, 0.5, 1.0])
-def test_xl_is_equation_6_by_its_weight(weight, near, how):
-    options = {"weight": weight, "near": near, "votes": how}
+def test_xl_is_equation_6_by_its_weight(weight, near, level, how):
+    options = {"weight": weight, "near": near, "votes": how, "level": level}
     found = pefa_xl(make_base(), make_clicks(), **{**FIXED, **options})
-    base = answers(make_base())
-    expected = base + (1 - weight) / weight * votes_twin(make_clicks(), k=5, how=how, near=near)
+    votes = votes_twin(make_clicks(), k=5, how=how, near=near)
+    votes[:, [name in {item for _, item, _ in make_clicks()} for name in ITEMS]] -= level
+    expected = answers(make_base()) + (1 - weight) / weight * votes
     np.testing.assert_allclose(answers(found), expected, atol=1e-4)
+
+
+def test_item_without_clicks_keeps_its_full_score_and_clicked_ones_must_earn_theirs():
+    found = answers(pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})) - answers(make_base())
+    assert np.abs(found[:, 20:]).max() == 0 and found[:, :20].min() == pytest.approx(-0.2 * 1.5, abs=1e-5)
 
 
 def test_ranking_is_the_papers():
@@ -56,12 +62,13 @@ def test_weight_1_is_the_base():
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(-8, 8), st.integers(1, 10))
-def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth):
+@given(st.integers(-8, 8), st.integers(1, 10), st.sampled_from([0.0, 0.25]))
+def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth, level):
     base = {q: dict(zip(ITEMS, (float(x) for x in np.round(row, 3)), strict=True)) for q, row in _table().items()}
     moved = {q: {item: score + constant for item, score in row.items()} for q, row in base.items()}
     tables = [TableRetriever(table, list(ITEMS)) for table in (base, moved)]
-    first, second = (pefa_xl(table, make_clicks(), encoder=ENCODER, depth=depth, **FIXED) for table in tables)
+    how = {**FIXED, "level": level, "encoder": ENCODER, "depth": depth}
+    first, second = (pefa_xl(table, make_clicks(), **how) for table in tables)
     assert first(QUERIES, k=10).ids == second(QUERIES, k=10).ids
 
 
@@ -93,7 +100,7 @@ def test_automatic_choice_over_bm25_is_deterministic_and_survives_saving(tmp_pat
     base = bm25({f"i{n}": f"item {n}" for n in range(30)})
     found = pefa_xl(base, make_clicks(200), encoder=ENCODER)
     assert found.choice == pefa_xl(base, make_clicks(200)[::-1], encoder=ENCODER).choice
-    assert found.choice.chosen["all"] == max(trial["all"] for trial in found.choice.trials)
+    assert found.choice.chosen["all"] == max(trial["all"] for trial in harmless(found.choice.trials))
     found.save(tmp_path / "xl")
     loaded = load(tmp_path / "xl").with_encoder(ENCODER)
     assert loaded(QUERIES) == found(QUERIES) and loaded.choice == found.choice
@@ -108,3 +115,7 @@ def test_explanation_adds_up_and_names_the_voters():
     assert votes.score == pytest.approx(sum(part.score for part in votes.parts), abs=1e-6)
     assert any(repr(query) in part.reason and "similarity 1.0000" in part.reason for part in votes.parts)
     assert "no near past query" in found.explain("ask 1", "i25").parts[1].reason
+    levelled = pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})
+    why = levelled.explain(query, item)
+    assert why.score == pytest.approx(levelled.score(query, levelled(query, k=30)).to_dict()["0"][item], abs=1e-5)
+    assert why.score == pytest.approx(sum(part.score for part in why.parts), abs=1e-6) and len(why.parts) == 3

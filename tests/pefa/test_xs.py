@@ -11,6 +11,7 @@ from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
 from vizsla.artifact import load
 from vizsla.errors import InputError
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xs
+from vizsla.methods.pefa.held_out import best_trial
 
 QUERIES = [f"ask {n}" for n in range(12)]
 
@@ -44,6 +45,12 @@ def twin(clicks: list, weight: float, *, calibrated: bool = False, below: float 
 
 def answers(retriever, k: int = len(ITEMS)) -> np.ndarray:
     return retriever(QUERIES, k=k).to_csr(items=len(ITEMS)).toarray()
+
+
+def harmless(trials: list) -> list:
+    """Return the trials that are no worse than the base for either kind of query; all of them without a base."""
+    base = [trial for trial in trials if trial["weight"] == 1 and trial.get("below") is None]
+    return [t for t in trials if not base or (t["warm"] >= base[0]["warm"] and t["cold"] >= base[0]["cold"])] or trials
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.9, 1.0])
@@ -99,13 +106,29 @@ def test_automatic_choice_is_deterministic_reported_and_the_best_trial(build, tm
     clicks = make_clicks(200)
     found, again = build(make_base(), clicks), build(make_base(), clicks[::-1])
     assert found.choice == again.choice and found.settings == again.settings
-    trials = found.choice.trials
-    assert found.choice.chosen["all"] == max(trial["all"] for trial in trials)
+    assert found.choice.chosen["all"] == max(trial["all"] for trial in harmless(found.choice.trials))
     assert found.settings.weight == found.choice.chosen["weight"]
     assert found.choice.plot(tmp_path / "curve.svg").stat().st_size > 1000
     found.save(tmp_path / "saved")
     loaded = load(tmp_path / "saved").with_encoder(ENCODER)
     assert loaded.choice == found.choice and loaded(QUERIES) == found(QUERIES)
+
+
+def test_lean_is_chosen_with_the_rest_and_kept_where_given():
+    found = pefa_max(make_base(), make_clicks(200))
+    tried = {trial["lean"] for trial in found.choice.trials}
+    assert len(tried) == 5 and found.settings.lean == found.choice.chosen["lean"] in tried
+    given = pefa_max(make_base(), make_clicks(200), lean=0.1)
+    assert {trial["lean"] for trial in given.choice.trials} == {0.1} and given.settings.lean == 0.1
+
+
+def test_a_gain_for_one_kind_of_query_does_not_pay_for_a_loss_of_the_other():
+    base = {"weight": 1.0, "all": 0.50, "warm": 0.5, "cold": 0.5}
+    lopsided = {"weight": 0.1, "all": 0.60, "warm": 0.8, "cold": 0.4}
+    fair = {"weight": 0.5, "all": 0.55, "warm": 0.6, "cold": 0.5}
+    assert best_trial([base, lopsided, fair]) == 2
+    assert best_trial([lopsided, base]) == 1
+    assert best_trial([fair, lopsided]) == 1  # nothing to lose against
 
 
 def test_explanation_adds_up_and_names_the_voters():

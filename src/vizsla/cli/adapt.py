@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 from vizsla.cli.options import add_output, load_retriever
-from vizsla.errors import InputError
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -46,7 +45,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--clicks", metavar="FILE", required=True, help="query, item, weight; or a whole dataset")
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
     add_output(parser)
-    parser.add_argument("--cold", type=float, default=0.4, help="share of queries about items without clicks")
+    parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", metavar="FILE", help="draw what was tried: .png, .svg or .pdf")
     if name != "pefa":
@@ -55,35 +54,27 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--calibrated", type=_auto(_yes_or_no), default="auto", help="yes, no or auto")
     if name == "pefa-max":
         parser.add_argument("--below", type=_auto(float), default="auto", help="in spreads of the base's scores")
+        parser.add_argument("--lean", type=_auto(float), default="auto", help="share of the item in a past query")
     if name == "pefa-xl":
         parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
+        parser.add_argument("--level", type=_auto(float), default="auto", help="votes an item with clicks must get")
         parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
     parser.set_defaults(variant=name)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("weight", "calibrated", "below", "neighbours", "near", "votes", "cold", "seed")
+    names = ("weight", "calibrated", "below", "lean", "neighbours", "near", "level", "votes", "cold", "seed")
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
 def _clicks(arguments: argparse.Namespace) -> Any:
-    """Return a dataset, or the triples of a click log whose queries are texts or are named in `--queries`."""
+    """Return a dataset, or the triples of a click log."""
     from vizsla.dataset import Dataset
-    from vizsla.io.open import _entries, _queries
+    from vizsla.io.click_texts import read_click_texts
 
     path = Path(arguments.clicks)
-    if path.is_dir():
-        return Dataset.open(path)
-    entries = _entries(path, skip_errors=False)
-    rows = [(query, item, weight) for _, query, item, weight in entries if weight > 0]
-    if arguments.queries is None:
-        return rows
-    texts = {query.id: query.text for query in _queries(Path(arguments.queries), skip_errors=False)}
-    unknown = next((query for query, _, _ in rows if query not in texts), None)
-    if unknown is not None:
-        raise InputError(f"Every query of the clicks must be in `--queries`. Got {unknown!r}.")
-    return [(texts[query], item, weight) for query, item, weight in rows]
+    return Dataset.open(path) if path.is_dir() else read_click_texts(path, queries=arguments.queries)
 
 
 def _auto(kind: Any) -> Any:

@@ -67,7 +67,8 @@ class ApproximateIndex(DenseIndex):
         items = proposed[numbers, columns].astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
         scores = pair_dots(rows, numbers, self.stored, items)
-        return Candidates.ranked(offsets, items, scores, stats=self._cost(len(items)))
+        # Nobody asked for prices, and Faiss does not say how much it read: the cost stays open.
+        return Candidates.ranked(offsets, items, scores)
 
 
 def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) -> Candidates:

@@ -48,6 +48,18 @@ class DenseIndex(Index):
         """Bytes of the stored vectors."""
         return self.stored.nbytes
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `build` was given, so that other vectors can be indexed alike.
+
+        Examples
+        --------
+        >>> from vizsla.indexes.flat import FlatIndex
+        >>> FlatIndex.build([[1.0]], storage="float16").options
+        {'storage': 'float16'}
+        """
+        return {"storage": self.stored.storage}
+
     def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
         """Return the `k` items of every row with the largest inner product."""
         rows = self._query_rows(queries)
@@ -79,7 +91,11 @@ class DenseIndex(Index):
         """Answer checked queries."""
 
     def _cost(self, pairs: int) -> Stats:
-        return Stats(scorer_calls=pairs, bytes=pairs * self.dim * self.stored.rows.itemsize)
+        return Stats(scorer_calls=pairs, bytes=pairs * self._row_bytes)
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.dim * self.stored.rows.itemsize
 
     def _query_rows(self, queries: Matrix) -> Floats:
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)

@@ -12,6 +12,7 @@ from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.stats import Stats
 
 if TYPE_CHECKING:
     from vizsla.artifact_reader import ArtifactReader
@@ -57,8 +58,9 @@ class FlatIndex(DenseIndex):
             start += int(bounds[-1])
         items = np.concatenate([np.zeros(0, np.int32), *(part[1] for part in parts)])
         scores = np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)])
-        seen = len(rows) * (len(self) if numbers is None else len(numbers))
-        return Candidates.trusted(np.concatenate(offsets), items, scores, None, self._cost(seen))
+        # A batch reads every vector once, however many queries it holds.
+        read = len(parts) * (len(self) if numbers is None else len(numbers)) * self._row_bytes
+        return Candidates.trusted(np.concatenate(offsets), items, scores, None, Stats(bytes=read))
 
     def _batches(
         self, rows: Floats, k: int, numbers: Numbers | None, threads: int

@@ -105,6 +105,11 @@ class HnswIndex(ApproximateIndex):
         """Bytes of the vectors and the graph."""
         return int(self.stored.nbytes + self.graph.nbytes)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `build` was given, so that other vectors can be indexed alike."""
+        return super().options | {"M": self.graph.m, "ef_construction": self.graph.ef_construction, "ef": self.ef}
+
     def with_ef(self, ef: int) -> HnswIndex:
         """Return the same index, sharing all arrays, that keeps `ef` items in view when it searches."""
         other = HnswIndex.__new__(HnswIndex)

@@ -106,6 +106,11 @@ class InvertedIndex(Index):
         return self._postings.terms
 
     @property
+    def dim(self) -> int:
+        """The number of terms: the length of an item's row."""
+        return self.width
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the postings and of the bounds of their blocks."""
         arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes

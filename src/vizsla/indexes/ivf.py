@@ -105,6 +105,11 @@ class IvfIndex(ApproximateIndex):
         """Bytes of vectors, centres and lists."""
         return int(self.stored.nbytes + self.centres.nbytes + self.lists.nbytes)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How many lists there are and are read, so that other vectors can be indexed alike."""
+        return super().options | {"lists": len(self.centres), "probes": self.probes}
+
     def with_probes(self, probes: int) -> IvfIndex:
         """Return the same index, sharing all arrays, that reads `probes` lists when it searches."""
         other = IvfIndex.__new__(IvfIndex)

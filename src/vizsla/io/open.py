@@ -72,12 +72,12 @@ def open_dataset(
         return read_pecos(folder)
     parts = _parts(source, Fields.named(id_key=id_key, text_key=text_key, title_key=title_key), skip_errors=skip)
     if queries is not None:
-        parts = replace(parts, queries=_queries(Path(queries), skip_errors=skip))
+        parts = replace(parts, queries=read_queries(Path(queries), skip_errors=skip))
     if clicks is not None:
-        parts = replace(parts, clicks=_entries(Path(clicks), skip_errors=skip))
+        parts = replace(parts, clicks=read_entries(Path(clicks), skip_errors=skip))
     if qrels is not None:
         by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
-        judged = {split: _entries(Path(path), grades=True, skip_errors=skip) for split, path in by_split.items()}
+        judged = {split: read_entries(Path(path), grades=True, skip_errors=skip) for split, path in by_split.items()}
         parts = replace(parts, qrels=judged)
     return assemble(parts, on_error=on_error, dangling=dangling)
 
@@ -119,7 +119,8 @@ def _items(path: Path, fields: Fields, *, skip_errors: bool) -> Source[Item]:
     raise InputError(f"`source` must be a file of items: JSONL, TSV or Parquet. Got {path}, which looks like none.")
 
 
-def _queries(path: Path, *, skip_errors: bool) -> Source[Query]:
+def read_queries(path: Path, *, skip_errors: bool = False) -> Source[Query]:
+    """Read a file of queries: JSONL, TSV, Parquet or TREC topics, by what it looks like."""
     kind = sniff(path)
     if kind == "jsonl":
         return jsonl.read_queries(path, skip_errors=skip_errors)
@@ -132,7 +133,8 @@ def _queries(path: Path, *, skip_errors: bool) -> Source[Query]:
     raise InputError(f"`queries` must be JSONL, TSV, Parquet or TREC topics. Got {path}, which looks like none.")
 
 
-def _entries(path: Path, *, grades: bool = False, skip_errors: bool) -> Entries:
+def read_entries(path: Path, *, grades: bool = False, skip_errors: bool = False) -> Entries:
+    """Read clicks, or judgements with `grades`: text columns or Parquet."""
     if path.suffix == ".parquet":
         return parquet.ParquetEntries(path, grades=grades)
     return read_qrels(path, skip_errors=skip_errors) if grades else read_clicks(path, skip_errors=skip_errors)

@@ -13,24 +13,26 @@ from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.index import Index, Mask
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.bm25_input import TextStream
 from vizsla.methods.bm25_variants import VARIANTS as VARIANTS
 from vizsla.methods.bm25_variants import Weighting
+from vizsla.methods.vectored import Vectored
 from vizsla.progress import progress
-from vizsla.retriever import Retriever
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords, BagRows
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from vizsla.artifact_reader import ArtifactReader
     from vizsla.artifact_writer import ArtifactWriter
     from vizsla.dataset import Dataset
 
 
-class Bm25(Retriever):
+class Bm25(Vectored):
     """Exact BM25 search over a catalogue of texts. Use `bm25` or `Bm25.build` to make one.
 
     Parameters
@@ -59,6 +61,7 @@ class Bm25(Retriever):
 
     kind = "bm25"
     scale = "bm25"
+    index: InvertedIndex
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Bm25(Retriever):
         weighting: Weighting,
     ):
         self._items, self.bag, self.index, self.frequencies, self.weighting = items, bag, index, frequencies, weighting
+        self.encoder = bag
         if len(index) != len(items):
             raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
         if index.width != bag.dim or frequencies.shape != (bag.dim,):
@@ -121,6 +125,30 @@ class Bm25(Retriever):
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
         rows = self.bag.rows(texts)
         return self.index.score_rows(*rows, candidates, bases=self._bases(rows))
+
+    @property
+    def _weights(self) -> NDArray[np.float32]:
+        # A query's row holds counts, an item's rare words above common ones.
+        return np.asarray(self._idf, np.float32)
+
+    def _encoded(self, texts: list[str]) -> csr_array:
+        return self.bag.queries(texts)
+
+    def _vectors(self, items: NDArray[np.int64] | slice) -> csr_array:
+        return self.index.to_csr()[items]
+
+    def _indexed(self, vectors: Any) -> InvertedIndex:
+        return InvertedIndex.build(vectors)
+
+    def _find(self, index: Index, rows: Any, k: int, allowed: Mask | None, threads: int) -> Candidates:
+        bag = _bag_rows(rows)
+        found = _inverted(index).search_rows(*bag, k, bases=self._bases(bag), allowed=allowed, threads=threads)
+        found.catalogue = self._items  # the index made it for this call alone
+        return found
+
+    def _price(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
+        bag = _bag_rows(rows)
+        return _inverted(index).score_rows(*bag, candidates, bases=self._bases(bag))
 
     def _bases(self, rows: BagRows) -> Scores | None:
         """Return what every item gets from words that it may not hold."""
@@ -204,6 +232,20 @@ def bm25(
     [['0']]
     """
     return Bm25.build(items, ids=ids, analyser=analyser, variant=variant, k1=k1, b=b, delta=delta)
+
+
+def _bag_rows(rows: csr_array) -> BagRows:
+    return BagRows(
+        np.ascontiguousarray(rows.indptr, np.int64),
+        np.ascontiguousarray(rows.indices, np.int32),
+        np.ascontiguousarray(rows.data, np.float32),
+    )
+
+
+def _inverted(index: Index) -> InvertedIndex:
+    if not isinstance(index, InvertedIndex):
+        raise InputError(f"`index` must be an inverted index. Got kind {index.kind!r}.")
+    return index
 
 
 def _invert(rows: BagRows, frequencies: NDArray[np.int64], weighting: Weighting) -> InvertedIndex:

@@ -14,11 +14,11 @@ from vizsla.encoders.encode import encode_items
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.bm25_input import TextStream
-from vizsla.retriever import Retriever
+from vizsla.methods.vectored import Vectored
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
 
-class Dense(Retriever):
+class Dense(Vectored):
     """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
 
     A query that the encoder turns into zeros says nothing, and finds nothing; priced, it gives every item 0.
@@ -54,6 +54,7 @@ class Dense(Retriever):
 
     kind = "dense"
     scale = "inner product"
+    index: DenseIndex
 
     def __init__(self, items: Strings, encoder: Encoder, index: DenseIndex):
         self._items, self.encoder, self.index = items, encoder, index
@@ -108,14 +109,29 @@ class Dense(Retriever):
         return Dense(self._items, encoder, self.index)
 
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        rows = self._encoded(texts)
-        found = self.index.search(rows, k, allowed=allowed, threads=threads)
+        return self._find(self.index, self._encoded(texts), k, allowed, threads)
+
+    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
+        return self.index.score(self._encoded(texts), candidates)
+
+    def _find(self, index: Index, rows: Any, k: int, allowed: Mask | None, threads: int) -> Candidates:
+        found = index.search(rows, k, allowed=allowed, threads=threads)
         found.catalogue = self._items  # the index made it for this call alone
         said: NDArray[np.bool_] = np.any(rows != 0, axis=1)
         return found if said.all() else _only_rows(found, said)
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.index.score(self._encoded(texts), candidates)
+    def _price(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
+        return index.score(rows, candidates)
+
+    def _vectors(self, items: NDArray[np.int64] | slice) -> NDArray[np.float32]:
+        return self.index.stored.take(items)
+
+    def _indexed(self, vectors: Any) -> DenseIndex:
+        options = dict(self.index.options)
+        # Bytes would be rounded anew whenever a row changes: rows of such an index are kept in full.
+        if options["storage"] == "int8":
+            options["storage"] = "float32"
+        return make_index(self.index.kind, vectors, **options)
 
     def _explain(self, text: str, item: int) -> Explanation:
         row, one = self._encoded([text]), Candidates(np.array([0, 1]), np.array([item], np.int32), None)

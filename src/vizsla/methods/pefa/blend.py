@@ -6,23 +6,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers
+from vizsla.errors import InputError
 from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
+from vizsla.methods.pefa.matrices import Rows, is_sparse
 from vizsla.methods.pefa.settings import XsSettings
 
 
-def blended(base: Floats, log: ClickLog, items: NDArray[np.int64], settings: XsSettings) -> Floats:
-    """Return the vectors of these items, whose base vectors are given (Eq. 8); without clicks the base's own."""
+def blended(
+    base: Rows, log: ClickLog, items: NDArray[np.int64], settings: XsSettings, weights: Floats | None = None
+) -> Rows:
+    """Return the rows of these items, whose base rows are given (Eq. 8); without clicks the base's own."""
+    if is_sparse(base):
+        return _sparse(base, log, items, settings, weights)
     vectors = np.zeros((len(items), base.shape[1] + settings.extra), np.float32)
     vectors[:, : base.shape[1]] = base
     if settings.weight < 1:
-        clicks, clicked = click_vectors(log, items)
+        clicks, clicked = click_vectors(log, items, weights)
         share = np.float32((1 - settings.weight) * settings.scale)
         mixed = np.float32(settings.weight) * base[clicked] + share * clicks[clicked]
         vectors[clicked, : base.shape[1]] = mixed
         if settings.extra:
             vectors[clicked, -1] = (1 - settings.weight) * settings.shift
     return vectors
+
+
+def _sparse(base: Rows, log: ClickLog, items: NDArray[np.int64], settings: XsSettings, weights: Floats | None) -> Rows:
+    if settings.extra:
+        raise InputError("`shift` and `below` must be left out over sparse rows. Got one of them.")
+    if settings.weight == 1:
+        return base
+    clicks, clicked = click_vectors(log, items, weights)
+    share = np.float32((1 - settings.weight) * settings.scale)
+    return _scaled(base, np.where(clicked, np.float32(settings.weight), np.float32(1))) + _scaled(clicks, share)
+
+
+def _scaled(rows: Rows, by: NDArray[np.float32] | np.float32) -> Rows:
+    other = rows.copy()
+    other.data = rows.data * np.repeat(np.broadcast_to(by, rows.shape[0]), np.diff(rows.indptr))
+    return other
 
 
 def speakers(base: Floats, log: ClickLog, settings: XsSettings) -> tuple[Floats, Numbers]:
@@ -36,7 +58,7 @@ def speakers(base: Floats, log: ClickLog, settings: XsSettings) -> tuple[Floats,
     return vectors, log.items
 
 
-def asked(queries: Floats, settings: XsSettings) -> Floats:
+def asked(queries: Rows, settings: XsSettings) -> Rows:
     """Return query vectors for the index: the constant is 1, but 0 for a query that says nothing."""
     if not settings.extra:
         return queries

@@ -9,8 +9,9 @@ import numpy as np
 
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
+from vizsla.indexes.dense_index import DenseIndex
 from vizsla.methods.pefa.build_xs import AUTO, _number
-from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, WEIGHTS, choose_xl
+from vizsla.methods.pefa.choose_xl import LEVELS, NEAR, NEIGHBOURS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.click_log import ClickLog
 from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.votes import HOW, XlSettings
@@ -18,6 +19,7 @@ from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.retriever import Retriever
 
 SAMPLE = 200
+NARROW = 64
 
 
 def pefa_xl(
@@ -30,10 +32,12 @@ def pefa_xl(
     votes: str = AUTO,
     near: float | str = AUTO,
     scale: float | str = AUTO,
+    level: float | str = AUTO,
     depth: int = DEPTH,
-    index: str = "flat",
+    index: str = AUTO,
     cold: float = COLD,
     seed: int = 0,
+    **options: Any,
 ) -> PefaXl:
     """Let the past queries nearest to a query vote for what was clicked for them (Eq. 6), on top of any retriever.
 
@@ -56,12 +60,18 @@ def pefa_xl(
     scale : float or "auto"
         What a full vote is worth in the base's scores; "auto" is 1 for inner products, and otherwise the spread of
         the base's scores by that of the similarities.
+    level : float or "auto"
+        Votes that an item with clicks must get to keep its base score, so that items without clicks compete fairly; 0
+        in the paper.
     depth : int
         How many items the base contributes.
     index : str
-        The kind of index over past queries.
+        The kind of index over past queries; "auto" is the base's kind with its options, and "flat" over a base
+        without vectors.
     cold, seed
         As in `pefa_xs`.
+    **options
+        What that index takes, such as `M` or `ef`.
 
     Examples
     --------
@@ -69,7 +79,7 @@ def pefa_xl(
     >>> from vizsla.methods.bm25 import bm25
     >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
     >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
-    ...     votes="mean", near=0.0, scale=1.0)
+    ...     votes="mean", near=0.0, scale=1.0, level=0.0)
     >>> search("tart").ids
     [['a']]
     """
@@ -81,17 +91,32 @@ def pefa_xl(
     log = ClickLog.of(clicks, base.items, lambda texts: encoder.queries(texts), dim=encoder.dim)
     worth = _scale(base, log) if scale == AUTO else _number("scale", scale)
     trials = [
-        XlSettings(w, k, how, n, worth)
+        XlSettings(w, k, how, n, worth, least)
         for how in (HOW if votes == AUTO else (votes,))
         for n in (NEAR if near == AUTO else (_number("near", near),))
         for k in _neighbours(neighbours, how)
+        for least in (LEVELS if level == AUTO else (_number("level", level),))
         for w in (WEIGHTS if weight == AUTO else (_number("weight", weight),))
     ]
     choice, settings = None, trials[0]
     # With too few clicks to choose by, it is the base (the first trial) until more come.
     if len(trials) > 1 and not (too_few(log) and settings.weight == 1):
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
-    return PefaXl(base, encoder, log, settings, query_index(index, log), depth=depth, choice=choice)
+    kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})
+    built = query_index(kind, log, **(same | options))
+    return PefaXl(base, encoder, log, settings, built, depth=depth, choice=choice)
+
+
+def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
+    """Return how to index past queries as the base does its items."""
+    index = getattr(base, "index", None)
+    if not isinstance(index, DenseIndex):
+        return "flat", {}
+    options = dict(index.options)
+    if "ef" in options:
+        # A few voters are sought, not a hundred items: a narrower view finds them.
+        options["ef"] = min(options["ef"], max(NARROW, 2 * neighbours))
+    return index.kind, options
 
 
 def _neighbours(given: int | str, how: str) -> tuple[int, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from vizsla.errors import InputError
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.choose_xs import (
     BELOW,
+    LEANS,
     WEIGHTS,
     Trial,
     calibration_of,
@@ -20,12 +22,13 @@ from vizsla.methods.pefa.click_log import ClickLog
 from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.settings import LEAN, XsSettings
 from vizsla.methods.pefa.xs import PefaXs
+from vizsla.methods.vectored import Vectored
 
 AUTO = "auto"
 
 
 def pefa_xs(
-    base: Dense,
+    base: Vectored,
     clicks: Any,
     *,
     weight: float | str = AUTO,
@@ -39,8 +42,8 @@ def pefa_xs(
 
     Parameters
     ----------
-    base : Dense
-        What is adapted; it stays as it is.
+    base : Dense or Bm25
+        What is adapted; it stays as it is. Over BM25 the rows are bags of words in an inverted index.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"
@@ -64,16 +67,16 @@ def pefa_xs(
     """
     weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
-    return _built(base, clicks, trials_xs(weights, both), LEAN, cold, seed)
+    return _built(base, clicks, trials_xs(weights, both), (), cold, seed)
 
 
 def pefa_max(
-    base: Dense,
+    base: Vectored,
     clicks: Any,
     *,
     weight: float | str = AUTO,
     below: float | str = AUTO,
-    lean: float = LEAN,
+    lean: float | str = AUTO,
     cold: float = COLD,
     seed: int = 0,
 ) -> PefaXs:
@@ -87,30 +90,40 @@ def pefa_max(
         As in `pefa_xs`.
     below : float or "auto"
         How far below its similarity a past query speaks, in spreads of the base's scores.
-    lean : float
-        How much of its item a past query's vector takes on.
+    lean : float or "auto"
+        How much of its item a past query's vector takes on; "auto" is 0.3 where nothing else is chosen.
     """
     weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
     shifts = BELOW if below == AUTO else (_number("below", below),)
-    return _built(base, clicks, trials_max(weights, shifts), lean, cold, seed)
+    start, leans = (LEAN, LEANS) if lean == AUTO else (_number("lean", lean), ())
+    return _built(base, clicks, trials_max(weights, shifts, start), leans, cold, seed)
 
 
-def pefa(base: Dense, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
+def pefa(base: Vectored, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
-    trials = [*trials_xs(WEIGHTS, (True, False)), *trials_max(WEIGHTS, BELOW)]
-    return _built(base, clicks, trials, LEAN, cold, seed)
+    trials = trials_xs(WEIGHTS, (True, False))
+    if isinstance(base, Dense):
+        trials += trials_max(WEIGHTS, BELOW, LEAN)
+    return _built(base, clicks, trials, LEANS, cold, seed)
 
 
-def _built(base: Dense, clicks: Any, trials: list[Trial], lean: float, cold: float, seed: int) -> PefaXs:
-    if not isinstance(base, Dense):
-        raise InputError(f"`base` must be a dense retriever. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
-    log = ClickLog.of(clicks, base.items, base._encoded, dim=base.index.dim)
-    vectors = base.index.stored.take(slice(None))
+def _built(
+    base: Any, clicks: Any, trials: list[Trial], leans: Sequence[float], cold: float, seed: int
+) -> PefaXs:
+    if not isinstance(base, Vectored):
+        wanted = "a dense retriever or BM25"
+        raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
+    if base.encoder.sparse and "below" in trials[0]:
+        raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")
+    log = ClickLog.of(clicks, base.items, base._encoded, dim=base.index.dim, sparse=base.encoder.sparse)
+    vectors, weights = base._vectors(slice(None)), base._weights
     if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
         return PefaXs.build(base, log, XsSettings(1.0))  # nothing to choose by: the base, until more clicks come
-    choice = choose_xs(vectors, log, trials, lean=lean, cold=cold, seed=seed) if len(trials) > 1 else None
+    choice = None
+    if len(trials) > 1:
+        choice = choose_xs(vectors, log, trials, leans=leans, cold=cold, seed=seed, weights=weights)
     trial = trials[0] if choice is None else choice.chosen
-    return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log), lean=lean), choice=choice)
+    return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log, weights)), choice=choice)
 
 
 def _number(name: str, value: float | str) -> float:

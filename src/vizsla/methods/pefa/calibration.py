@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.pefa.click_log import Floats
+from vizsla.methods.pefa.matrices import Rows, is_sparse
 
 SAMPLE = 20_000
+FEW = 2000
 Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -21,7 +23,7 @@ class Calibration(NamedTuple):
     spread: float
 
 
-def calibrate(base: Floats, clicks: Floats, queries: Floats) -> Calibration:
+def calibrate(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
     """Match mean and spread of ``queries · clicks`` to those of ``queries · base``, over all pairs of rows.
 
     The moments of all pairs follow from the rows' means and second moments, so no pair is ever scored:
@@ -35,12 +37,27 @@ def calibrate(base: Floats, clicks: Floats, queries: Floats) -> Calibration:
     >>> round(found.scale, 4), abs(round(found.shift, 4))
     (2.0, 0.0)
     """
+    if is_sparse(base):
+        return _sparse(base, clicks, queries)
     asked = _moments(queries)
     base_mean, base_spread = _pairs(asked, _moments(base))
     click_mean, click_spread = _pairs(asked, _moments(clicks))
     scale = base_spread / click_spread if click_spread > 0 else 1.0
     # Rounded, so that the last bits of a threaded matrix product cannot change a score.
     return Calibration(_short(scale), _short(base_mean - scale * click_mean), _short(base_spread))
+
+
+def _sparse(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
+    """Match the spread only: an inverted list cannot hold a shift, which would put every item into every answer."""
+    asked = queries[:: -(-queries.shape[0] // FEW) or 1]
+    step = -(-base.shape[0] // FEW) or 1
+    spreads = [_spread(asked @ rows[::step].T) for rows in (base, clicks)]
+    return Calibration(_short(spreads[0] / spreads[1] if spreads[1] > 0 else 1.0), 0.0, _short(spreads[0]))
+
+
+def _spread(scores: Rows) -> float:
+    pairs, values = max(1, scores.shape[0] * scores.shape[1]), scores.data.astype(np.float64)
+    return float(np.sqrt(max(0.0, float(np.square(values).sum()) / pairs - (float(values.sum()) / pairs) ** 2)))
 
 
 def _moments(rows: Floats) -> Moments:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.pefa.choice import Choice
-from vizsla.methods.pefa.choose_xs import _means
+from vizsla.methods.pefa.choose_xs import means
 from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import DEPTH, MEASURE, Split, splits
+from vizsla.methods.pefa.held_out import DEPTH, MEASURE, Split, best_trial, splits
 from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
 from vizsla.methods.pefa.xl import _keys, _looked_up, _matches, query_index
 from vizsla.retriever import Retriever
@@ -19,13 +19,14 @@ from vizsla.retriever import Retriever
 WEIGHTS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1)
 NEIGHBOURS = (8, 16, 32)
 NEAR = (0.0, 0.3, 0.5)
+LEVELS = (0.0, 0.03, 0.06, 0.12, 0.25)
 BASE_DEPTH = 100
 
 
 def choose_xl(
     base: Retriever, log: ClickLog, trials: list[XlSettings], *, cold: float, seed: int
 ) -> tuple[Choice, XlSettings]:
-    """Try everything on the same splits and return the curve and the best; of equals, the first."""
+    """Try everything on the same splits and return the curve and the best."""
     ranks: list[list[Values]] = [[] for _ in trials]
     cold_rows: list[NDArray[np.bool_]] = []
     most = max(trial.neighbours for trial in trials)
@@ -34,8 +35,8 @@ def choose_xl(
         for at, found in enumerate(_tried(base, log, split, trials, most)):
             ranks[at].append(found)
     is_cold = np.concatenate(cold_rows)
-    done = [_said(trial) | _means(np.concatenate(found), is_cold) for trial, found in zip(trials, ranks, strict=True)]
-    best = max(range(len(done)), key=lambda at: done[at]["all"])
+    done = [_said(trial) | means(np.concatenate(found), is_cold) for trial, found in zip(trials, ranks, strict=True)]
+    best = best_trial(done)
     return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best), trials[best]
 
 
@@ -57,13 +58,16 @@ def _tried(
     wanted = log.matrix[split.held]
     rows = np.repeat(np.arange(len(split.held)), np.diff(wanted.indptr))
     relevant = np.isin(own, rows * width + wanted.indices)
-    tallies: dict[XlSettings, tuple[Whole, Values]] = {}
+    clicked = np.zeros(width, np.bool_)
+    clicked[split.train.items] = True
+    clicked = clicked[own % width]
+    tallies: dict[XlSettings, Values] = {}
     found = []
     for trial in trials:
-        same = replace(trial, weight=1.0)  # the votes do not depend on the weight
+        same = replace(trial, weight=1.0, level=0.0)  # the votes depend on neither
         if same not in tallies:
-            tallies[same] = counted(votes, width, trial)
-        totals = prices + trial.worth * _looked_up(own, *tallies[same])
+            tallies[same] = _looked_up(own, *counted(votes, width, trial))
+        totals = prices + trial.worth * np.where(clicked, tallies[same] - trial.level, 0.0)
         found.append(_reciprocal_ranks(own // width, totals, relevant, len(texts)))
     return found
 

@@ -13,12 +13,14 @@ from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.choice import Choice
 from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
-from vizsla.methods.pefa.held_out import MEASURE, Split, reciprocal_ranks, splits
-from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.held_out import MEASURE, Split, best_trial, reciprocal_ranks, splits
+from vizsla.methods.pefa.matrices import Rows, products
+from vizsla.methods.pefa.settings import LEAN, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BELOW = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 """In spreads of the base's scores, so that one grid serves every encoder."""
+LEANS = (0.0, 0.15, 0.3, 0.45, 0.6)
 NEAR = 100
 """Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
 LARGEST = 1 << 24
@@ -46,40 +48,51 @@ def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Tria
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
 
 
-def trials_max(weights: Sequence[float], below: Sequence[float]) -> list[Trial]:
+def trials_max(weights: Sequence[float], below: Sequence[float], lean: float) -> list[Trial]:
     """Return what to try when the best past query may speak alone; `below` in spreads of the base."""
-    return [{"variant": "max", "below": b, "weight": w} for b in below for w in weights]
+    return [{"variant": "max", "below": b, "lean": lean, "weight": w} for b in below for w in weights]
 
 
-def choose_xs(base: Floats, log: ClickLog, trials: list[Trial], *, lean: float, cold: float, seed: int) -> Choice:
-    """Try everything on the same splits and return the best; of equals, the first."""
-    ranks: list[list[NDArray[np.float64]]] = [[] for _ in trials]
-    cold_rows: list[NDArray[np.bool_]] = []
-    for split in splits(log, cold=cold, seed=seed):
-        parts = _parts(base, log, split)
-        cold_rows.append(np.arange(len(split.held)) < split.cold)
-        for at, trial in enumerate(trials):
-            ranks[at].append(reciprocal_ranks(_scores(parts, trial, lean), parts.relevant))
-    is_cold = np.concatenate(cold_rows)
-    done = [trial | _means(np.concatenate(found), is_cold) for trial, found in zip(trials, ranks, strict=True)]
-    best = max(range(len(done)), key=lambda at: done[at]["all"])
-    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best)
+def choose_xs(
+    base: Rows,
+    log: ClickLog,
+    trials: list[Trial],
+    *,
+    leans: Sequence[float],
+    cold: float,
+    seed: int,
+    weights: Floats | None = None,
+) -> Choice:
+    """Try everything on the same splits, then other leans with the best; return the curve."""
+    parts = [_parts(base, log, split, weights) for split in splits(log, cold=cold, seed=seed)]
+    is_cold = np.concatenate([np.arange(len(one.relevant)) < one.cold for one in parts])
+
+    def tried(trial: Trial) -> Trial:
+        ranks = [reciprocal_ranks(_scores(one, trial), one.relevant) for one in parts]
+        return trial | means(np.concatenate(ranks), is_cold)
+
+    done = [tried(trial) for trial in trials]
+    first = trials[best_trial(done)]
+    if "lean" in first:
+        # One number after the other: all of them with all others would take several times as long.
+        done += [tried({**first, "lean": lean}) for lean in leans if lean != first["lean"]]
+    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best_trial(done))
 
 
-def settings_of(trial: Trial, found: Calibration, *, lean: float) -> XsSettings:
+def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "below" not in trial):
         return XsSettings(trial["weight"])
     below = float(f"{trial['below'] * found.spread:.6g}") if "below" in trial else None
-    return XsSettings(trial["weight"], found.scale, found.shift, below, lean)
+    return XsSettings(trial["weight"], found.scale, found.shift, below, trial.get("lean", LEAN))
 
 
-def calibration_of(base: Floats, log: ClickLog) -> Calibration:
+def calibration_of(base: Rows, log: ClickLog, weights: Floats | None = None) -> Calibration:
     """Calibrate the log's click vectors to the base vectors of the same items."""
     clicked = np.unique(log.items).astype(np.int64)
     if not len(clicked):
         return Calibration(1.0, 0.0, 0.0)
-    vectors, _ = click_vectors(log, clicked)
+    vectors, _ = click_vectors(log, clicked, weights)
     return calibrate(base[clicked], vectors, log.vectors)
 
 
@@ -87,29 +100,32 @@ def _named(calibrated: bool) -> str:
     return "calibrated" if calibrated else "plain"
 
 
-def _means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
+def means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the mean over all queries, over warm and over cold ones."""
+
     def mean(values: NDArray[np.float64]) -> float:
         return float(values.mean()) if len(values) else 0.0
 
     return {"all": mean(ranks), "warm": mean(ranks[~cold]), "cold": mean(ranks[cold])}
 
 
-def _scores(parts: _Parts, trial: Trial, lean: float) -> Floats:
+def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
     level = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
     mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * level, parts.base)
     if "below" in trial:
+        lean = trial["lean"]
         alone = lean * parts.base + (1 - lean) * parts.best - trial["below"] * found.spread
         mixed = np.where(parts.clicked, np.maximum(mixed, alone), mixed)
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Floats, log: ClickLog, split: Split) -> _Parts:
-    found = calibration_of(base, split.train)
-    clicks, clicked = click_vectors(split.train, np.arange(len(base)))
+def _parts(base: Rows, log: ClickLog, split: Split, weights: Floats | None) -> _Parts:
+    found = calibration_of(base, split.train, weights)
+    clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
     by_item = split.train.matrix.tocsc()
     wanted = log.matrix[split.held]
-    size = max(1, LARGEST // max(1, len(base) + len(split.train.items)))
+    size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
         _block(log.vectors[split.held[at : at + size]], wanted[at : at + size], base, clicks, by_item, split.train)
         for at in range(0, len(split.held), size)
@@ -122,16 +138,17 @@ def _parts(base: Floats, log: ClickLog, split: Split) -> _Parts:
     )
 
 
-def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: Any, train: ClickLog) -> list[Floats]:
+def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:
     """Return base, click and best-query scores of the candidates, whether they are relevant, and their numbers."""
-    parts = [queries @ base.T, queries @ clicks.T, _best_queries(queries, by_item, train, len(base))]
-    near = min(NEAR, len(base))
+    items = base.shape[0]
+    parts = [products(queries, base), products(queries, clicks), _best_queries(queries, by_item, train, items)]
+    near = min(NEAR, items)
     lists = [np.argpartition(-part, near - 1, axis=1)[:, :near] for part in parts]
     most = int(np.diff(wanted.indptr).max(initial=0))
     own = np.repeat(lists[0][:, :1], most, axis=1)
-    for row in range(len(queries)):
-        items = wanted.indices[wanted.indptr[row] : wanted.indptr[row + 1]]
-        own[row, : len(items)] = items
+    for row in range(queries.shape[0]):
+        judged = wanted.indices[wanted.indptr[row] : wanted.indptr[row + 1]]
+        own[row, : len(judged)] = judged
     numbers = np.sort(np.concatenate([*lists, own], axis=1), axis=1)
     twice = np.zeros(numbers.shape, np.bool_)
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
@@ -140,11 +157,11 @@ def _block(queries: Floats, wanted: Any, base: Floats, clicks: Floats, by_item: 
     return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
-def _best_queries(queries: Floats, by_item: Any, train: ClickLog, items: int) -> Floats:
-    best = np.full((len(queries), items), LOWEST, np.float32)
+def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> Floats:
+    best = np.full((queries.shape[0], items), LOWEST, np.float32)
     owners = np.flatnonzero(np.diff(by_item.indptr))
     if len(owners):
-        similar = (queries @ train.vectors.T)[:, by_item.indices]
+        similar = products(queries, train.vectors)[:, by_item.indices]
         best[:, owners] = np.maximum.reduceat(similar, by_item.indptr[owners], axis=1)
     return best
 

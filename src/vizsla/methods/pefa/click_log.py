@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers, Offsets
 from vizsla.errors import FormatError, InputError
+from vizsla.methods.pefa.matrices import Rows, empty_rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class ClickLog:
     ----------
     queries : Strings
         Past queries' texts, sorted, each once.
-    vectors : float32 array, queries × dimensions
+    vectors : float32 array or CSR array, queries × dimensions
         What they are encoded to, of length 1.
     offsets, items : arrays
         The items clicked for query `q` are ``items[offsets[q]:offsets[q + 1]]``, ascending.
@@ -43,16 +44,18 @@ class ClickLog:
     """
 
     def __init__(
-        self, queries: Strings, vectors: Floats, offsets: Offsets, items: Numbers, units: Units, *, width: int
+        self, queries: Strings, vectors: Rows, offsets: Offsets, items: Numbers, units: Units, *, width: int
     ):
         self.queries, self.vectors, self.offsets, self.items, self.units = queries, vectors, offsets, items, units
         self.width = width
         self._check()
 
     @classmethod
-    def of(cls, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, dim: int) -> Self:
+    def of(
+        cls, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, dim: int, sparse: bool = False
+    ) -> Self:
         """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight."""
-        return cls._build(*_triples(clicks, items), encode, dim, len(items))
+        return cls._build(*_triples(clicks, items), encode, dim, len(items), sparse=sparse)
 
     @classmethod
     def _build(
@@ -63,12 +66,14 @@ class ClickLog:
         encode: Callable[[list[str]], Any],
         dim: int,
         width: int,
+        *,
+        sparse: bool = False,
     ) -> Self:
         names, rows = _numbered(texts)
         rows, items, units = _summed(rows, items, units)
-        vectors = _unit_rows(encode(names), dim) if names else np.zeros((0, dim), np.float32)
+        vectors = unit_rows(encode(names), dim) if names else empty_rows(dim, sparse=sparse)
         # A query that the encoder turns into zeros says nothing, and one without clicks left is forgotten.
-        useful = np.any(vectors != 0, axis=1) & (np.bincount(rows, minlength=len(names)) > 0)
+        useful = says(vectors) & (np.bincount(rows, minlength=len(names)) > 0)
         kept = useful[rows]
         counts = np.bincount(rows[kept], minlength=len(names))[useful]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -85,14 +90,14 @@ class ClickLog:
         texts, numbers, units = _triples(clicks, items)
         old = self.take_queries(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
 
-        def known(names: list[str]) -> Floats:
+        def known(names: list[str]) -> Rows:
             at = self.queries.find_all(names) if len(self) else np.full(len(names), -1)
-            rows = np.zeros((len(names), self.dim), np.float32)
-            rows[at >= 0] = self.vectors[at[at >= 0]]
             missing = np.flatnonzero(at < 0)
-            if len(missing):
-                rows[missing] = _unit_rows(encode([names[i] for i in missing]), self.dim)
-            return rows
+            if not len(missing):
+                return self.vectors[at]
+            new = unit_rows(encode([names[i] for i in missing]), self.dim)
+            at[missing] = len(self) + np.arange(len(missing))
+            return stacked([self.vectors, new])[at]
 
         log = type(self)._build(
             [*old, *texts],
@@ -101,11 +106,12 @@ class ClickLog:
             known,
             self.dim,
             self.width,
+            sparse=is_sparse(self.vectors),
         )
         return log, np.unique(numbers)
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return int(self.vectors.shape[0])
 
     @property
     def dim(self) -> int:
@@ -115,7 +121,14 @@ class ClickLog:
     @property
     def nbytes(self) -> int:
         """Bytes of vectors and clicks."""
-        return int(self.vectors.nbytes + self.offsets.nbytes + self.items.nbytes + self.units.nbytes)
+        return int(self.vector_bytes + self.offsets.nbytes + self.items.nbytes + self.units.nbytes)
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of the past queries' vectors."""
+        if is_sparse(self.vectors):
+            return int(self.vectors.data.nbytes + self.vectors.indices.nbytes + self.vectors.indptr.nbytes)
+        return int(self.vectors.nbytes)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -146,7 +159,13 @@ class ClickLog:
     def write(self, writer: ArtifactWriter) -> None:
         """Store the log among an artefact's files."""
         writer.strings("queries", self.queries)
-        writer.array("query_vectors", self.vectors)
+        writer.parameters(log_terms=self.dim if is_sparse(self.vectors) else None)
+        if is_sparse(self.vectors):
+            writer.array("query_offsets", self.vectors.indptr.astype(np.int64))
+            writer.array("query_terms", self.vectors.indices.astype(np.int32))
+            writer.array("query_weights", self.vectors.data)
+        else:
+            writer.array("query_vectors", self.vectors)
         writer.array("click_offsets", self.offsets)
         writer.array("click_items", self.items)
         writer.array("click_units", self.units)
@@ -156,7 +175,7 @@ class ClickLog:
         """Read what `write` stored."""
         parts = (
             reader.strings("queries"),
-            reader.array("query_vectors", np.float32, ndim=2),
+            _read_vectors(reader),
             reader.array("click_offsets", np.int64),
             reader.array("click_items", np.int32),
             reader.array("click_units", np.int64),
@@ -168,15 +187,30 @@ class ClickLog:
 
     def _check(self) -> None:
         offsets, items = self.offsets, self.items
-        if len(self.queries) != len(self.vectors) or len(offsets) != len(self.vectors) + 1:
+        if len(self.queries) != len(self) or len(offsets) != len(self) + 1:
             raise InputError("The log must have a vector and a row of clicks for every query. Got another number.")
         ends = (int(offsets[0]), int(offsets[-1]), len(self.units))
         if ends != (0, len(items), len(items)) or (np.diff(offsets) < 1).any():
             raise InputError("The log's offsets must rise from 0 to the number of clicks. Got others.")
         if len(items) and not (items.min() >= 0 and items.max() < self.width and self.units.min() > 0):
             raise InputError(f"Every click must be on one of {self.width} items, with a weight above 0.")
-        if not np.isfinite(self.vectors).all() or (np.abs(self.vectors) > 1.01).any():
+        numbers = numbers_of(self.vectors)
+        if not np.isfinite(numbers).all() or (np.abs(numbers) > 1.01).any():
             raise InputError("The log's vectors must have length 1. Got others.")
+
+
+def _read_vectors(reader: ArtifactReader) -> Rows:
+    terms = reader.parameter("log_terms", (int, type(None)))
+    if terms is None:
+        return reader.array("query_vectors", np.float32, ndim=2)
+    from scipy.sparse import csr_array
+
+    offsets, numbers = reader.array("query_offsets", np.int64), reader.array("query_terms", np.int32)
+    weights = reader.array("query_weights", np.float32)
+    rises = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(numbers) and not (np.diff(offsets) < 0).any()
+    if not rises or len(numbers) != len(weights) or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < terms):
+        raise FormatError(f"{reader.path / 'query_terms.npy'}: the past queries' rows do not fit together.")
+    return csr_array((weights, numbers, offsets), shape=(len(offsets) - 1, terms))
 
 
 def _triples(clicks: Any, items: Strings) -> Triples:
@@ -237,12 +271,3 @@ def _summed(
         raise InputError("Only clicks that are there can be taken away. Got more than there are.")
     kept = totals > 0
     return rows[firsts][kept], items[firsts][kept], totals[kept]
-
-
-def _unit_rows(rows: Any, dim: int) -> Floats:
-    matrix = np.asarray(rows, np.float32)
-    if matrix.ndim != 2 or matrix.shape[1] != dim or not np.isfinite(matrix).all():
-        raise InputError(f"Queries must be encoded to {dim} finite numbers each. Got shape {matrix.shape}.")
-    # float64, row by row: the length does not depend on which queries are encoded together.
-    lengths = np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1, keepdims=True))
-    return np.asarray(matrix / np.where(lengths > 0, lengths, 1.0), np.float32)

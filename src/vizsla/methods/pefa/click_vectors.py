@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
 from vizsla.methods.pefa.click_log import ClickLog, Floats
+from vizsla.methods.pefa.matrices import Rows, divided, is_sparse, lengths_of
 
 STEP = 2**28
 """A vector's numbers are rounded to 1 / STEP and added as whole numbers: exact, so the order cannot matter."""
@@ -14,8 +17,12 @@ MOST = 2**62
 COLUMNS = 64
 
 
-def click_vectors(log: ClickLog, items: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
+def click_vectors(
+    log: ClickLog, items: NDArray[np.int64], weights: Floats | None = None
+) -> tuple[Rows, NDArray[np.bool_]]:
     """Return the click vectors of these items, of length 1, and which of them have clicks; others get zeros.
+
+    With `weights`, each column counts so much in an item's row: a bag's rare words more than its common ones.
 
     Examples
     --------
@@ -29,10 +36,24 @@ def click_vectors(log: ClickLog, items: NDArray[np.int64]) -> tuple[Floats, NDAr
     totals = by_item.sum(axis=1) if by_item.nnz else np.zeros(len(items), np.int64)
     if len(totals) and int(np.max(totals)) > MOST // STEP:
         raise InputError(f"The clicks of an item must weigh less than {MOST // STEP // 1024} in all. Got more.")
-    sums = np.empty((len(items), log.dim), np.float64)
-    for start in range(0, log.dim, COLUMNS):
-        part = np.rint(log.vectors[:, start : start + COLUMNS].astype(np.float64) * STEP).astype(np.int64)
+    sums: Rows = _sparse_sums(by_item, log.vectors) if is_sparse(log.vectors) else _sums(by_item, log.vectors)
+    if weights is not None:
+        sums = sums.multiply(weights[None, :]).tocsr() if is_sparse(sums) else sums * weights
+    lengths = lengths_of(sums)
+    return divided(sums, lengths), lengths > 0
+
+
+def _sums(by_item: Any, vectors: Floats) -> NDArray[np.float64]:
+    sums = np.empty((by_item.shape[0], vectors.shape[1]), np.float64)
+    for start in range(0, vectors.shape[1], COLUMNS):
+        part = np.rint(vectors[:, start : start + COLUMNS].astype(np.float64) * STEP).astype(np.int64)
         sums[:, start : start + COLUMNS] = by_item @ part
-    lengths = np.sqrt(np.square(sums).sum(axis=1, keepdims=True))
-    clicked: NDArray[np.bool_] = lengths[:, 0] > 0
-    return np.asarray(sums / np.where(lengths > 0, lengths, 1.0), np.float32), clicked
+    return sums
+
+
+def _sparse_sums(by_item: Any, vectors: Rows) -> Rows:
+    whole = vectors.astype(np.float64)
+    whole.data = np.rint(whole.data * STEP)
+    sums = (by_item @ whole.astype(np.int64)).tocsr()
+    sums.sort_indices()
+    return sums.astype(np.float64)

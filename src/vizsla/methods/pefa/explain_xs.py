@@ -13,19 +13,30 @@ MOST_VOTES = 10
 
 
 def explain_xs(
-    score: float, query: Floats, base: Floats, log: ClickLog, item: int, settings: XsSettings
+    score: float,
+    query: Floats,
+    own: float,
+    log: ClickLog,
+    item: int,
+    settings: XsSettings,
+    weights: Floats | None = None,
 ) -> Explanation:
-    """Return shares that add up to `score`, or say which past query spoke alone."""
+    """Return shares that add up to `score`, or say which past query spoke alone; `own` is the base's score."""
     asked = query.astype(np.float64)
-    own = float(asked @ base)
     clicks = np.flatnonzero(log.items == item)
     voters = log.rows[clicks]
     if not len(voters) or (settings.weight == 1 and not settings.best):
         reason = "no clicks: the base's full score" if not len(voters) else "weight 1: the base's full score"
         return Explanation(score, reason, [Explanation(own, "base")])
-    similar = log.vectors[voters].astype(np.float64) @ asked
+    weighted = asked if weights is None else asked * weights
+    similar = log.vectors[voters].astype(np.float64) @ weighted
     alone = _alone(score, own, similar, voters, log, settings, bool(np.any(asked)))
-    return alone or _shares(score, own, similar, voters, log.units[clicks], log, settings, bool(np.any(asked)))
+    if alone is not None:
+        return alone
+    shares = log.units[clicks] / UNIT
+    total = shares @ log.vectors[voters].astype(np.float64)
+    length = float(np.linalg.norm(total if weights is None else total * weights))
+    return _shares(score, own, similar, voters, shares, length, log, settings, bool(np.any(asked)))
 
 
 def _alone(
@@ -51,13 +62,12 @@ def _shares(
     own: float,
     similar: Values,
     voters: Whole,
-    units: Whole,
+    weights: Values,
+    length: float,
     log: ClickLog,
     settings: XsSettings,
     says: bool,
 ) -> Explanation:
-    weights = units / UNIT
-    length = float(np.linalg.norm(weights @ log.vectors[voters].astype(np.float64)))
     factor = (1 - settings.weight) * settings.scale / (length or 1.0)
     votes = factor * weights * similar
     order = np.argsort(-votes, kind="stable")

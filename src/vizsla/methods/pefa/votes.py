@@ -34,6 +34,9 @@ class XlSettings:
         Similarity up to which a past query has no say; 0 in the paper.
     scale : float
         What a full vote is worth in the base's scores; 1 in the paper.
+    level : float
+        Votes that an item with clicks must get to keep its base score: who gets fewer steps back, so that items
+        without clicks compete fairly. 0 in the paper, where votes can only lift.
     """
 
     weight: float
@@ -41,6 +44,7 @@ class XlSettings:
     votes: str = "mean"
     near: float = 0.0
     scale: float = 1.0
+    level: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.weight <= 1:
@@ -49,6 +53,8 @@ class XlSettings:
         check_choice("votes", self.votes, HOW)
         if not (isfinite(self.near) and self.near < 1 and isfinite(self.scale) and self.scale >= 0):
             raise InputError(f"`near` must be below 1 and `scale` not negative. Got {self.near!r} and {self.scale!r}.")
+        if not (isfinite(self.level) and self.level >= 0):
+            raise InputError(f"`level` must be a number from 0 on. Got {self.level!r}.")
 
     @property
     def worth(self) -> float:

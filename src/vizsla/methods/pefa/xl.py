@@ -73,6 +73,7 @@ class PefaXl(Retriever):
             raise InputError(f"`index` must be over the log's {len(log)} past queries. Got another.")
         if base.scale == "none":
             raise InputError("`base` must give scores. Got a match set: price it with a Scorer (`>>`).")
+        self._levels = item_levels(log, settings)
 
     @property
     def items(self) -> Strings:
@@ -82,7 +83,7 @@ class PefaXl(Retriever):
     @property
     def nbytes(self) -> int:
         """Bytes of the base, of the past queries' index and of their clicks."""
-        clicks = self.log.nbytes - self.log.vectors.nbytes
+        clicks = self.log.nbytes - self.log.vector_bytes
         return int(self.base.nbytes + (0 if self.index is None else self.index.nbytes) + clicks)
 
     def with_clicks(self, clicks: Any) -> PefaXl:
@@ -98,12 +99,17 @@ class PefaXl(Retriever):
         if encoder.fingerprint != self.encoder.fingerprint:
             wanted = f"the one that the past queries were encoded with ({self.encoder.fingerprint!r})"
             raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
-        base = self.base.with_encoder(encoder) if hasattr(self.base, "with_encoder") else self.base
+        own: Encoder | None = getattr(self.base, "encoder", None)
+        # A base with another encoder, or with none, was brought back by the load.
+        shared = own is not None and own.fingerprint == encoder.fingerprint and hasattr(self.base, "with_encoder")
+        base = self.base.with_encoder(encoder) if shared else self.base  # type: ignore[attr-defined]
         return PefaXl(base, encoder, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
 
     def _changed(self, clicks: Any, sign: int) -> PefaXl:
         log, _ = self.log.changed(clicks, self.items, self._encode, sign=sign)
-        index = query_index("flat" if self.index is None else self.index.kind, log)
+        # A graph over the past queries is built anew; a flat index only copies them.
+        kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
+        index = query_index(kind, log, **options)
         return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
 
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
@@ -131,7 +137,7 @@ class PefaXl(Retriever):
 
     def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
         width = len(self.items)
-        totals = base + self.settings.worth * _looked_up(own, keys, values)
+        totals = base + self.settings.worth * (_looked_up(own, keys, values) - self._levels[own % width])
         order = np.argsort(own, kind="stable")
         offsets = np.concatenate([[0], np.cumsum(np.bincount(own // width, minlength=rows))]).astype(np.int64)
         items = (own[order] % width).astype(np.int32)
@@ -165,7 +171,10 @@ class PefaXl(Retriever):
             shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(text, item)))
         else:
             shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
-        return Explanation(base.score + total, "base share and click share", shares)
+        level = -float(self.settings.worth * self._levels[item])
+        if level:
+            shares.append(Explanation(level, "what an item with clicks must earn by votes"))
+        return Explanation(base.score + total + level, "base share and click share", shares)
 
     def _voters(self, text: str, item: int) -> list[Explanation]:
         votes, how = self._ballot([text], 1), self.settings
@@ -183,7 +192,13 @@ class PefaXl(Retriever):
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
         writer.parameters(settings=vars(self.settings), choice=choice, depth=self.depth)
-        writer.parameters(index="flat" if self.index is None else self.index.kind)
+        # The vectors of a flat index are the log's: they are not stored twice.
+        apart = self.index
+        if apart is not None and apart.kind == "flat" and apart.stored.rows is self.log.vectors:
+            apart = None
+        writer.parameters(index="flat" if apart is None else "child")
+        if apart is not None:
+            writer.child("index", apart)
         write_encoder(writer, self.encoder)
         writer.child("base", self.base)
         self.log.write(writer)
@@ -197,16 +212,33 @@ class PefaXl(Retriever):
         choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
         try:
             settings = XlSettings(**reader.parameter("settings", dict))
-            index = query_index(reader.parameter("index", str), log)
+            index = _read_index(reader, log)
             done = None if choice is None else Choice.of(choice)
             return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
 
-def query_index(kind: str, log: ClickLog) -> DenseIndex | None:
+def query_index(kind: str, log: ClickLog, **options: Any) -> DenseIndex | None:
     """Index the past queries; None where there are none."""
-    return make_index(kind, log.vectors) if len(log) else None
+    return make_index(kind, log.vectors, **options) if len(log) else None
+
+
+def _read_index(reader: ArtifactReader, log: ClickLog) -> DenseIndex | None:
+    if reader.parameter("index", str) == "flat":
+        return query_index("flat", log)
+    index = reader.child("index")
+    if not isinstance(index, DenseIndex):
+        raise FormatError(f"{reader.path / 'index'}: expected an index of vectors. Got kind {index.kind!r}.")
+    return index
+
+
+def item_levels(log: ClickLog, settings: XlSettings) -> Values:
+    """Return how many votes each item must get to keep its base score: none, if it has no clicks."""
+    levels = np.zeros(log.width)
+    if settings.weight < 1:
+        levels[log.items] = settings.level
+    return levels
 
 
 def _keys(found: Candidates, width: int) -> Whole:

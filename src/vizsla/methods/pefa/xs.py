@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.encoder import Encoder
@@ -14,13 +13,16 @@ from vizsla.explanation import Explanation
 from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
-from vizsla.indexes.make import make_index
-from vizsla.methods.dense import Dense, _only_rows
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.bm25 import Bm25
+from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import asked, blended, speakers
 from vizsla.methods.pefa.choice import Choice
-from vizsla.methods.pefa.click_log import ClickLog, Floats
+from vizsla.methods.pefa.click_log import ClickLog
 from vizsla.methods.pefa.explain_xs import explain_xs
+from vizsla.methods.pefa.matrices import Rows, is_sparse
 from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.vectored import Vectored
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
 
@@ -30,44 +32,44 @@ if TYPE_CHECKING:
 
 
 class PefaXs(Retriever):
-    """A dense retriever adapted to clicks; searching costs what the base costs. Use `pefa_xs` or `pefa_max`.
+    """A retriever over vectors or bags adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
 
     Parameters
     ----------
-    base : Dense
+    base : Dense or Bm25
         What is adapted.
     log : ClickLog
         What was clicked.
     settings : XsSettings
         The numbers of the formula.
-    index : DenseIndex or GroupedIndex
+    index : DenseIndex, GroupedIndex or InvertedIndex
         The moved vectors, with past queries' vectors if the best past query may speak alone.
     choice : Choice, optional
         How the settings were chosen.
     """
 
     kind = "pefa-xs"
-    scale = "inner product"
 
     def __init__(
         self,
-        base: Dense,
+        base: Vectored,
         log: ClickLog,
         settings: XsSettings,
-        index: DenseIndex | GroupedIndex,
+        index: DenseIndex | GroupedIndex | InvertedIndex,
         *,
         choice: Choice | None = None,
     ):
         self.base, self.log, self.settings, self.index, self.choice = base, log, settings, index, choice
+        self.scale = base.scale
         if len(index) != len(base.items) or index.dim != base.index.dim + settings.extra:
             raise InputError("`index` must be over the base's items and dimensions. Got another.")
         if log.width != len(base.items) or log.dim != base.index.dim:
             raise InputError("`log` must be of clicks on the base's items, in its dimensions. Got another.")
 
     @classmethod
-    def build(cls, base: Dense, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
+    def build(cls, base: Vectored, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
         """Move the items' vectors and index them like the base's."""
-        vectors = blended(_base_vectors(base), log, np.arange(len(base.items)), settings)
+        vectors = blended(base._vectors(slice(None)), log, np.arange(len(base.items)), settings, base._weights)
         return cls(base, log, settings, _indexed(base, log, settings, vectors), choice=choice)
 
     @property
@@ -104,35 +106,34 @@ class PefaXs(Retriever):
 
     def with_encoder(self, encoder: Encoder) -> PefaXs:
         """Give the encoder that a load could not bring back; see `Dense.with_encoder`."""
+        if not isinstance(self.base, Dense):
+            raise InputError("`encoder` must be left as it is: this base keeps its own words.")
         return PefaXs(self.base.with_encoder(encoder), self.log, self.settings, self.index, choice=self.choice)
 
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
         log, touched = self.log.changed(clicks, self.items, self.base._encoded, sign=sign)
-        vectors = np.array(self._item_vectors(), np.float32)
-        vectors[touched] = blended(self.base.index.stored.take(touched), log, touched, self.settings)
+        if isinstance(self.index, InvertedIndex):  # lists are written anew in any case
+            return PefaXs.build(self.base, log, self.settings, choice=self.choice)
+        inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
+        vectors = np.array(inner.stored.take(slice(0, len(self.items))), np.float32)
+        vectors[touched] = blended(self.base._vectors(touched), log, touched, self.settings)
         index = _indexed(self.base, log, self.settings, vectors)
         return PefaXs(self.base, log, self.settings, index, choice=self.choice)
 
-    def _item_vectors(self) -> Floats:
-        inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
-        return inner.stored.take(slice(0, len(self.items)))
-
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        rows = self.base._encoded(texts)
-        found = self.index.search(asked(rows, self.settings), k, allowed=allowed, threads=threads)
-        found.catalogue = self.items  # the index made it for this call alone
-        said: NDArray[np.bool_] = np.any(rows != 0, axis=1)
-        return found if said.all() else _only_rows(found, said)
+        rows = asked(self.base._encoded(texts), self.settings)
+        return self.base._find(self.index, rows, k, allowed, threads)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.index.score(asked(self.base._encoded(texts), self.settings), candidates)
+        return self.base._price(self.index, asked(self.base._encoded(texts), self.settings), candidates)
 
     def _explain(self, text: str, item: int) -> Explanation:
         row = self.base._encoded([text])
         one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-        score = float(self.index.score(asked(row, self.settings), one)._required_scores()[0])
-        vector = self.base.index.stored.take(np.array([item]))[0]
-        return explain_xs(score, row[0], vector, self.log, item, self.settings)
+        score = float(self.base._price(self.index, asked(row, self.settings), one)._required_scores()[0])
+        own = float(self.base._score([text], one)._required_scores()[0])
+        query = row.toarray()[0] if is_sparse(row) else row[0]
+        return explain_xs(score, query, own, self.log, item, self.settings, self.base._weights)
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -144,8 +145,9 @@ class PefaXs(Retriever):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         base, index = reader.child("base"), reader.child("index")
-        if not isinstance(base, Dense) or not isinstance(index, DenseIndex | GroupedIndex):
-            raise FormatError(f"{reader.path}: expected a dense base and an index of vectors. Got other kinds.")
+        kinds = InvertedIndex if isinstance(base, Bm25) else DenseIndex | GroupedIndex
+        if not isinstance(base, Dense | Bm25) or not isinstance(index, kinds):
+            raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
         try:
@@ -155,16 +157,12 @@ class PefaXs(Retriever):
             raise FormatError(f"{reader.path}: {error}") from error
 
 
-def _base_vectors(base: Dense) -> Floats:
-    return base.index.stored.take(slice(None))
-
-
-def _indexed(base: Dense, log: ClickLog, settings: XsSettings, vectors: Floats) -> DenseIndex | GroupedIndex:
-    kind, stored = base.index.kind, base.index.stored.storage
-    # Bytes would be rounded anew whenever clicks come in: moved vectors of such a base are kept in full.
-    options = {"storage": "float32" if stored == "int8" else stored}
+def _indexed(
+    base: Vectored, log: ClickLog, settings: XsSettings, vectors: Rows
+) -> DenseIndex | GroupedIndex | InvertedIndex:
     if not settings.best:
-        return make_index(kind, vectors, **options)
-    said, owners = speakers(_base_vectors(base), log, settings)
-    index = make_index(kind, np.concatenate([vectors, said]), **options)
+        built: DenseIndex | InvertedIndex = base._indexed(vectors)
+        return built
+    said, owners = speakers(base._vectors(slice(None)), log, settings)
+    index = base._indexed(np.concatenate([vectors, said]))
     return GroupedIndex(index, np.concatenate([np.arange(len(vectors), dtype=np.int32), owners]))
