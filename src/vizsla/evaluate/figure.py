@@ -79,12 +79,12 @@ def look(number: int) -> dict[str, Any]:
     }
 
 
-def scale_axes(axes: Any, costs: Sequence[float], qualities: Sequence[float]) -> None:
+def scale_axes(axes: Any, costs: Sequence[float], qualities: Sequence[float], *, cost: bool = True) -> None:
     """Logarithmic costs with plain numbers as ticks; room around the points for their labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = min(costs), max(costs)
-    if low > 0:
+    if low > 0 and cost:
         axes.set_xscale("log")
         margin = max((high / low) ** 0.15, 1.6)
         axes.set_xlim(low / margin, high * margin)
@@ -93,7 +93,7 @@ def scale_axes(axes: Any, costs: Sequence[float], qualities: Sequence[float]) ->
         axes.tick_params(axis="x", which="minor", length=0)
     else:
         span = (high - low) or 1.0
-        axes.set_xlim(low - 0.04 * span, low + 1.15 * span)
+        axes.set_xlim(low - 0.04 * span, low + (1.15 if cost else 1.04) * span)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     span = (max(qualities) - min(qualities)) or 0.1
@@ -102,10 +102,10 @@ def scale_axes(axes: Any, costs: Sequence[float], qualities: Sequence[float]) ->
     axes.set_ylim(max(min(qualities) - 0.18 * span, -0.02), min(top, 1.04) if max(qualities) <= 1 else top)
 
 
-def describe_axes(axes: Any, xlabel: str, ylabel: str, title: str) -> None:
+def describe_axes(axes: Any, xlabel: str, ylabel: str, title: str, *, cost: bool = True) -> None:
     """Write title, units and which way is better."""
-    log = axes.get_xscale() == "log"
-    axes.set_xlabel(f"{xlabel} (log scale; left is better)" if log else f"{xlabel} (left is better)", labelpad=8)
+    better = " (log scale; left is better)" if axes.get_xscale() == "log" else " (left is better)"
+    axes.set_xlabel(xlabel + better if cost else xlabel, labelpad=8)
     axes.set_ylabel(f"{ylabel} (up is better)", labelpad=8)
     axes.set_title(title, pad=14)
     axes.grid(True, which="major", linewidth=0.8)

@@ -21,6 +21,9 @@ COSTS = {
     "scorer_calls": ("scorer calls", "scorer calls a query"),
 }
 
+MOST_INSIDE = 4
+"""Curves whose names find room inside the axes."""
+
 
 def plot_comparison(
     comparison: Comparison, path: str | Path, *, x: str = "ms_p50", y: str | None = None, title: str | None = None
@@ -67,7 +70,13 @@ def plot_points(
 
 
 def plot_curves(
-    curves: Mapping[str, Sequence[tuple[float, float]]], path: str | Path, *, xlabel: str, ylabel: str, title: str
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    path: str | Path,
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str,
+    cost: bool = True,
 ) -> Path:
     """Draw one curve a system through its (cost, quality) settings, such as recall against latency.
 
@@ -79,6 +88,8 @@ def plot_curves(
         A .png, .svg or .pdf file.
     xlabel, ylabel, title : str
         What is drawn; the cost's label names its unit.
+    cost : bool
+        Whether less is better along the x axis; False for a setting, which is drawn on a plain scale.
     """
     empty = next((name for name, points in curves.items() if not points), None)
     if empty is not None or not curves:
@@ -88,9 +99,11 @@ def plot_curves(
             costs, qualities = zip(*sorted(points), strict=True)
             drawing.axes.plot(costs, qualities, label=name, linewidth=2, zorder=3, **look(number), markersize=6)
         flat = [point for points in curves.values() for point in points]
-        scale_axes(drawing.axes, [cost for cost, _ in flat], [quality for _, quality in flat])
-        describe_axes(drawing.axes, xlabel, ylabel, title)
-        if len(curves) > 1:
+        scale_axes(drawing.axes, [x for x, _ in flat], [quality for _, quality in flat], cost=cost)
+        describe_axes(drawing.axes, xlabel, ylabel, title, cost=cost)
+        if len(curves) > MOST_INSIDE:  # a long legend would cover the curves
+            drawing.figure.legend(frameon=False, loc="outside lower center", ncols=2)
+        elif len(curves) > 1:
             drawing.axes.legend(frameon=False, loc="best")
         else:
             drawing.axes.set_title(f"{title}: {next(iter(curves))}", pad=14)

@@ -44,7 +44,7 @@ def set_scale(index: Any, vectors: ItemVectors) -> None:
 def full_storage(vectors: ItemVectors) -> Any:
     """Return a Faiss index over the stored rows as they lie, memory-mapped or not: they must outlive it.
 
-    A Faiss that cannot look at foreign memory (before 1.11) gets a copy, block by block.
+    An older Faiss that cannot look at foreign memory gets a copy, block by block.
     """
     storage = empty_storage(vectors)
     if len(vectors) and (view := view_of(vectors.rows.reshape(-1), storage.codes)) is not None:

@@ -43,9 +43,9 @@ class Choice:
 
     def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
         """Return (weight, quality) points for every combination of the other settings."""
-        names = [name for name in self.trials[0] if name not in ("weight", "all", "warm", "cold")]
         curves: dict[str, list[tuple[float, float]]] = {}
         for trial in self.trials:
+            names = [name for name in trial if name not in ("weight", "all", "warm", "cold")]
             said = [f"{name} {_said(trial[name])}" for name in names]
             curves.setdefault(", ".join(said) or "weight", []).append((trial["weight"], trial[quality]))
         return curves
@@ -54,10 +54,16 @@ class Choice:
         """Draw quality against the base's weight, for the `most` best combinations (the paper's Table 4)."""
         from vizsla.evaluate.plots import plot_curves
 
-        ordered = sorted(self.curves(quality=quality).items(), key=lambda pair: -max(y for _, y in pair[1]))
-        label = f"{self.measure}, {quality} held-out queries"
+        drawn = {name: points for name, points in self.curves(quality=quality).items() if len(points) > 1}
+        drawn = drawn or self.curves(quality=quality)
+        ordered = sorted(drawn.items(), key=lambda pair: -max(y for _, y in pair[1]))
         return plot_curves(
-            dict(ordered[:most]), path, xlabel="weight of the base", ylabel=label, title="Chosen on held-out clicks"
+            dict(ordered[:most]),
+            path,
+            xlabel="weight of the base",
+            ylabel=f"{self.measure}, {quality} held-out queries",
+            title="Chosen on held-out clicks",
+            cost=False,
         )
 
     def to_dict(self) -> dict[str, Any]:
