@@ -76,9 +76,8 @@ def _sets(folder: Path, *, quick: bool, full: bool) -> list[Set]:
     return sets
 
 
-def recall_rows(one: Set) -> list[Row]:
+def recall_rows(one: Set) -> Iterator[Row]:
     """Train both on queries alone and with item texts, and compare what they find."""
-    rows = []
     for instances, words in INSTANCES.items():
         with Pair() as pair:
             pair.ask("train", folder=one.folder, instances=instances, ours={"cold_start": instances == "with-items"})
@@ -87,8 +86,7 @@ def recall_rows(one: Set) -> list[Row]:
                 theirs = found["theirs"] or (None, None)
                 for depth, a, b in zip((10, 100), found["ours"], theirs, strict=True):
                     work = f"{one.name} R@{depth}, beam {beam}, {words}"
-                    rows.append(Row(work, a, "PECOS", b, "recall", ">= 1.0", False, pair.problem))
-    return rows
+                    yield Row(work, a, "PECOS", b, "recall", ">= 1.0", False, pair.problem)
 
 
 def cold_rows(one: Set) -> list[Row]:
