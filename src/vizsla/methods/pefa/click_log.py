@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -129,6 +130,11 @@ class ClickLog:
         if is_sparse(self.vectors):
             return int(self.vectors.data.nbytes + self.vectors.indices.nbytes + self.vectors.indptr.nbytes)
         return int(self.vectors.nbytes)
+
+    @cached_property
+    def strongest(self) -> Units:
+        """The largest weight among every query's clicks; every vote asks for it."""
+        return np.maximum.reduceat(self.units, self.offsets[:-1]) if len(self) else np.zeros(0, np.int64)
 
     @property
     def rows(self) -> NDArray[np.int64]:

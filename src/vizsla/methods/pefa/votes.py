@@ -76,14 +76,13 @@ class Ballot(NamedTuple):
 def ballot(neighbours: Candidates, log: ClickLog) -> Ballot:
     """Return all votes of the neighbours found; a past query's strongest item has share 1."""
     found = neighbours.items.astype(np.int64)
-    counts = np.diff(log.offsets)[found]
+    counts = log.offsets[found + 1] - log.offsets[found]
     at = np.repeat(np.arange(len(found)), counts)
     ends = np.cumsum(counts)
-    clicks = np.repeat(log.offsets[:-1][found], counts) + np.arange(len(at)) - np.repeat(ends - counts, counts)
+    clicks = np.repeat(log.offsets[found], counts) + np.arange(len(at)) - np.repeat(ends - counts, counts)
     rows = np.repeat(np.arange(len(neighbours)), np.diff(neighbours.offsets))
     ranks = np.arange(len(found)) - np.repeat(neighbours.offsets[:-1], np.diff(neighbours.offsets))
-    strongest = np.maximum.reduceat(log.units, log.offsets[:-1]) if len(log) else np.ones(0, np.int64)
-    share = log.units[clicks] / strongest[found[at]]
+    share = log.units[clicks] / log.strongest[found[at]]
     similar = neighbours._required_scores().astype(np.float64)[at]
     return Ballot(rows[at], found[at], ranks[at], log.items[clicks].astype(np.int64), similar, share)
 
