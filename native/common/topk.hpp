@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "common/clones.hpp"
+
 namespace vizsla {
 
 // A positive float's bits rise with its value, so that one integer comparison orders score and item together.
@@ -35,25 +37,43 @@ inline float score_of(std::uint64_t key) { return std::bit_cast<float>(static_ca
 
 inline std::uint32_t item_of(std::uint64_t key) { return UINT32_MAX - static_cast<std::uint32_t>(key); }
 
-// Keys are collected in a buffer of twice k and cut to k by selection: cheaper than a heap, which sifts at every push.
+namespace detail {
+
+// Puts each key at the place that the number of larger ones gives: more comparisons than sorting, but none is guessed
+// wrong, and several are made at once. All keys are different.
+VIZSLA_CLONES static void place_by_rank(const std::uint64_t* keys, std::size_t count, std::uint64_t* sorted) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t larger = 0;
+    for (std::size_t j = 0; j < count; ++j) larger += keys[j] > keys[i];
+    sorted[larger] = keys[i];
+  }
+}
+
+}  // namespace detail
+
+// Keys are collected in a buffer, by default of twice k, and cut to k by selection: cheaper than a heap, which sifts at every push.
 class TopK {
  public:
-  void start(std::size_t k) {
+  // More room means fewer cuts, and a floor that rises later.
+  void start(std::size_t k, std::size_t room) {
     k_ = k;
+    room_ = std::max(room, k + 1);
     floor_ = 0;
-    keys_.clear();
-    keys_.reserve(2 * k + slack);
+    size_ = 0;
+    if (keys_.size() < room_) keys_.resize(room_);
   }
+
+  void start(std::size_t k) { start(k, 2 * k + slack); }
 
   void push(std::uint64_t key) {
     if (key <= floor_) return;
-    keys_.push_back(key);
-    if (keys_.size() == 2 * k_ + slack) cut();
+    keys_[size_++] = key;
+    if (size_ == room_) cut();
   }
 
   // Raises the floor when enough has come to make it worth while.
   void settle() {
-    if (keys_.size() >= k_ + (floor_ == 0 ? 0 : k_ / 4)) cut();
+    if (size_ >= k_ + (floor_ == 0 ? 0 : k_ / 4)) cut();
   }
 
   // A key that is not above this cannot enter any more.
@@ -63,23 +83,33 @@ class TopK {
   float threshold() const { return score_of(floor_); }
 
   std::span<const std::uint64_t> finish() {
-    if (keys_.size() > k_) cut();
-    std::sort(keys_.begin(), keys_.end(), std::greater<>());
-    return keys_;
+    if (size_ > k_) cut();
+    if (size_ > few) {
+      std::sort(keys_.begin(), end(), std::greater<>());
+      return std::span(keys_).first(size_);
+    }
+    detail::place_by_rank(keys_.data(), size_, sorted_);
+    return std::span(sorted_).first(size_);
   }
 
  private:
   static constexpr std::size_t slack = 64;
+  static constexpr std::size_t few = 128;
+
+  std::vector<std::uint64_t>::iterator end() { return keys_.begin() + static_cast<std::ptrdiff_t>(size_); }
 
   void cut() {
-    std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(k_ - 1), keys_.end(), std::greater<>());
-    keys_.resize(k_);
-    floor_ = keys_.back();
+    std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(k_ - 1), end(), std::greater<>());
+    size_ = k_;
+    floor_ = keys_[k_ - 1];
   }
 
   std::size_t k_ = 1;
+  std::size_t room_ = 0;
   std::uint64_t floor_ = 0;
+  std::size_t size_ = 0;
   std::vector<std::uint64_t> keys_;
+  std::uint64_t sorted_[few];
 };
 
 }  // namespace vizsla

@@ -231,7 +231,7 @@ class BeamSearcher {
       beam_.clear();
       for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
     }
-    best_.start(wanted);
+    best_.start(wanted, 5 * wanted);
     return expand<transform, true>(last, allowed);
   }
 
