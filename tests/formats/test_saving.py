@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,18 @@ def test_rivals_for_one_path_never_mix_and_readers_always_find_one_whole(tmp_pat
             processes.remove(ended)
     assert len(seen) > 1
     assert names(tmp_path) == ["saved"]
+
+
+def test_nothing_is_emptied_under_a_name_that_is_given_back(saved, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(renames, "exchange", lambda one, other: False)
+    emptied, rmtree = [], shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **how: (emptied.append(path.name), rmtree(path, **how)))
+    tiny.save(saved, overwrite=True)
+    left = saved.with_name(f".{saved.name}.0123abcd.replaced")  # of a writer that was killed after its second rename
+    shutil.copytree(saved, left)
+    tiny.save(saved, overwrite=True)
+    assert len(emptied) >= 3 and all(name.endswith(".partial") for name in emptied)
+    assert names(saved.parent) == [saved.name]
 
 
 def test_of_rivals_for_a_new_path_one_wins(tmp_path):

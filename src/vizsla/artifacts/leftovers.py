@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import secrets
 import shutil
 from pathlib import Path
 
@@ -55,6 +56,20 @@ def remove(folder: Path) -> None:
         raise
 
 
+def discard(replaced: Path) -> None:
+    """Remove an artefact that was replaced, under a name that `sweep` gives nobody back while it is half gone."""
+    stem = replaced.name.removesuffix(replaced.suffix)[: -len(new_token())]
+    doomed = replaced.with_name(f"{stem}{new_token()}.partial")
+    with contextlib.suppress(FileNotFoundError):  # another writer was faster, or has given it back
+        replaced.rename(doomed)
+        remove(doomed)
+
+
+def new_token() -> str:
+    """Return what tells a writer's folders from those of others."""
+    return secrets.token_hex(4)
+
+
 def _sweep_replaced(replaced: Path, target: Path) -> None:
     if _is_alive(replaced.with_suffix(".partial")):
         return
@@ -63,7 +78,7 @@ def _sweep_replaced(replaced: Path, target: Path) -> None:
             renames.rename_new(replaced, target)
             renames.sync(target.parent)
             return
-    remove(replaced)
+    discard(replaced)
 
 
 def _is_alive(partial: Path) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 from types import TracebackType
 
 from vizsla.artifacts import renames
-from vizsla.artifacts.leftovers import hold, remove, sweep
+from vizsla.artifacts.leftovers import discard, hold, new_token, remove, sweep
 from vizsla.artifacts.ownership import check_replaceable
 from vizsla.errors import InputError
 
@@ -58,7 +57,7 @@ class Staging:
             self._lock = hold(self.folder)
 
     def _name(self) -> Path:
-        return self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.partial")
+        return self.target.with_name(f".{self.target.name}.{new_token()}.partial")
 
     def _put_in_place(self) -> None:
         for _ in range(_ATTEMPTS):
@@ -88,7 +87,7 @@ class Staging:
             raise
         finally:
             if self.target.exists():
-                remove(replaced)
+                discard(replaced)
 
     def _discard(self) -> None:
         # After an exchange this is the artefact that was replaced.
