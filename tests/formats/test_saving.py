@@ -74,7 +74,7 @@ def test_rivals_for_one_path_never_mix_and_readers_always_find_one_whole(tmp_pat
     path, rivals = tmp_path / "saved", [Tiny.make(seed) for seed in range(3)]
     answers = [rival.answer() for rival in rivals]
     rivals[0].save(path)
-    processes = [_fork(lambda rival=rival: [rival.save(path, overwrite=True) for _ in range(15)]) for rival in rivals]
+    processes = [_fork(lambda rival=rival: [rival.save(path, overwrite=True) for _ in range(30)]) for rival in rivals]
     seen = set()
     while processes:
         loaded = load(path, verify=len(seen) % 2 == 0).answer()
