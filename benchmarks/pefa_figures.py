@@ -28,7 +28,7 @@ def clicks_rows(one: Collection, base: Dense, chosen: dict[str, PefaXs | PefaXl]
             for split in SPLITS:
                 curves.setdefault(f"{name}, {split}", []).append((100 * share, one.recall(part, split, k=10)))
     if folder is not None:
-        title = f"{one.name}: clicks used (the shape of the paper's Figure 3)"
+        title = f"{one.name}: clicks used (paper: Figure 3)"
         file = folder / f"{one.name}-clicks.png"
         plot_curves(curves, file, xlabel="% of the clicks", ylabel="R@10", title=title, cost=False)
     return _rows(one.name, curves, lambda share: f"{share:.0f} % of the clicks")
@@ -49,7 +49,7 @@ def weight_rows(one: Collection, base: Dense, folder: Path | None) -> list[Row]:
             for split in SPLITS:
                 curves.setdefault(f"{name}, {split}", []).append((weight, one.recall(system, split, k=100)))
     if folder is not None:
-        title = f"{one.name}: the base's weight (the shape of the paper's Table 4)"
+        title = f"{one.name}: the base's weight (paper: Table 4)"
         file = folder / f"{one.name}-weight.png"
         plot_curves(curves, file, xlabel="weight of the base", ylabel="R@100", title=title, cost=False)
     return _rows(one.name, curves, lambda weight: f"weight {weight:g}, R@100", reference=1.0)
