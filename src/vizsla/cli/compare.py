@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Mapping
 from itertools import combinations
 
-from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, open_data, unique_names
+from vizsla.cli.options import (
+    add_data,
+    add_evaluation,
+    evaluation_options,
+    load_retriever,
+    open_data,
+    unique_names,
+    write_wanted,
+)
 from vizsla.dataset import Dataset
 from vizsla.retriever import Retriever
 
@@ -33,15 +41,13 @@ def run(arguments: argparse.Namespace) -> None:
     result.show()
     if arguments.overlap is not None:
         _show_overlaps(systems, dataset, arguments)
-    for wanted, write in (
+    write_wanted(
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
         (arguments.trec, result.to_trec),
         (arguments.plot, result.plot),
         (arguments.plot_bytes, lambda path: result.plot(path, x="bytes")),
-    ):
-        if wanted:
-            write(wanted)
+    )
 
 
 def _show_overlaps(systems: Mapping[str, Retriever], dataset: Dataset, arguments: argparse.Namespace) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, named, open_data
+from vizsla.cli.options import (
+    add_data,
+    add_evaluation,
+    evaluation_options,
+    load_retriever,
+    named,
+    open_data,
+    write_wanted,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +31,6 @@ def run(arguments: argparse.Namespace) -> None:
     options = evaluation_options(arguments)
     result = evaluate(load_retriever(path), open_data(arguments), arguments.split, name=name, **options)
     result.show()
-    if arguments.json:
-        result.to_json(arguments.json)
-    if arguments.markdown:
-        result.to_markdown(arguments.markdown)
-    if arguments.trec:
-        result.to_trec(arguments.trec)
+    write_wanted(
+        (arguments.json, result.to_json), (arguments.markdown, result.to_markdown), (arguments.trec, result.to_trec)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from vizsla.artifact import load
@@ -51,6 +52,13 @@ def evaluation_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "threads": arguments.threads,
         "latency_queries": arguments.latency_queries,
     }
+
+
+def write_wanted(*reports: tuple[str | None, Callable[[str], Any]]) -> None:
+    """Write each report whose file was asked for."""
+    for path, write in reports:
+        if path:
+            write(path)
 
 
 def load_retriever(path: str) -> Retriever:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, open_data
+from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, open_data, write_wanted
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> None:
     setting, systems = _variants(_model(arguments.artefact), arguments)
     result = sweep(setting, systems, open_data(arguments), arguments.split, **evaluation_options(arguments))
     result.show()
-    if arguments.json:
-        result.to_json(arguments.json)
-    if arguments.markdown:
-        result.to_markdown(arguments.markdown)
-    if arguments.plot:
-        result.plot(arguments.plot, x="ms_p50" if setting == "beam" else "bytes")
+    cost = "ms_p50" if setting == "beam" else "bytes"
+    write_wanted(
+        (arguments.json, result.to_json),
+        (arguments.markdown, result.to_markdown),
+        (arguments.plot, lambda path: result.plot(path, x=cost)),
+    )
 
 
 def _model(path: str) -> XrLinear:
