@@ -85,13 +85,15 @@ class BoundNames {
 
 class BoundNgramLookup {
  public:
-  BoundNgramLookup(bool lower, bool sublinear, bool equal_kinds, const BoundNames& unigrams, const BoundNames& bigrams,
-                   const BoundNames& trigrams, InArray<float> weights)
+  using Shares = std::array<double, ngram_kinds>;
+
+  BoundNgramLookup(bool lower, bool sublinear, bool by_kind, const Shares& shares, const BoundNames& unigrams,
+                   const BoundNames& bigrams, const BoundNames& trigrams, InArray<float> weights)
       : unigrams_(unigrams),
         bigrams_(bigrams),
         trigrams_(trigrams),
         weights_(weights),
-        lookup_({lower, sublinear, equal_kinds}, unigrams_.names(), bigrams_.names(), trigrams_.names(),
+        lookup_({lower, sublinear, by_kind, shares}, unigrams_.names(), bigrams_.names(), trigrams_.names(),
                 view(weights_)) {}
 
   // (offsets, features, values): bytes for a few short texts, which make arrays at the least cost; arrays for more.
@@ -199,9 +201,10 @@ void register_ngrams(nb::module_& module) {
       .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, std::size_t>(),
            nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"), nb::arg("bins"));
   nb::class_<BoundNgramLookup>(module, "NgramLookup")
-      .def(nb::init<bool, bool, bool, const BoundNames&, const BoundNames&, const BoundNames&, InArray<float>>(),
-           nb::arg("lower"), nb::arg("sublinear"), nb::arg("equal_kinds"), nb::arg("unigrams"), nb::arg("bigrams"),
-           nb::arg("trigrams"), nb::arg("weights"))
+      .def(nb::init<bool, bool, bool, const BoundNgramLookup::Shares&, const BoundNames&, const BoundNames&,
+                    const BoundNames&, InArray<float>>(),
+           nb::arg("lower"), nb::arg("sublinear"), nb::arg("by_kind"), nb::arg("shares"), nb::arg("unigrams"),
+           nb::arg("bigrams"), nb::arg("trigrams"), nb::arg("weights"))
       .def("rows", &BoundNgramLookup::rows, nb::arg("texts"), nb::arg("threads"));
 }
 

@@ -40,8 +40,9 @@ struct NgramNames {
 
 struct NgramRule {
   bool lower;
-  bool sublinear;    // 1 + log(count) instead of the count
-  bool equal_kinds;  // each kind's part of the row gets the same length before the row gets length 1
+  bool sublinear;                // 1 + log(count) instead of the count
+  bool by_kind;                  // each kind's part of the row gets the length of its share before the row gets length 1
+  std::array<double, 3> shares;  // of the kinds; only where `by_kind`
 };
 
 // What one thread needs besides the result.
@@ -58,6 +59,7 @@ class NgramLookup {
               std::span<const float> weights)
       : rule_(rule), unigrams_(unigrams), bigrams_(bigrams), trigrams_(trigrams), weights_(weights), ascii_(-1) {
     constexpr std::size_t most = INT32_MAX;
+    for (double share : rule.shares) require(share >= 1e-3 && share <= 1, "shares must be between 0.001 and 1");
     for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) {
       require(kind->bins <= most && kind->names.size() <= most, "there must be fewer than 2^31 features");
     }
@@ -191,13 +193,14 @@ class NgramLookup {
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
       const std::size_t from = rows.features.size();
       double part = weigh_kind(kinds[kind], kind, scratch);
-      if (rule_.equal_kinds && part > 0) {
-        scale(rows, from, part);
-        part = 1;
+      if (rule_.by_kind && part > 0) {
+        const double share = rule_.shares[kind];
+        scale(rows, from, share / std::sqrt(part));
+        part = share * share;
       }
       squares += part;
     }
-    if (squares > 0) scale(rows, begin, squares);
+    if (squares > 0) scale(rows, begin, 1 / std::sqrt(squares));
     rows.offsets.push_back(static_cast<std::int64_t>(rows.features.size()));
   }
 
@@ -223,8 +226,7 @@ class NgramLookup {
     return squares;
   }
 
-  static void scale(NgramRows& rows, std::size_t begin, double squares) {
-    const double factor = 1 / std::sqrt(squares);
+  static void scale(NgramRows& rows, std::size_t begin, double factor) {
     for (std::size_t i = begin; i < rows.values.size(); ++i) {
       rows.values[i] = static_cast<float>(rows.values[i] * factor);
     }

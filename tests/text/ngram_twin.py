@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import xxhash
@@ -38,11 +38,13 @@ class Twin:
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
+        shares: Sequence[float] = (1, 1, 1),
         idf_power: float = 1.0,
         room: int = 10**9,
     ):
         texts = list(texts)
         self.lower, self.sublinear, self.norm, self.idf_power = lower, sublinear, norm, idf_power
+        self.shares = shares
         self.bins = [bins if budget else 0 for budget in budgets]
         self.names: list[list[str]] = []
         self.weights: list[list[float]] = []
@@ -67,7 +69,8 @@ class Twin:
             parts.append({first + f: value for f, value in part.items() if value > 0})
             first += len(self.weights[kind])
         if self.norm == "kinds":
-            parts = [scaled(part) for part in parts]
+            lengths = zip(parts, self.shares, strict=True)
+            parts = [{f: value * share for f, value in scaled(part).items()} for part, share in lengths]
         return scaled({f: value for part in parts for f, value in sorted(part.items())})
 
     def _features(self, text: str, kind: int) -> Iterable[int]:

@@ -45,12 +45,12 @@ def assert_equal_rows(rows, expected):
     st.sampled_from(sorted(UNSEEN)),
     st.booleans(),
     st.booleans(),
-    st.sampled_from(["row", "kinds"]),
+    st.sampled_from([{"norm": "row"}, {"norm": "kinds"}, {"norm": "kinds", "shares": (1.0, 0.5, 0.25)}]),
     st.sampled_from([0, 1.0, 2.0]),
     st.sampled_from([1, 2, 7, 10**6]),
 )
 def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower, sublinear, norm, idf_power, room):
-    rules = {"min_texts": min_texts, "lower": lower, "sublinear": sublinear, "norm": norm, "room": room}
+    rules = {"min_texts": min_texts, "lower": lower, "sublinear": sublinear, **norm, "room": room}
     rules["idf_power"] = idf_power
     twin = Twin(texts, budgets=budgets, bins=UNSEEN[unseen], **rules)
     model = fitted(texts, budgets, unseen=unseen, bins=5, **rules)
@@ -169,3 +169,43 @@ def test_the_fingerprint_tells_whether_texts_are_encoded_alike():
     others = [fitted([*texts, "b"]), fitted(texts, (2, 9, 9)), fitted(texts, lower=False)]
     others += [fitted(texts, sublinear=False), fitted(texts, norm="kinds"), fitted(texts, unseen="drop")]
     assert len({model.fingerprint for model in [fitted(texts), *others]}) == 7
+
+
+def test_other_shares_are_those_of_a_fit_with_them():
+    texts = ["a b c", "b c", "c a d"]
+    model = fitted(texts, norm="kinds", shares=[1, 0.5, 0.2])
+    assert fitted(texts).with_shares([1, 0.5, 0.2]).fingerprint == model.fingerprint
+    without = fitted(texts).with_shares([0.3, 0, 1])
+    expected = fitted(texts, (9, 0, 9), norm="kinds", shares=[0.3, 1, 1])
+    assert without.fingerprint == expected.fingerprint and without.bins == (1, 0, 1)
+
+
+def test_shares_are_the_lengths_of_the_kinds():
+    model = fitted(["a b c", "b c"], norm="kinds", shares=[1, 0.5, 0.2])
+    rows = model.rows(["a b c"])
+    kinds = np.array([model.feature_kind(f) for f in rows.features])
+    lengths = [np.sqrt((rows.values[kinds == kind] ** 2).sum()) for kind in ("unigram", "bigram", "trigram")]
+    assert lengths / lengths[0] == pytest.approx([1, 0.5, 0.2], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ([1, 1], "a number for each of unigram, bigram, trigram. Got 2"),
+        ([1, 1, 2], "`shares` must be between 0 and 1. Got 2"),
+        ([1, 1, 0], "from 0.001 to 1. Got 0"),
+        ([1, 1, float("nan")], "`shares` must be"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(shares, message):
+    with pytest.raises(InputError, match=message):
+        fitted(["a b"], norm="kinds", shares=shares)
+
+
+def test_shares_need_the_norm_by_kinds_and_a_kind():
+    with pytest.raises(InputError, match="`shares` must have the norm 'kinds'"):
+        fitted(["a b"], shares=[1, 1, 0.5])
+    with pytest.raises(InputError, match="One of `shares` must be above 0"):
+        fitted(["a b"]).with_shares([0, 0, 0])
+    with pytest.raises(InputError, match=r"0 or from 0.001 to 1. Got 0.0001"):
+        fitted(["a b"]).with_shares([1, 0, 0.0001])

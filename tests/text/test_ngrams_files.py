@@ -24,7 +24,10 @@ def holder_is_a_kind(monkeypatch):
     monkeypatch.setitem(KINDS, "ngram-holder", "tests.text.ngram_holder:NgramHolder")
 
 
-@pytest.fixture(params=[{}, {"unseen": "hash", "bins": 3, "norm": "kinds", "bigrams": 0, "min_texts": 2}], ids=str)
+HASHED = {"unseen": "hash", "bins": 3, "norm": "kinds", "bigrams": 0, "min_texts": 2, "shares": [1, 1, 0.5]}
+
+
+@pytest.fixture(params=[{}, HASHED], ids=str)
 def model(request):
     return NgramTfidf.fit(["artistic iphone 6s case", "iphone case é"], **request.param)
 
@@ -153,3 +156,15 @@ def test_ctrl_c_is_prompt(threads):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("shares", [None, 1, [1, 1], ["1", 1, 1], [1, 1, 0], [True, 1, 1]])
+def test_forged_shares_are_refused(model, tmp_path, shares):
+    class Forged(NgramTfidf):
+        def _rules(self):
+            return {**super()._rules(), "shares": shares}
+
+    rules = model._rules()
+    NgramHolder(Forged(model.names, model.weights, **rules)).save(tmp_path / "saved")
+    with pytest.raises(FormatError, match="shares"):
+        load(tmp_path / "saved")

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 KINDS = ("unigram", "bigram", "trigram")
 NORMS = ("row", "kinds")
 MOST_FEATURES = 2**31 - 1
+EQUAL = (1.0, 1.0, 1.0)
+LEAST_SHARE = 0.001
+RULES = {"bins", "lower", "norm", "shares", "sublinear"}
 
 
 class NgramRows(NamedTuple):
@@ -76,7 +79,9 @@ class NgramTfidf(Encoder):
     sublinear : bool
         Whether counts are damped by the logarithm.
     norm : {"row", "kinds"}
-        Divide the row by its length; or first each kind's part by its own length, so that every kind weighs the same.
+        Divide the row by its length; or first give each kind's part the length of its share.
+    shares : sequence of float
+        How much each kind weighs in a row, from 0.001 to 1, for the norm "kinds"; equal shares weigh the same.
 
     Examples
     --------
@@ -100,8 +105,10 @@ class NgramTfidf(Encoder):
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
+        shares: Sequence[float] = EQUAL,
     ):
-        self.names, self.bins = tuple(names), tuple(bins)
+        _check_shares(shares, least=LEAST_SHARE)
+        self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
         self.weights = np.ascontiguousarray(weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
@@ -123,6 +130,7 @@ class NgramTfidf(Encoder):
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
+        shares: Sequence[float] = EQUAL,
         idf_power: float = 1.0,
         room: int = 1 << 24,
     ) -> Self:
@@ -140,7 +148,7 @@ class NgramTfidf(Encoder):
             What becomes of n-grams outside the vocabulary.
         bins : int
             How many features a kind they share, for "hash".
-        lower, sublinear, norm
+        lower, sublinear, norm, shares
             As for the class.
         idf_power : float
             Raise the idf to this power, from 0 to 4. For linear models of clicks 2 is better than 1: common words get
@@ -160,7 +168,31 @@ class NgramTfidf(Encoder):
         budgets = Budgets((unigrams, bigrams, trigrams), check_positive("min_texts", min_texts), shared or 0, room)
         names, weights, used = fit_ngrams(texts, budgets, lower)
         weights = np.power(weights, np.float32(idf_power), where=weights > 0, out=np.zeros_like(weights))
-        return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm)
+        return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm, shares=shares)
+
+    def with_shares(self, shares: Sequence[float]) -> Self:
+        """Return the same n-grams with other shares of the kinds, by the norm "kinds"; a share of 0 drops the kind.
+
+        Parameters
+        ----------
+        shares : sequence of float
+            Of unigrams, bigrams and trigrams: 0, or from 0.001 to 1.
+
+        Examples
+        --------
+        >>> words = NgramTfidf.fit(["a red fig", "a pear"]).with_shares([1, 0.5, 0])
+        >>> [words.feature_name(f) for f in words.rows(["red fig"]).features]
+        ['red', 'fig', 'red#fig']
+        """
+        _check_shares(shares, least=0.0)
+        kept = [share > 0 for share in shares]
+        names = [table if keep else Strings.of([]) for table, keep in zip(self.names, kept, strict=True)]
+        bins = [extra if keep else 0 for extra, keep in zip(self.bins, kept, strict=True)]
+        parts = [self.weights[self._starts[kind] : self._starts[kind + 1]] for kind in range(len(KINDS)) if kept[kind]]
+        return type(self)(
+            names, np.concatenate(parts), bins=bins, lower=self.lower, sublinear=self.sublinear,
+            norm="kinds", shares=[share or 1.0 for share in shares],
+        )  # fmt: skip
 
     @property
     def dim(self) -> int:
@@ -237,10 +269,11 @@ class NgramTfidf(Encoder):
         """Read what `write` stored; anything that does not fit together raises FormatError."""
         rules = reader.json(prefix)
         place = reader.path / prefix
-        if not isinstance(rules, dict) or set(rules) != {"bins", "lower", "norm", "sublinear"}:
-            raise FormatError(f"{place}.json: expected the keys bins, lower, norm, sublinear. Got {rules!r:.200}.")
-        if not isinstance(rules["bins"], list):
-            raise FormatError(f"{place}.json: `bins` must be a list. Got {rules['bins']!r:.200}.")
+        if not isinstance(rules, dict) or set(rules) != RULES:
+            raise FormatError(f"{place}.json: expected the keys {', '.join(sorted(RULES))}. Got {rules!r:.200}.")
+        for key in ("bins", "shares"):
+            if not isinstance(rules[key], list):
+                raise FormatError(f"{place}.json: `{key}` must be a list. Got {rules[key]!r:.200}.")
         try:
             names = [read_vocabulary(reader, f"{prefix}.{kind}s") for kind in KINDS]
             return cls(names, reader.array(f"{prefix}.weights", np.float32), **rules)
@@ -253,7 +286,8 @@ class NgramTfidf(Encoder):
         return sum(table.nbytes for table in self.names) + int(self.weights.nbytes)
 
     def _rules(self) -> dict[str, Any]:
-        return {"bins": list(self.bins), "lower": self.lower, "norm": self.norm, "sublinear": self.sublinear}
+        lists = {"bins": list(self.bins), "shares": list(self.shares)}
+        return {**lists, "lower": self.lower, "norm": self.norm, "sublinear": self.sublinear}
 
     def _place(self, feature: int) -> tuple[int, int]:
         """Return a feature's kind and its number within the kind."""
@@ -266,6 +300,8 @@ class NgramTfidf(Encoder):
         check_choice("norm", self.norm, NORMS)
         _check_flag("lower", self.lower)
         _check_flag("sublinear", self.sublinear)
+        if self.norm == "row" and self.shares != EQUAL:
+            raise InputError(f"`shares` must have the norm 'kinds'. Got {list(self.shares)} with 'row'.")
         if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
             raise InputError("`names` and `bins` must have an entry for unigrams, bigrams and trigrams.")
         for extra in self.bins:
@@ -279,7 +315,7 @@ class NgramTfidf(Encoder):
                 for table, extra in zip(self.names, self.bins, strict=True)
             )
             rules = (self.lower, self.sublinear, self.norm == "kinds")
-            return _native.NgramLookup(*rules, unigrams, bigrams, trigrams, self.weights)
+            return _native.NgramLookup(*rules, list(self.shares), unigrams, bigrams, trigrams, self.weights)
         except (TypeError, ValueError) as error:
             raise InputError(f"Vocabularies and weights must fit together. Got others: {error}.") from error
 
@@ -287,3 +323,16 @@ class NgramTfidf(Encoder):
 def _check_flag(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise InputError(f"`{name}` must be True or False. Got {value!r}.")
+
+
+def _check_shares(shares: Sequence[float], *, least: float) -> None:
+    if len(shares) != len(KINDS):
+        raise InputError(f"`shares` must have a number for each of {', '.join(KINDS)}. Got {len(shares)}.")
+    for share in shares:
+        if isinstance(share, bool) or not isinstance(share, int | float | np.number):
+            raise InputError(f"`shares` must be numbers. Got {share!r}.")
+        check_range("shares", share, 0, 1)
+        if share < LEAST_SHARE and share != least:
+            raise InputError(f"`shares` must be {'0 or ' if not least else ''}from {LEAST_SHARE} to 1. Got {share!r}.")
+    if not any(shares):
+        raise InputError("One of `shares` must be above 0. Got 0 for all.")
