@@ -107,9 +107,24 @@ def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
             f"{reader.path / MANIFEST}: unknown kind {reader.kind!r}, written by vizsla {reader.manifest.vizsla!r}. "
             f"This version reads {', '.join(sorted(KINDS))}: upgrade with pip install --upgrade vizsla."
         )
-    module, _, name = KINDS[reader.kind].partition(":")
-    kind: type[Artifact] = getattr(importlib.import_module(module), name)
-    return kind
+    return _class(reader.kind)
+
+
+def kinds_with(method: str) -> list[str]:
+    """Return the kinds whose artefacts have a method; imports all of them, so it is for messages.
+
+    Examples
+    --------
+    >>> "xrlinear" in kinds_with("with_items"), "bm25" in kinds_with("save")
+    (True, True)
+    """
+    return [kind for kind in KINDS if hasattr(_class(kind), method)]
+
+
+def _class(kind: str) -> type[Artifact]:
+    module, _, name = KINDS[kind].partition(":")
+    found: type[Artifact] = getattr(importlib.import_module(module), name)
+    return found
 
 
 def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:

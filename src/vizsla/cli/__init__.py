@@ -16,6 +16,8 @@ VERBS = (
     "index",
     "train",
     "adapt",
+    "add",
+    "remove",
     "search",
     "eval",
     "compare",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from vizsla.artifact import load
 from vizsla.dataset import Dataset
-from vizsla.errors import InputError
+from vizsla.errors import DataError, InputError
 from vizsla.retriever import Retriever
 
 DATA_HELP = "a BEIR, MS MARCO or PECOS folder, a JSONL, TSV or Parquet file, or an ir_datasets id"
@@ -69,6 +70,19 @@ def load_retriever(path: str) -> Retriever:
     return loaded
 
 
+def read_lines(path: str) -> list[str]:
+    """Return the lines of a file that are not blank, without their ends; `-` is standard input."""
+    try:
+        if path == "-":
+            return _filled(sys.stdin)
+        with open(path, encoding="utf-8-sig") as lines:  # noqa: PTH123
+            return _filled(lines)
+    except UnicodeDecodeError as error:
+        place = "standard input" if path == "-" else path
+        remedy = "Convert it to UTF-8 (see `iconv`)."
+        raise DataError(f"not valid UTF-8 ({error.reason}).", path=place, remedy=remedy) from None
+
+
 def named(pair: str) -> tuple[str, str]:
     """Split `NAME=PATH`; a bare path is named by its last part.
 
@@ -93,3 +107,7 @@ def unique_names(pairs: list[str]) -> dict[str, str]:
             raise InputError(f"Every name must be given once. Got {name!r} twice: use NAME=PATH.")
         paths[name] = path
     return paths
+
+
+def _filled(lines: Iterable[str]) -> list[str]:
+    return [line.rstrip("\r\n") for line in lines if line.strip()]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from vizsla.candidates import Candidates
-from vizsla.cli.options import DATA_HELP, load_retriever
+from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
 from vizsla.retriever import Retriever
 
 
@@ -25,8 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
     retriever = load_retriever(arguments.artefact)
-    queries = _queries(arguments.query)
-    found = retriever(queries, k=arguments.k, where=_allowed(arguments.where)).with_query_ids(queries)
+    queries = read_lines("-") if arguments.query == ["-"] else [" ".join(arguments.query)]
+    allowed = None if arguments.where is None else read_lines(arguments.where)
+    found = retriever(queries, k=arguments.k, where=allowed).with_query_ids(queries)
     if arguments.json:
         _print_json(found, queries, retriever if arguments.explain else None)
         return
@@ -34,19 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{found.stats.ms:.2f} ms")
     if arguments.explain:
         _print_reasons(found, queries, retriever)
-
-
-def _queries(words: list[str]) -> list[str]:
-    if words == ["-"]:
-        return [line.rstrip("\n") for line in sys.stdin if line.strip()]
-    return [" ".join(words)]
-
-
-def _allowed(file: str | None) -> list[str] | None:
-    if file is None:
-        return None
-    with open(file, encoding="utf-8") as lines:  # noqa: PTH123
-        return [line.rstrip("\n") for line in lines if line.strip()]
 
 
 def _texts(data: str | None, found: Candidates) -> dict[str, str] | None:

@@ -33,6 +33,7 @@ def add_items(
     pairs = list(items.items() if isinstance(items, Mapping) else items)
     if not pairs:
         return model
+    _check_new(model, pairs)
     ids = Strings.unique([*model.items, *(item for item, _ in pairs)], what="item id")
     vectors = as_scipy(model.encoder.items([text for _, text in pairs]))
     near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.taught.counts > 0)
@@ -143,6 +144,15 @@ def _with_last_layer(
     sizes = np.bincount(leaf_of, minlength=len(index.layers[-1].child_offsets) - 1)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     return index.with_last_layer(offsets, order.astype(np.int32), NodeWeights.of(matchers[order]))
+
+
+def _check_new(model: XrLinear, pairs: list[tuple[str, str]]) -> None:
+    known = next((item for item, _ in pairs if item in model.items), None)
+    if known is not None:
+        raise InputError(
+            f"`items` must be new. Got {known!r}, which the model has: leave it out, or remove it first, which also "
+            "forgets its clicks."
+        )
 
 
 def _text_index(model: XrLinear) -> tuple[ItemTexts, Calibration]:

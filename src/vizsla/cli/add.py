@@ -1,0 +1,39 @@
+"""vizsla add: give a saved model new items, without training."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
+from vizsla.cli.options import DATA_HELP, add_output
+from vizsla.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the model, the items, and where the new model goes."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    parser.add_argument("items", metavar="ITEMS", help=f"new ids with their texts: {DATA_HELP}")
+    add_output(parser)
+    parser.add_argument("--neighbours", type=int, metavar="N", help="old items that teach a new one (default: 10)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Add, save, and say how many."""
+    from vizsla.dataset import Dataset
+
+    model, with_items = load_with(arguments.model, "with_items")
+    options = _options(arguments, with_items)
+    dataset = Dataset.open(arguments.items)
+    more = with_items([(item.id, item.default_text()) for item in dataset.items], **options)
+    save_changed(model, more, arguments, done="added")
+
+
+def _options(arguments: argparse.Namespace, with_items: Callable[..., Any]) -> dict[str, int]:
+    if arguments.neighbours is None:
+        return {}
+    if "neighbours" not in signature(with_items).parameters:
+        raise InputError(f"`--neighbours` must be left out for this kind of model. Got {arguments.neighbours}.")
+    return {"neighbours": arguments.neighbours}
