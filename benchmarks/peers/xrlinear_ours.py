@@ -10,7 +10,9 @@ from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above,
 
 from vizsla import Dataset
 from vizsla.indexes.tree_matchers import layer_matchers
-from vizsla.methods.xrlinear.train import default_encoder, train_xrlinear
+from vizsla.methods.xrlinear.feature_choice import fit_features
+from vizsla.methods.xrlinear.instances import training_instances
+from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.text.ngrams import NgramTfidf
 
 K = 100
@@ -18,15 +20,14 @@ built = {}
 
 
 def train(folder, instances, words=False, fitted=False, **options):
-    """Train on a data set; with `words`, on word unigrams alone; with `fitted`, the vocabulary is there beforehand."""
+    """Train on a data set; with `words`, on word unigrams alone; with `fitted`, the features are there beforehand."""
     dataset = _in_memory(Dataset.open(json.loads((Path(folder) / "source.json").read_text())))
-    texts = texts_of(folder, instances)
-
-    ready = default_encoder(texts) if fitted else None
+    item_texts = instances == "with-items"
+    ready = fit_features(training_instances(dataset, item_texts=item_texts)) if fitted else None
 
     def work():
-        encoder = ready or (_words(texts) if words else default_encoder(texts))
-        return train_xrlinear(dataset, encoder=encoder, item_texts=instances == "with-items", **options)
+        encoder = _words(texts_of(folder, instances)) if words else ready
+        return train_xrlinear(dataset, encoder=encoder, item_texts=item_texts, **options)
 
     built["model"], seconds, peak = peak_above(work)
     return {"seconds": seconds, "peak": peak}

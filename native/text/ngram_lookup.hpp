@@ -59,9 +59,12 @@ class NgramLookup {
               std::span<const float> weights)
       : rule_(rule), unigrams_(unigrams), bigrams_(bigrams), trigrams_(trigrams), weights_(weights), ascii_(-1) {
     constexpr std::size_t most = INT32_MAX;
-    for (double share : rule.shares) require(share >= 1e-3 && share <= 1, "shares must be between 0.001 and 1");
+    const double* share = rule.shares.data();
     for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) {
       require(kind->bins <= most && kind->names.size() <= most, "there must be fewer than 2^31 features");
+      const bool used = *share >= 1e-3 && *share <= 1;
+      require(used || (*share == 0 && kind->features() == 0), "shares must be between 0.001 and 1, or 0 for a kind without features");
+      ++share;
     }
     const std::size_t features = unigrams.features() + bigrams.features() + trigrams.features();
     require(features <= most, "there must be fewer than 2^31 features");

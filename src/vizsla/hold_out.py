@@ -66,7 +66,7 @@ def _hold_out(clicks: csr_array, queries: int, share: float, seed: int) -> HeldO
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.flatnonzero(np.diff(clicks.indptr)))
     cold_rows, cold_items = _cold_rows(clicks, cold, rows[np.argsort(_damage(clicks)[rows], kind="stable")])
-    return HeldOut(cold_rows, _warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)
+    return HeldOut(cold_rows, warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)
 
 
 def _damage(clicks: csr_array) -> Rows:
@@ -105,10 +105,11 @@ def _cold_rows(clicks: csr_array, wanted: int, order: Rows) -> tuple[Rows, Mask]
     return np.sort(np.array(taken, dtype=np.int64)), cold_items
 
 
-def _warm_rows(clicks: csr_array, wanted: int, order: Rows, cold_items: Mask) -> Rows:
+def warm_rows(clicks: csr_array, wanted: int, order: Rows, cold_items: Mask | None = None) -> Rows:
     """Take rows in order as long as each of their items keeps a click of a row that is not taken."""
     left = np.bincount(clicks.indices, minlength=clicks.shape[1])
-    left[cold_items] = 0
+    if cold_items is not None:
+        left[cold_items] = 0
     taken: list[int] = []
     for row in order.tolist():
         if len(taken) >= wanted:

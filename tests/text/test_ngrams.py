@@ -176,8 +176,10 @@ def test_other_shares_are_those_of_a_fit_with_them():
     model = fitted(texts, norm="kinds", shares=[1, 0.5, 0.2])
     assert fitted(texts).with_shares([1, 0.5, 0.2]).fingerprint == model.fingerprint
     without = fitted(texts).with_shares([0.3, 0, 1])
-    expected = fitted(texts, (9, 0, 9), norm="kinds", shares=[0.3, 1, 1])
-    assert without.fingerprint == expected.fingerprint and without.bins == (1, 0, 1)
+    expected = fitted(texts, norm="kinds", shares=[0.3, 0, 1])
+    assert without.fingerprint == expected.fingerprint and without.bins == (1, 0, 1) and without.shares == (0.3, 0, 1)
+    by_budget = fitted(texts, (9, 0, 9), norm="kinds", shares=[0.3, 1, 1])
+    assert_equal_rows(without.rows(texts), as_dicts(by_budget.rows(texts)))
 
 
 def test_shares_are_the_lengths_of_the_kinds():
@@ -192,9 +194,12 @@ def test_shares_are_the_lengths_of_the_kinds():
     ("shares", "message"),
     [
         ([1, 1], "a number for each of unigram, bigram, trigram. Got 2"),
-        ([1, 1, 2], "`shares` must be between 0 and 1. Got 2"),
-        ([1, 1, 0], "from 0.001 to 1. Got 0"),
-        ([1, 1, float("nan")], "`shares` must be"),
+        ([1, 1, 2], "`shares` must be 0 or between 0.001 and 1. Got 2"),
+        ([1, 1, -1], "Got -1"),
+        ([1, 1, 0.0001], "Got 0.0001"),
+        ([1, 1, float("nan")], "Got nan"),
+        ([1, 1, "1"], "`shares` must be numbers. Got '1'"),
+        ([0, 0, 0], "One of `shares` must be above 0"),
     ],
 )
 def test_shares_that_cannot_be_are_refused(shares, message):
@@ -202,10 +207,9 @@ def test_shares_that_cannot_be_are_refused(shares, message):
         fitted(["a b"], norm="kinds", shares=shares)
 
 
-def test_shares_need_the_norm_by_kinds_and_a_kind():
+def test_shares_need_the_norm_by_kinds_and_no_features_for_0():
+    model = fitted(["a b"])
     with pytest.raises(InputError, match="`shares` must have the norm 'kinds'"):
         fitted(["a b"], shares=[1, 1, 0.5])
-    with pytest.raises(InputError, match="One of `shares` must be above 0"):
-        fitted(["a b"]).with_shares([0, 0, 0])
-    with pytest.raises(InputError, match=r"0 or from 0.001 to 1. Got 0.0001"):
-        fitted(["a b"]).with_shares([1, 0, 0.0001])
+    with pytest.raises(InputError, match="0 for a kind without features"):
+        NgramTfidf(model.names, model.weights, bins=model.bins, norm="kinds", shares=[1, 1, 0])

@@ -15,8 +15,8 @@ from vizsla.dataset import Dataset
 from vizsla.encoder import FunctionEncoder
 from vizsla.errors import InputError
 from vizsla.indexes.tree_matchers import layer_matchers
+from vizsla.methods.xrlinear.feature_choice import default_encoder
 from vizsla.methods.xrlinear.matchers import train_layer
-from vizsla.methods.xrlinear.train import default_encoder
 from vizsla.methods.xrlinear.tree import LabelTree
 
 NICKNAMES = [f"nick{number}" for number in range(42)]

@@ -8,8 +8,8 @@ from time import perf_counter
 from vizsla.cli.options import add_data, add_output, open_data
 
 OPTIONS = (
-    "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform", "threshold",
-    "max_nonzeros", "weights", "weighted", "item_texts", "cold_start", "beam", "seed", "threads",
+    "kind_shares", "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform",
+    "threshold", "max_nonzeros", "weights", "weighted", "item_texts", "cold_start", "beam", "seed", "threads",
 )  # fmt: skip
 """Arguments of `train_xrlinear` that the command line has too."""
 
@@ -28,6 +28,13 @@ def run(arguments: argparse.Namespace) -> None:
 def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
+    parser.add_argument(
+        "--kind-shares",
+        type=float,
+        nargs=3,
+        metavar=("WORDS", "PAIRS", "TRIGRAMS"),
+        help="how much words, pairs of words and character trigrams weigh (default: tried on held-out clicks)",
+    )
     parser.add_argument("--branching", type=int, default=256, help="most children of a node (default: 256)")
     parser.add_argument("--max-leaf", type=int, default=100, help="most items of a leaf (default: 100)")
     parser.add_argument(

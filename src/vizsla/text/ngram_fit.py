@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ class Budgets(NamedTuple):
 
     Parameters
     ----------
-    kinds : tuple of int
+    kinds : sequence of int
         The largest vocabulary of unigrams, bigrams and trigrams; 0 leaves the kind out.
     min_texts : int
         N-grams in fewer texts are left out.
@@ -31,7 +31,7 @@ class Budgets(NamedTuple):
         How many n-grams of a kind are counted at once.
     """
 
-    kinds: tuple[int, int, int]
+    kinds: Sequence[int]
     min_texts: int
     bins: int
     room: int

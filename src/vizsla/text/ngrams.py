@@ -81,7 +81,7 @@ class NgramTfidf(Encoder):
     norm : {"row", "kinds"}
         Divide the row by its length; or first give each kind's part the length of its share.
     shares : sequence of float
-        How much each kind weighs in a row, from 0.001 to 1, for the norm "kinds"; equal shares weigh the same.
+        How much each kind weighs in a row, from 0.001 to 1, for the norm "kinds"; 0 for a kind that is left out.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class NgramTfidf(Encoder):
         norm: str = "row",
         shares: Sequence[float] = EQUAL,
     ):
-        _check_shares(shares, least=LEAST_SHARE)
+        _check_shares(shares)
         self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
         self.weights = np.ascontiguousarray(weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
@@ -149,7 +149,7 @@ class NgramTfidf(Encoder):
         bins : int
             How many features a kind they share, for "hash".
         lower, sublinear, norm, shares
-            As for the class.
+            As for the class. A kind whose share is 0 is not counted.
         idf_power : float
             Raise the idf to this power, from 0 to 4. For linear models of clicks 2 is better than 1: common words get
             in their way (R@10 of XR-Linear on two click sets: .557 to .571 and .579 to .698).
@@ -165,7 +165,9 @@ class NgramTfidf(Encoder):
         check_range("idf_power", idf_power, 0, 4)
         check_choice("unseen", unseen, ["shared", "hash", "drop"])
         shared = {"shared": 1, "drop": 0}.get(unseen) if unseen != "hash" else check_positive("bins", bins)
-        budgets = Budgets((unigrams, bigrams, trigrams), check_positive("min_texts", min_texts), shared or 0, room)
+        _check_shares(shares)
+        wanted = [budget if share else 0 for budget, share in zip((unigrams, bigrams, trigrams), shares, strict=True)]
+        budgets = Budgets(wanted, check_positive("min_texts", min_texts), shared or 0, room)
         names, weights, used = fit_ngrams(texts, budgets, lower)
         weights = np.power(weights, np.float32(idf_power), where=weights > 0, out=np.zeros_like(weights))
         return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm, shares=shares)
@@ -176,7 +178,7 @@ class NgramTfidf(Encoder):
         Parameters
         ----------
         shares : sequence of float
-            Of unigrams, bigrams and trigrams: 0, or from 0.001 to 1.
+            Of unigrams, bigrams and trigrams.
 
         Examples
         --------
@@ -184,14 +186,14 @@ class NgramTfidf(Encoder):
         >>> [words.feature_name(f) for f in words.rows(["red fig"]).features]
         ['red', 'fig', 'red#fig']
         """
-        _check_shares(shares, least=0.0)
+        _check_shares(shares)
         kept = [share > 0 for share in shares]
         names = [table if keep else Strings.of([]) for table, keep in zip(self.names, kept, strict=True)]
         bins = [extra if keep else 0 for extra, keep in zip(self.bins, kept, strict=True)]
         parts = [self.weights[self._starts[kind] : self._starts[kind + 1]] for kind in range(len(KINDS)) if kept[kind]]
         return type(self)(
             names, np.concatenate(parts), bins=bins, lower=self.lower, sublinear=self.sublinear,
-            norm="kinds", shares=[share or 1.0 for share in shares],
+            norm="kinds", shares=shares,
         )  # fmt: skip
 
     @property
@@ -325,14 +327,13 @@ def _check_flag(name: str, value: object) -> None:
         raise InputError(f"`{name}` must be True or False. Got {value!r}.")
 
 
-def _check_shares(shares: Sequence[float], *, least: float) -> None:
+def _check_shares(shares: Sequence[float]) -> None:
     if len(shares) != len(KINDS):
         raise InputError(f"`shares` must have a number for each of {', '.join(KINDS)}. Got {len(shares)}.")
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, int | float | np.number):
             raise InputError(f"`shares` must be numbers. Got {share!r}.")
-        check_range("shares", share, 0, 1)
-        if share < LEAST_SHARE and share != least:
-            raise InputError(f"`shares` must be {'0 or ' if not least else ''}from {LEAST_SHARE} to 1. Got {share!r}.")
+        if share != 0 and not LEAST_SHARE <= share <= 1:
+            raise InputError(f"`shares` must be 0 or between {LEAST_SHARE} and 1. Got {share!r}.")
     if not any(shares):
         raise InputError("One of `shares` must be above 0. Got 0 for all.")

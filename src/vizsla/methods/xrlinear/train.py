@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
 from vizsla.methods.xrlinear.cold_training import ColdItems
 from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
+from vizsla.methods.xrlinear.feature_choice import default_encoder, fit_features
 from vizsla.methods.xrlinear.instances import Instances, training_instances
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import MOST_CHILDREN, with_cold_leaves
@@ -21,7 +22,6 @@ from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
 from vizsla.methods.xrlinear.representation import item_vectors
 from vizsla.methods.xrlinear.taught import Taught
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
-from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,6 +34,7 @@ def train_xrlinear(
     dataset: Dataset,
     *,
     encoder: Encoder | None = None,
+    kind_shares: Sequence[float] | None = None,
     item_texts: bool = True,
     cold_start: bool = True,
     representation: str | Matrix = "pifa",
@@ -64,8 +65,11 @@ def train_xrlinear(
     dataset : Dataset
         Its clicks are the training signal; its items are what can be found.
     encoder : Encoder, optional
-        From query texts to features, sparse or dense. By default that of `default_encoder`. One that is an artefact is
+        From query texts to features, sparse or dense. By default n-grams of three kinds. One that is an artefact is
         saved with the model; of a function only the fingerprint is.
+    kind_shares : sequence of float, optional
+        How much word unigrams, word bigrams and character trigrams weigh in the default features, from 0 to 1. By
+        default some are tried on held-out clicks, which takes a few seconds; see `fit_features`.
     item_texts : bool
         Let each item's own text be a training instance of the item. Items without text have none.
     cold_start : bool
@@ -125,7 +129,7 @@ def train_xrlinear(
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_scheme(negatives)
     instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
-    encoder = default_encoder(instances.texts) if encoder is None else encoder
+    encoder = _features(encoder, kind_shares, instances, seed=seed, threads=threads)
     features = as_scipy(encoder.queries(instances.texts))
     texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
     cold = None
@@ -155,25 +159,6 @@ def train_xrlinear(
     return XrLinear(dataset.item_ids, encoder, index, taught, texts=known, calibration=calibration)
 
 
-def default_encoder(texts: Iterable[str]) -> NgramTfidf:
-    """Fit the n-gram features that serve click logs best.
-
-    Measured on two click sets with item texts, R@10 at beam 10: idf and rows of length 1, .557 and .579; idf squared,
-    .571 and .698; idf squared with every kind of n-gram weighing the same, .585 and .715.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The training texts.
-
-    Examples
-    --------
-    >>> default_encoder(["a red fig", "a pear"]).dim
-    21
-    """
-    return NgramTfidf.fit(texts, norm="kinds", idf_power=2.0)
-
-
 def _check_options(
     dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
 ) -> None:
@@ -189,6 +174,18 @@ def _check_options(
     widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
     if widest > MOST_CHILDREN:
         raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
+
+
+def _features(
+    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: int
+) -> Encoder:
+    if encoder is not None and shares is not None:
+        raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
+    if encoder is not None:
+        return encoder
+    if shares is not None:
+        return default_encoder(instances.texts).with_shares(shares)
+    return fit_features(instances, **options)
 
 
 def _reads_texts(representation: str | Matrix) -> bool:
