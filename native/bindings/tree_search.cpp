@@ -2,7 +2,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,6 +67,7 @@ struct Queries {
     require(features.size() == values.size() && static_cast<std::uint64_t>(offsets.back()) == features.size(), "query offsets must end at the number of features");
     for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "query offsets must not decrease");
     for (std::int32_t feature : features) require(feature >= 0 && feature < dim, "query features must be numbers below dim");
+    for (float value : values) require(std::isfinite(value), "query values must be finite");
   }
 
   std::size_t size() const { return offsets.size() - 1; }
@@ -98,23 +102,55 @@ Transform transform_of(const std::string& name) {
   return found->second;
 }
 
-// The answers to a batch, row after row.
-struct Found {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> items;
-  std::vector<float> scores;
-  std::uint64_t entries = 0;
+// The answers to a batch. Each query writes to a place of its own, as many as it may find apart from the next one's; what
+// was not used is closed up at the end.
+class Found {
+ public:
+  Found(std::size_t queries, std::size_t most)
+      : most_(most), offsets_(queries + 1, 0), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
 
-  static Found joined(const std::vector<BeamResult>& results, std::uint64_t entries) {
-    Found found;
-    found.entries = entries;
-    for (const BeamResult& result : results) {
-      found.items.insert(found.items.end(), result.items.begin(), result.items.end());
-      found.scores.insert(found.scores.end(), result.scores.begin(), result.scores.end());
-      found.offsets.push_back(static_cast<std::int64_t>(found.items.size()));
-    }
-    return found;
+  void put(std::size_t query, const BeamResult& result) {
+    const std::size_t count = std::min(result.items.size(), most_);
+    std::copy_n(result.items.begin(), count, items_at_ + query * most_);
+    std::copy_n(result.scores.begin(), count, scores_at_ + query * most_);
+    offsets_[query + 1] = static_cast<std::int64_t>(count);
   }
+
+  void close_up() {
+    std::size_t end = 0;
+    for (std::size_t query = 0; query + 1 < offsets_.size(); ++query) {
+      const auto count = static_cast<std::size_t>(offsets_[query + 1]);
+      if (end != query * most_ && count > 0) {
+        std::memmove(items_at_ + end, items_at_ + query * most_, count * sizeof *items_at_);
+        std::memmove(scores_at_ + end, scores_at_ + query * most_, count * sizeof *scores_at_);
+      }
+      end += count;
+      offsets_[query + 1] = static_cast<std::int64_t>(end);
+    }
+    items_.take(end);
+    scores_.take(end);
+  }
+
+  // Bytes for a few values, of which numpy.frombuffer makes an array at a third of the cost of an exported one.
+  nb::tuple take(std::uint64_t entries) {
+    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), entries);
+    return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)), entries);
+  }
+
+ private:
+  static constexpr std::size_t few = 16;
+
+  template <class Values>
+  static nb::bytes raw(const Values& values) {
+    return nb::bytes(values.data(), values.size() * sizeof *values.data());
+  }
+
+  std::size_t most_;
+  std::vector<std::int64_t> offsets_;
+  GrowingArray<std::int32_t> items_;
+  GrowingArray<float> scores_;
+  std::int32_t* items_at_;
+  float* scores_at_;
 };
 
 class BoundTree {
@@ -132,12 +168,14 @@ class BoundTree {
     require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
     std::optional<Reachable> reachable;
     if (!allowed.is_none()) reachable.emplace(model_, mask_of(nb::cast<InArray<std::uint8_t>>(allowed)));
-    Found found;
+    Found found(queries.size(), std::min(k, reachable ? reachable->count() : model_.size()));
+    std::uint64_t entries = 0;
     {
       nb::gil_scoped_release unlocked;
-      found = find(queries, k, beam, reachable ? &*reachable : nullptr, threads);
+      entries = find(queries, k, beam, reachable ? &*reachable : nullptr, threads, found);
+      found.close_up();
     }
-    return nb::make_tuple(raw(found.offsets), raw(found.items), raw(found.scores), found.entries);
+    return found.take(entries);
   }
 
   nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
@@ -206,23 +244,17 @@ class BoundTree {
     for (std::int32_t item : items) require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
   }
 
-  Found find(const Queries& queries, std::size_t k, std::size_t beam, const Reachable* allowed, std::size_t threads) {
-    std::vector<BeamResult> results(queries.size());
+  // Returns how many weights were read.
+  std::uint64_t find(const Queries& queries, std::size_t k, std::size_t beam, const Reachable* allowed, std::size_t threads, Found& found) {
     std::atomic<std::uint64_t> entries{0};
     share_work(queries.size(), threads, [&] {
       return [&, lease = std::make_unique<Lease>(*this)](std::size_t q) {
         with_transform(transform_, [&]<Transform transform>() { (*lease)->search<transform>(queries[q], k, beam, allowed); });
-        results[q] = (*lease)->result();
+        found.put(q, (*lease)->result());
         entries += (*lease)->take_entries();
       };
     });
-    return Found::joined(results, entries);
-  }
-
-  // A few values as bytes: numpy.frombuffer makes an array of them at a third of the cost of an exported array.
-  template <class T>
-  static nb::bytes raw(const std::vector<T>& values) {
-    return nb::bytes(values.data(), values.size() * sizeof(T));
+    return entries;
   }
 
   std::unique_ptr<BeamSearcher> take_searcher() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/clones.hpp"
+#include "common/keep_largest.hpp"
 
 namespace vizsla {
 
@@ -60,7 +61,10 @@ class TopK {
     room_ = std::max(room, k + 1);
     floor_ = 0;
     size_ = 0;
-    if (keys_.size() < room_) keys_.resize(room_);
+    if (keys_.size() < room_) {
+      keys_.resize(room_);
+      other_.resize(room_);
+    }
   }
 
   void start(std::size_t k) { start(k, 2 * k + slack); }
@@ -99,9 +103,9 @@ class TopK {
   std::vector<std::uint64_t>::iterator end() { return keys_.begin() + static_cast<std::ptrdiff_t>(size_); }
 
   void cut() {
-    std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(k_ - 1), end(), std::greater<>());
+    keep_largest(std::span(keys_).first(size_), k_, other_.data());
     size_ = k_;
-    floor_ = keys_[k_ - 1];
+    floor_ = *std::min_element(keys_.begin(), end());
   }
 
   std::size_t k_ = 1;
@@ -109,6 +113,7 @@ class TopK {
   std::uint64_t floor_ = 0;
   std::size_t size_ = 0;
   std::vector<std::uint64_t> keys_;
+  std::vector<std::uint64_t> other_;  // as large; where cuts are made
   std::uint64_t sorted_[few];
 };
 

@@ -17,6 +17,7 @@
 #include "common/checks.hpp"
 #include "common/topk.hpp"
 #include "tree/chunked_layer.hpp"
+#include "tree/short_row.hpp"
 
 namespace vizsla {
 
@@ -52,7 +53,7 @@ class TreeModel {
  public:
   TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items, BiasFeature bias)
       : layers_(std::move(layers)), items_(items), bias_(bias) {
-    require(bias.number >= 0 && std::isfinite(bias.value), "the number of features must not be negative, the bias finite");
+    require(bias.number >= 0 && bias.number < INT32_MAX && std::isfinite(bias.value), "the number of features must be below 2^31 - 1, the bias finite");
     require(!layers_.empty() && layers_.front().chunks() == 1, "the first layer must have one chunk: the root's children");
     for (std::size_t t = 1; t < layers_.size(); ++t) {
       require(layers_[t].chunks() == layers_[t - 1].nodes(), "each node must have one chunk of children in the next layer");
@@ -325,6 +326,7 @@ class BeamSearcher {
       for (std::size_t e = 0; e < hit.row.count; ++e) margins[e] += value * weight_at<Weight>(hit.row, e);
       return;
     }
+    if (hit.row.count <= short_row) return add_short_row<Weight>(hit.row.weights, hit.row.count, value, margins);
     const std::uint8_t* children = hit.row.weights + hit.row.count * sizeof(Weight);
     for (std::size_t e = 0; e < hit.row.count; ++e) margins[children[e]] += value * weight_at<Weight>(hit.row, e);
   }

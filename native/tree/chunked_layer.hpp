@@ -2,7 +2,8 @@
 //
 // The children of one parent form a chunk. A chunk keeps, for each feature that any of its children uses, a row of
 // (child, weight) entries. Rows are found by a hash table of buckets: a bucket is one cache line with eight features and
-// eight places, so that a look-up, found or not, most often touches a single line.
+// eight places, and a mark when rows that belong there had to go on to the next one, so that a look-up, found or not,
+// most often touches a single line.
 #pragma once
 
 #include <cmath>
@@ -26,7 +27,7 @@ struct LayerArrays {
   std::span<const std::int64_t> bucket_offsets;  // buckets of chunk c
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
   std::span<const std::int64_t> entry_offsets;   // entries of chunk c
-  std::span<const std::uint8_t> entries;         // row after row: its weights, then which children of the chunk they are of
+  std::span<const std::uint8_t> entries;         // row after row: its weights, then which children of the chunk they are of; spare bytes
   std::span<const float> factors;                // of each chunk; 1 where weights are floats
 };
 
@@ -41,7 +42,9 @@ class ChunkTable {
  public:
   static constexpr std::size_t slots = 8;
   static constexpr std::size_t words_per_bucket = 2 * slots;
-  static constexpr std::uint32_t empty = UINT32_MAX;
+  // The highest bit of a bucket's last feature is its mark; features are below `empty`.
+  static constexpr std::uint32_t mark = 0x80000000U;
+  static constexpr std::uint32_t empty = ~mark;
 
   ChunkTable(const std::uint32_t* buckets, std::uint32_t count, std::span<const std::uint8_t> entries, std::size_t entry_bytes)
       : buckets_(buckets), count_(count), entries_(entries), entry_bytes_(entry_bytes) {}
@@ -71,7 +74,7 @@ class ChunkTable {
       const std::uint32_t* words = buckets_ + std::size_t{bucket} * words_per_bucket;
       const std::uint32_t found = slots_with(words, feature);
       if (found != 0) return row_at(words[slots + static_cast<std::uint32_t>(__builtin_ctz(found))]);
-      if (words[slots - 1] == empty) return {nullptr, 0};  // Buckets fill from the left: the last one is empty unless all are taken.
+      if ((words[slots - 1] & mark) == 0) return {nullptr, 0};
       bucket = bucket + 1 == count_ ? 0 : bucket + 1;
     }
     return {nullptr, 0};
@@ -83,12 +86,13 @@ class ChunkTable {
 #if defined(__SSE2__)
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(feature));
     const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)), wanted);
-    const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)), wanted);
+    const __m128i unmarked = _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)), _mm_set_epi32(INT32_MAX, -1, -1, -1));
+    const __m128i high = _mm_cmpeq_epi32(unmarked, wanted);
     const __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
     return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
 #else
     std::uint32_t found = 0;
-    for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>(words[slot] == feature) << slot;
+    for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>((words[slot] & ~mark) == feature) << slot;
     return found;
 #endif
   }
@@ -109,6 +113,7 @@ class ChunkedLayer {
  public:
   static constexpr std::size_t max_children = 256;           // a child is one byte
   static constexpr std::size_t max_entries = 1U << 24;       // a place is 24 bits of begin and 8 of count - 1
+  static constexpr std::size_t spare_bytes = 16;             // after the last entry: short rows are read four entries at a time
 
   ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind), entry_bytes_(entry_bytes(kind)) { check(); }
 
@@ -148,9 +153,9 @@ class ChunkedLayer {
     require(a_.child_offsets.back() >= 0, "child offsets must not decrease");
     check_rising(a_.child_offsets, static_cast<std::size_t>(a_.child_offsets.back()), "child offsets must rise from 0");
     check_rising(a_.bucket_offsets, a_.buckets.size() / ChunkTable::words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
-    check_rising(a_.entry_offsets, a_.entries.size() / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
+    require(a_.entries.size() >= spare_bytes && (a_.entries.size() - spare_bytes) % entry_bytes_ == 0, "entries must be whole, with spare bytes after them");
+    check_rising(a_.entry_offsets, (a_.entries.size() - spare_bytes) / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
     require(a_.buckets.size() % ChunkTable::words_per_bucket == 0, "buckets must be whole");
-    require(a_.entries.size() % entry_bytes_ == 0, "entries must be whole");
     require(a_.factors.size() == chunk_count, "a layer must have one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {
       require(std::isfinite(a_.factors[chunk]), "factors must be finite");

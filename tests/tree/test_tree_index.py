@@ -169,7 +169,8 @@ def test_the_bias_feature_has_its_value(bias):
 def test_a_feature_without_weight_is_not_stored():
     layers, items = [np.array([0, 2], np.int32)], np.array([0, 1], np.int32)
     zeros = NodeWeights(np.array([0, 1, 2]), np.array([3, 4], np.int32), np.zeros(2, np.float32))
-    assert len(TreeIndex.build(layers, items, [zeros], dim=DIM).layers[0].entries) == 0
+    built = TreeIndex.build(layers, items, [zeros], dim=DIM).layers[0]
+    assert built.entry_offsets.tolist() == [0, 0] and len(built.buckets) == 0
 
 
 def _small():

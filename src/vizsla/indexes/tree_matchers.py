@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from vizsla.indexes.tree import WEIGHTS, Layer, NodeWeights, TreeIndex
 
 SLOTS = 8
-EMPTY = np.uint32(0xFFFFFFFF)
+EMPTY = np.uint32(0x7FFFFFFF)
+"""Also what is left of a feature's word without the mark of its bucket."""
 TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
 
 
@@ -64,13 +65,14 @@ def _entries(layer: Layer, weights: str) -> _Entries:
 def _rows(layer: Layer) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return each row's chunk, feature, first entry in it and length; as in search, none leads out of its chunk."""
     words = layer.buckets.reshape(-1, 2, SLOTS)
-    taken = words[:, 0] != EMPTY
+    features = words[:, 0] & EMPTY
+    taken = features != EMPTY
     chunks = np.repeat(np.arange(len(layer.bucket_offsets) - 1), np.diff(layer.bucket_offsets))
     chunk_of_row = np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]
     places = words[:, 1][taken].astype(np.int64)
     firsts, counts = places >> 8, (places & 0xFF) + 1
     sound = firsts + counts <= np.diff(layer.entry_offsets)[chunk_of_row]
-    return chunk_of_row[sound], words[:, 0][taken][sound].astype(np.int32), firsts[sound], counts[sound]
+    return chunk_of_row[sound], features[taken][sound].astype(np.int32), firsts[sound], counts[sound]
 
 
 def _chunk_alone(layer: Layer, chunk: int, entry_bytes: int) -> Layer:
