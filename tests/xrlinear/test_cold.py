@@ -9,9 +9,13 @@ from scipy.sparse import csr_array
 import vizsla
 from tests.xrlinear.toy import item_text
 from vizsla.candidates import Candidates
+from vizsla.dataset import Dataset
 from vizsla.errors import InputError
+from vizsla.indexes.tree_matchers import node_matcher
 from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.cold import cold_matchers, matchers_by_item
+from vizsla.methods.xrlinear.feature_choice import default_encoder
+from vizsla.methods.xrlinear.tree import LabelTree
 
 QUERIES = [*(f"nick{n}" for n in range(0, 42, 5)), *(item_text(n) for n in range(40, 48)), "garden", "harbour thing8"]
 NEW = {"new/1": "garden thing12 wheelbarrow", "new/2": "harbour crane", "new/3": ""}
@@ -132,3 +136,19 @@ def test_a_matcher_for_every_item_can_be_read(model):
     assert matrix.shape == (48, model.encoder.dim + 1)
     nickname = next(f for f in range(model.encoder.dim) if model.encoder.feature_name(f) == "nick7")
     assert np.argmax(matrix[:, [nickname]].toarray()) == 7
+
+
+def test_the_text_of_an_item_without_clicks_teaches_its_siblings_nothing(train):
+    """Two texts of one such item, in the same place of the tree: the others' matchers stay, unless it learns itself."""
+    queries = {"r": "red", "g": "green"}
+    clicks = [("r", "a"), ("g", "b")]
+    texts = ["a shiny red fruit", "a dull green fruit"]
+    known = {"a": "red apple", "b": "green pear"}
+    logs = [Dataset.of({**known, "c": text}, queries=queries, clicks=clicks) for text in texts]
+    tree = LabelTree([[0, 1], [0, 3]], [0, 1, 2])
+    same = {"encoder": default_encoder([*texts, "red apple", "green pear"]), "tree": tree, "threshold": 0.0}
+    for cold_start in (True, False):
+        one, other = (train(log, cold_start=cold_start, **same) for log in logs)
+        pairs = [(node_matcher(one.index, 1, place), node_matcher(other.index, 1, place)) for place in (0, 1)]
+        alike = [np.array_equal(a, b) for left, right in pairs for a, b in zip(left, right, strict=True)]
+        assert all(alike) == cold_start

@@ -42,6 +42,12 @@ class Instances(NamedTuple):
         """Which items have clicks."""
         return np.bincount(self.clicks[: self.queries].indices, minlength=self.clicks.shape[1]) > 0
 
+    @property
+    def of_warm_items(self) -> NDArray[np.bool_]:
+        """Which instances are a query, or the text of an item that has clicks."""
+        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        return np.bincount(rows, self.warm[self.clicks.indices], minlength=self.clicks.shape[0]) > 0
+
 
 def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: bool = False) -> Instances:
     """Collect what a dataset teaches.

@@ -126,6 +126,7 @@ def train_matchers(
     *,
     negatives: Negatives | None = None,
     teacher_forcing: bool = True,
+    item_instances: NDArray[np.bool_] | None = None,
     tolerance: float = 0.1,
     tolerance_above: float = 0.5,
     **options: Any,
@@ -146,6 +147,8 @@ def train_matchers(
     teacher_forcing : bool
         Train a node's children on the instances that have a positive among them. Without it, and with `negatives`,
         only on those that `negatives` gives.
+    item_instances : bool array, optional
+        Which instances the items' own layer learns from; by default all of them.
     tolerance : float
         That of the items' own layer; see `train_layer`.
     tolerance_above : float
@@ -168,7 +171,10 @@ def train_matchers(
         more = negatives(number, trained) if negatives is not None and number > 0 else None
         if more is not None:
             reached = union(reached, as_csr(more, "negatives")) if teacher_forcing else as_csr(more, "negatives")
-        wanted = tolerance if number == tree.depth - 1 else tolerance_above
+        last = number == tree.depth - 1
+        if last and item_instances is not None:
+            reached = with_rows(reached, item_instances)
+        wanted = tolerance if last else tolerance_above
         trained.append(train_layer(features, labels[number + 1], reached, offsets, tolerance=wanted, **options))
     return trained
 
@@ -195,6 +201,19 @@ def layer_labels(clicks: Csr, tree: LabelTree) -> list[Csr]:
         shape = (clicks.rows, len(tree.layers[number]) - 1)
         labels.insert(0, _largest(below.row_numbers(), parents[below.columns].astype(np.int64), below.values, shape))
     return labels
+
+
+def with_rows(matrix: Csr, kept: NDArray[np.bool_]) -> Csr:
+    """Return the pattern with only these rows' entries.
+
+    Examples
+    --------
+    >>> with_rows(as_csr(np.eye(2), "matrix"), np.array([False, True])).offsets.tolist()
+    [0, 0, 1]
+    """
+    rows = matrix.row_numbers()
+    entries = kept[rows]
+    return from_entries(rows[entries], matrix.columns[entries].astype(np.int64), (matrix.rows, matrix.width))
 
 
 def union(a: Csr, b: Csr) -> Csr:

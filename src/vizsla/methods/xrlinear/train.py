@@ -145,6 +145,8 @@ def train_xrlinear(
         inputs, as_csr(instances.clicks, "clicks"), tree,
         negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
         teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
+        # A matcher that is made from others is not learned, and its item's text would only push its neighbours down.
+        item_instances=None if cold is None else instances.of_warm_items,
         loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
     )  # fmt: skip
     matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
