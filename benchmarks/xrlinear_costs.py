@@ -41,7 +41,7 @@ def _default_rows(task: Task, single: dict[str, float]) -> list[Row]:
         pair.ask("save")
         asked = {"folder": folder, "split": split}
         query = _medians(pair, "query", rounds, count=QUERIES, **asked)
-        pair.ask_peer("fit_all_kinds", folder=folder, instances="with-items")
+        pair.ask("fit_all_kinds", folder=folder, instances="with-items")
         rows_per_s = _medians(pair, "transform", rounds, repeats=5, **asked)
         pair.ask_ours("write_features", folder=folder, names=["with-items", split])
         single[name] = query["ours"] or 0.0

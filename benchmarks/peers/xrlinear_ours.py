@@ -10,7 +10,7 @@ from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above,
 
 from vizsla import Dataset
 from vizsla.indexes.tree_matchers import layer_matchers
-from vizsla.methods.xrlinear.feature_choice import fit_features
+from vizsla.methods.xrlinear.feature_choice import default_encoder, fit_features
 from vizsla.methods.xrlinear.instances import training_instances
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.text.ngrams import NgramTfidf
@@ -73,8 +73,13 @@ def kernel(folder, split):
     return microseconds(lambda _: model.index.search_rows(*rows, K, beam=10), [0]) / (len(rows[0]) - 1)
 
 
+def fit_all_kinds(folder, instances):
+    """Fit words, pairs of words and character trigrams, whatever the model chose."""
+    built["all kinds"] = default_encoder(texts_of(folder, instances))
+
+
 def transform(folder, split, repeats):
-    encoder, texts = built["model"].encoder, texts_of(folder, split)
+    encoder, texts = built["all kinds"], texts_of(folder, split)
     return 1e6 * len(texts) / microseconds(lambda _: encoder.rows(texts), [0] * repeats)
 
 
@@ -91,6 +96,6 @@ def zeros():
 
 
 serve(
-    train=train, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
+    train=train, fit_all_kinds=fit_all_kinds, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
     write_features=write_features, zeros=zeros, features=lambda: built["model"].encoder.dim,
 )  # fmt: skip
