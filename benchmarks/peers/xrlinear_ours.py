@@ -96,6 +96,6 @@ def zeros():
 
 
 serve(
-    train=train, fit_all_kinds=fit_all_kinds, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
-    write_features=write_features, zeros=zeros, features=lambda: built["model"].encoder.dim,
+    train=train, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
+    fit_all_kinds=fit_all_kinds, write_features=write_features, zeros=zeros, features=lambda: built["model"].encoder.dim,
 )  # fmt: skip
