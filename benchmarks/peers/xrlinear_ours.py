@@ -97,5 +97,6 @@ def zeros():
 
 serve(
     train=train, save=save, recall=measure_recall, query=query, kernel=kernel, transform=transform,
-    fit_all_kinds=fit_all_kinds, write_features=write_features, zeros=zeros, features=lambda: built["model"].encoder.dim,
+    fit_all_kinds=fit_all_kinds, write_features=write_features, zeros=zeros,
+    features=lambda: built["model"].encoder.dim,
 )  # fmt: skip

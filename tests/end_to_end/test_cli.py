@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import vizsla
 from vizsla.cli import main
 
 ITEMS = {"fig": "a small fig tree", "apple": "an apple tree", "pear": "a pear", "plum": "plums and figs"}
@@ -221,7 +222,9 @@ def test_train_on_a_click_log_then_search(data, tmp_path, capsys):
     clicks.write_text("query\titem\tweight\nsmall fruit\tfig\t3\nlarge fruit\tapple\t1\ntiny fruit\tfig\t2\n")
     items = data / "corpus.jsonl"
     out = tmp_path / "xr"
-    assert main(["train", "xrlinear", str(items), "--clicks", str(clicks), "-o", str(out), "--weighted"]) == 0
+    options = ["--weighted", "--kind-shares", "1", "0.5", "0"]
+    assert main(["train", "xrlinear", str(items), "--clicks", str(clicks), "-o", str(out), *options]) == 0
+    assert vizsla.load(out).encoder.shares == (1.0, 0.5, 0.0)
     assert main(["search", str(out), "small", "fruit", "--explain", "-k", "2"]) == 0
     printed = capsys.readouterr().out
     assert "taught by 2 training queries" in printed and printed.index("fig") < printed.index("apple")
