@@ -13,7 +13,7 @@ from vizsla.methods.xrlinear.csr import as_csr
 from vizsla.methods.xrlinear.instances import Instances
 from vizsla.methods.xrlinear.matchers import train_matchers
 from vizsla.methods.xrlinear.representation import pifa
-from vizsla.methods.xrlinear.tree import cluster_items
+from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, cluster_items
 from vizsla.progress import progress
 from vizsla.text.ngrams import EQUAL, NgramTfidf
 
@@ -149,9 +149,9 @@ def _recalls(trial: Trial, encoder: NgramTfidf, threads: int) -> NDArray[np.floa
 
 def _learn(features: csr_array, clicks: csr_array, threads: int) -> TreeIndex:
     """Train as `train_xrlinear` does by default."""
-    tree = cluster_items(pifa(features, clicks), branching=256, max_leaf=100, seed=0, threads=threads)
+    tree = cluster_items(pifa(features, clicks), branching=BRANCHING, max_leaf=MAX_LEAF, threads=threads)
     layers = train_matchers(as_csr(features, "features"), as_csr(clicks, "clicks"), tree, threads=threads)
     return TreeIndex.build(
         [layer.astype(np.int32) for layer in tree.layers], tree.items, [NodeWeights(*layer[:3]) for layer in layers],
-        dim=features.shape[1], bias=1.0, transform="l3-hinge", beam=10,
+        dim=features.shape[1],
     )  # fmt: skip

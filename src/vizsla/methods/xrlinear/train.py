@@ -21,7 +21,7 @@ from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
 from vizsla.methods.xrlinear.representation import item_vectors
 from vizsla.methods.xrlinear.taught import Taught
-from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
+from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,8 +40,8 @@ def train_xrlinear(
     representation: str | Matrix = "pifa",
     share: float = 0.5,
     tree: LabelTree | None = None,
-    branching: int = 256,
-    max_leaf: int = 100,
+    branching: int = BRANCHING,
+    max_leaf: int = MAX_LEAF,
     negatives: str | Matrix | Negatives = "tfn",
     loss: str = "squared_hinge",
     C: float = 1.0,

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.csr import Matrix
 
 
+BRANCHING, MAX_LEAF = 256, 100
+"""The shape that training asks for unless told otherwise; the paper's is 32 and 100."""
+
+
 @dataclass(frozen=True, eq=False)
 class LabelTree:
     """A tree whose nodes are numbered layer by layer, children of one node next to each other.
