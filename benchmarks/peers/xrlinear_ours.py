@@ -10,8 +10,7 @@ from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above,
 
 from vizsla import Dataset
 from vizsla.indexes.tree_matchers import layer_matchers
-from vizsla.methods.xrlinear.feature_choice import default_encoder, fit_features
-from vizsla.methods.xrlinear.instances import training_instances
+from vizsla.methods.xrlinear.feature_choice import default_encoder
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.text.ngrams import NgramTfidf
 
@@ -23,7 +22,7 @@ def train(folder, instances, words=False, fitted=False, **options):
     """Train on a data set; with `words`, on word unigrams alone; with `fitted`, the features are there beforehand."""
     dataset = _in_memory(Dataset.open(json.loads((Path(folder) / "source.json").read_text())))
     item_texts = instances == "with-items"
-    ready = fit_features(training_instances(dataset, item_texts=item_texts)) if fitted else None
+    ready = _chosen(folder, texts_of(folder, instances)) if fitted else None
 
     def work():
         encoder = _words(texts_of(folder, instances)) if words else ready
@@ -31,6 +30,11 @@ def train(folder, instances, words=False, fitted=False, **options):
 
     built["model"], seconds, peak = peak_above(work)
     return {"seconds": seconds, "peak": peak}
+
+
+def _chosen(folder, texts):
+    """Fit the features that `write_features` wrote; the trial that chose them was another process's, and its memory."""
+    return default_encoder(texts).with_shares(json.loads((Path(folder) / "shares.json").read_text()))
 
 
 def _in_memory(dataset):
@@ -84,7 +88,8 @@ def transform(folder, split, repeats):
 
 
 def write_features(folder, names):
-    """Give the peer our features."""
+    """Give the peer our features, and remember their shares."""
+    (Path(folder) / "shares.json").write_text(json.dumps(built["model"].encoder.shares))
     for name in names:
         rows = built["model"].encoder.queries(texts_of(folder, name))
         save_npz(Path(folder) / f"{name}.features.npz", csr_matrix(rows), compressed=False)
