@@ -56,9 +56,9 @@ def test_the_choice_does_not_depend_on_threads_and_is_the_model_s():
 
 def test_few_clicks_decide_nothing(monkeypatch):
     log = made_up_words()
-    monkeypatch.setattr(feature_choice, "FEWEST", 751)  # a tenth of 7,500 queries
+    monkeypatch.setattr(feature_choice, "FEWEST", 1501)  # a fifth of 7,500 queries
     assert fit_features(training_instances(log, item_texts=False)).shares == EQUAL
-    monkeypatch.setattr(feature_choice, "FEWEST", 750)
+    monkeypatch.setattr(feature_choice, "FEWEST", 1500)
     assert fit_features(training_instances(log, item_texts=False)).shares == WORDS
 
 
@@ -66,7 +66,7 @@ def test_no_held_out_query_is_learned_from_and_every_item_stays_known(monkeypatc
     monkeypatch.setattr(feature_choice, "ROWS", 500)
     instances = training_instances(made_up_words(), item_texts=False)
     trial = feature_choice._draw(instances, np.random.default_rng(0))
-    assert len(trial.held) == 50 and trial.clicks.shape[0] == 500
+    assert len(trial.held) == 100 and trial.clicks.shape[0] == 500
     rest = np.delete(np.arange(500), trial.held)
     assert (np.bincount(trial.clicks[rest].indices, minlength=trial.clicks.shape[1]) > 0).all()
     learned = []

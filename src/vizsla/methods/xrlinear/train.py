@@ -69,7 +69,7 @@ def train_xrlinear(
         saved with the model; of a function only the fingerprint is.
     kind_shares : sequence of float, optional
         How much word unigrams, word bigrams and character trigrams weigh in the default features, from 0 to 1. By
-        default some are tried on held-out clicks, which takes a few seconds; see `fit_features`.
+        default some are tried on held-out clicks, which takes a second or two; see `fit_features`.
     item_texts : bool
         Let each item's own text be a training instance of the item. Items without text have none.
     cold_start : bool
