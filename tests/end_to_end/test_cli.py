@@ -227,6 +227,7 @@ def test_train_on_a_click_log_then_search(data, tmp_path, capsys):
     assert vizsla.load(out).encoder.shares == (1.0, 0.5, 0.0)
     assert main(["search", str(out), "small", "fruit", "--explain", "-k", "2"]) == 0
     printed = capsys.readouterr().out
+    assert "features: unigrams 1, bigrams 0.5\n" in printed
     assert "taught by 2 training queries" in printed and printed.index("fig") < printed.index("apple")
     assert main(["check", str(out)]) == 0
 

@@ -63,6 +63,7 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
 
 def _train_xrlinear(arguments: argparse.Namespace) -> None:
     from vizsla.methods.xrlinear.train import train_xrlinear
+    from vizsla.text.ngrams import KINDS, NgramTfidf
 
     start = perf_counter()
     options = {name: getattr(arguments, name) for name in OPTIONS}
@@ -70,3 +71,6 @@ def _train_xrlinear(arguments: argparse.Namespace) -> None:
     model.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s")
+    if isinstance(model.encoder, NgramTfidf):
+        shares = zip(KINDS, model.encoder.shares, strict=True)
+        print("features: " + ", ".join(f"{kind}s {share:g}" for kind, share in shares if share))
