@@ -47,7 +47,8 @@ def fit_features(instances: Instances, *, seed: int = 0, threads: int = 1) -> Ng
     """Fit n-gram features, with the shares of the kinds that find most of some held-out queries' items.
 
     Items are drawn until their instances are `ROWS`; a fifth of their queries is held out, and a model learns from the
-    rest once for each of `SHARES`. Equal shares stay unless others are surely better.
+    rest once for each of `SHARES`, with the options that training has by default. Equal shares stay unless others are
+    surely better.
 
     Parameters
     ----------
