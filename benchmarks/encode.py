@@ -23,9 +23,9 @@ from benchmarks.rows import Row, arguments, median, report
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.onnx import MODEL, OnnxEncoder
-from vizsla.encoders.onnx_export import export_onnx
-from vizsla.encoders.quantise import write_int8
 from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.export.onnx_export import export_onnx
+from vizsla.export.quantise import write_int8
 from vizsla.indexes.flat import FlatIndex
 
 SPLITS = ("test-seen", "test-unseen")

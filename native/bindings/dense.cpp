@@ -20,15 +20,15 @@ void check_below(std::span<const T> numbers, std::size_t limit, const char* othe
 nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, Matrix vectors, InArray<std::int32_t> items) {
   require(queries.shape(1) == vectors.shape(1), "queries and vectors must have as many columns");
   require(rows.size() == items.size(), "there must be a query for each item");
-  RawArray<float> prices(items.size());
-  float* room = prices.data();
+  RawArray<float> scores(items.size());
+  float* room = scores.data();
   {
     nb::gil_scoped_release unlocked;
     check_below(view(rows), queries.shape(0), "rows must be below the number of queries");
     check_below(view(items), vectors.shape(0), "items must be below the number of vectors");
     pair_dots(queries.data(), vectors.data(), queries.shape(1), view(rows), view(items), room);
   }
-  return prices.take();
+  return scores.take();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
-#include "postings/price.hpp"
+#include "postings/score_items.hpp"
 #include "postings/search.hpp"
 
 namespace vizsla {
@@ -102,32 +102,32 @@ class BoundPostings {
     return joined(answers, read);
   }
 
-  // (prices, postings read) of given items, row by row.
-  nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
+  // (scores, postings read) of given items, row by row.
+  nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
                   InArray<float> bases, InArray<std::int64_t> item_offsets, InArray<std::int32_t> items) {
     const Queries queries(offsets, terms, weights, bases);
     const auto rows = view(item_offsets);
     const auto numbers = view(items);
     Queries::check_row_offsets(rows, numbers.size(), "item offsets must rise from 0 to the number of items");
     require(rows.size() == queries.offsets.size(), "there must be a row of items for each query");
-    require(numbers.size() <= UINT32_MAX, "fewer than 2^32 items can be priced at once");
+    require(numbers.size() <= UINT32_MAX, "fewer than 2^32 items can be scored at once");
     for (std::int32_t item : numbers)
       require(item >= 0 && static_cast<std::size_t>(item) < postings_.items(),
               "items must be below the number of items");
-    RawArray<float> prices(numbers.size());
-    const std::span<float> room(prices.data(), numbers.size());
+    RawArray<float> scores(numbers.size());
+    const std::span<float> room(scores.data(), numbers.size());
     std::size_t read = 0;
-    ScratchPool<Pricer>::Loan pricer(pricers_);
+    ScratchPool<ItemScorer>::Loan item_scorer(item_scorers_);
     in_turns(queries.size(), 1, [&](std::size_t first) {
       return [&, first](std::size_t number) {
         const std::size_t row = first + number, begin = static_cast<std::size_t>(rows[row]);
         const std::size_t count = static_cast<std::size_t>(rows[row + 1]) - begin;
-        pricer->price(postings_, queries.terms_of(row), queries.weights_of(row), queries.bases[row],
+        item_scorer->score(postings_, queries.terms_of(row), queries.weights_of(row), queries.bases[row],
                       numbers.subspan(begin, count), room.subspan(begin, count));
-        read += pricer->read();
+        read += item_scorer->read();
       };
     });
-    return nb::make_tuple(prices.take(), read);
+    return nb::make_tuple(scores.take(), read);
   }
 
  private:
@@ -183,7 +183,7 @@ class BoundPostings {
   InArray<float> impacts_;
   Postings postings_;
   ScratchPool<Searcher> searchers_;
-  ScratchPool<Pricer> pricers_;
+  ScratchPool<ItemScorer> item_scorers_;
 };
 
 nb::tuple invert(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
@@ -235,7 +235,7 @@ void register_postings(nb::module_& module) {
       .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("k"),
            nb::arg("allowed").noconvert().none(), nb::arg("threads"))
-      .def("price", &BoundPostings::price, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+      .def("score", &BoundPostings::score, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("item_offsets").noconvert(),
            nb::arg("items").noconvert());
 }

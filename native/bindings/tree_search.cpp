@@ -178,7 +178,7 @@ class BoundTree {
     return found.take(entries);
   }
 
-  nb::tuple price(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
+  nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
                   InArray<std::int64_t> rows, InArray<std::int32_t> items) {
     const Queries queries{view(offsets), view(features), view(values)};
     queries.check(model_.bias().number);
@@ -192,7 +192,7 @@ class BoundTree {
         const auto begin = static_cast<std::size_t>(view(rows)[q]);
         const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
         with_transform(transform_, [&]<Transform transform>() {
-          lease->price<transform>(queries[q], view(items).subspan(begin, count), std::span(scores).subspan(begin, count));
+          lease->score<transform>(queries[q], view(items).subspan(begin, count), std::span(scores).subspan(begin, count));
         });
       }
       entries = lease->take_entries();
@@ -290,7 +290,7 @@ void register_tree_search(nb::module_& module) {
       .def("__len__", &BoundTree::size)
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
-      .def("price", &BoundTree::price, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
+      .def("score", &BoundTree::score, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
            nb::arg("items"));
 }
 

@@ -14,7 +14,7 @@ namespace vizsla {
 // the same bits on every instruction set.
 VIZSLA_CLONES inline void pair_dots(const float* queries, const float* vectors, std::size_t dim,
                                     std::span<const std::int64_t> rows, std::span<const std::int32_t> items,
-                                    float* prices) {
+                                    float* scores) {
   constexpr std::size_t lanes = 8;
   for (std::size_t pair = 0; pair < items.size(); ++pair) {
     const float* left = queries + static_cast<std::size_t>(rows[pair]) * dim;
@@ -31,7 +31,7 @@ VIZSLA_CLONES inline void pair_dots(const float* queries, const float* vectors, 
     }
     const double even = (sums[0] + sums[4]) + (sums[2] + sums[6]);
     const double odd = (sums[1] + sums[5]) + (sums[3] + sums[7]);
-    prices[pair] = static_cast<float>(even + odd);
+    scores[pair] = static_cast<float>(even + odd);
   }
 }
 

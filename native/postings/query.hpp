@@ -18,7 +18,7 @@ struct QueryTerm {
   double bound;  // no item gets more from this term
 };
 
-// Float sums depend on the order of their terms. One order for searching, pricing and every degree of pruning keeps
+// Float sums depend on the order of their terms. One order for searching, scoring and every degree of pruning keeps
 // all answers bit for bit the same: highest bound first, since the tail of that order is what pruning can leave out.
 class Query {
  public:

@@ -1,7 +1,7 @@
-// Beam search through a tree model, and prices of given items (Eq. 8 and section 3.3 of the XR-Linear paper).
+// Beam search through a tree model, and scores of given items (Eq. 8 and section 3.3 of the XR-Linear paper).
 //
 // Scores are kept as logarithms: a path's score is the sum of its nodes', no exp or pow is taken, and deep trees do not
-// underflow. A child's margin is summed over the query's features in ascending order, in search and in pricing alike, so
+// underflow. A child's margin is summed over the query's features in ascending order, in search and in scoring alike, so
 // that both give the same bits.
 #pragma once
 
@@ -147,9 +147,9 @@ class BeamSearcher {
     }
   }
 
-  // Prices of given items: neighbours in the tree share the chunks of their paths.
+  // Scores of given items: neighbours in the tree share the chunks of their paths.
   template <Transform transform>
-  void price(const SparseQuery& query, std::span<const std::int32_t> items, std::span<float> scores) {
+  void score(const SparseQuery& query, std::span<const std::int32_t> items, std::span<float> scores) {
     std::fill(scores.begin(), scores.end(), 0.0F);
     take(query);
     order_by_position(items);

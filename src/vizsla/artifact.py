@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Self
 
-from vizsla.artifact_reader import ArtifactReader
-from vizsla.artifact_writer import ArtifactWriter
 from vizsla.artifacts.folder import read_folder
 from vizsla.artifacts.manifest import MANIFEST
+from vizsla.artifacts.reader import ArtifactReader
 from vizsla.artifacts.staging import Staging
+from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.errors import FormatError, MissingExtraError
 
 KINDS = {

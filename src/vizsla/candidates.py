@@ -23,7 +23,7 @@ Scores = NDArray[np.float32]
 
 
 class Hit(NamedTuple):
-    """One item of an answer; the score of an unpriced match is None."""
+    """One item of an answer; the score of an unscored match is None."""
 
     id: str
     score: float | None
@@ -33,7 +33,7 @@ class Candidates:
     """For each query, the items found, best first; equal scores are ordered by item number.
 
     Inside are three flat arrays; outside are string ids. Without scores it is a match set, which a Scorer
-    can price. Candidates are never changed: every method returns new ones.
+    can score. Candidates are never changed: every method returns new ones.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class Candidates:
 
     def _required_scores(self) -> Scores:
         if self.scores is None:
-            raise InputError("These candidates must have scores. Got a match set: price it with a Scorer (`>>`).")
+            raise InputError("These candidates must have scores. Got a match set: score it with a Scorer (`>>`).")
         return self.scores
 
     def _check(self) -> None:

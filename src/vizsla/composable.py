@@ -21,7 +21,7 @@ class Composable:
     """Gives a Retriever `>>`, `|`, `+`, `*` and `%`; each has a method form with its own depth."""
 
     def rerank(self, scorer: Scorer, *, depth: int = DEPTH) -> Rerank:
-        """Find `depth` candidates here and let the scorer price them: `self >> scorer`."""
+        """Find `depth` candidates here and let the scorer score them: `self >> scorer`."""
         from vizsla.compose import Rerank
 
         return Rerank(self._retriever(), scorer, depth=depth)

@@ -18,7 +18,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.dataset_split import SplitReport
+    from vizsla.clicks.split import SplitReport
 
 
 class Dataset:
@@ -189,8 +189,8 @@ class Dataset:
         return self.items.get(item_id).default_text()
 
     def split(self, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0) -> tuple[Dataset, Dataset]:
-        """Hold out clicks to choose parameters by; see `vizsla.dataset_split.split_dataset`."""
-        from vizsla.dataset_split import split_dataset
+        """Hold out clicks to choose parameters by; see `vizsla.clicks.split.split_dataset`."""
+        from vizsla.clicks.split import split_dataset
 
         return split_dataset(self, held_out=held_out, cold=cold, seed=seed)
 

@@ -38,4 +38,4 @@ class Index(Artifact):
 
     @abstractmethod
     def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Price the given items for every row; the answer is ranked."""
+        """Score the given items for every row; the answer is ranked."""

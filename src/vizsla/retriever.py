@@ -20,7 +20,7 @@ from vizsla.strings import Strings
 
 
 class Retriever(Composable, Scorer, Artifact):
-    """Finds, prices and explains items for query texts; combines with others by `>>`, `|`, `+`, `*` and `%`.
+    """Finds, scores and explains items for query texts; combines with others by `>>`, `|`, `+`, `*` and `%`.
 
     A method implements `_search`, `_score` and `_explain` on item numbers; this class checks arguments, translates
     ids, and takes the time.
@@ -59,14 +59,14 @@ class Retriever(Composable, Scorer, Artifact):
         return found.with_ms((perf_counter() - start) * 1e3)
 
     def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
-        """Price the given candidates, whatever their catalogue, and rank them."""
+        """Score the given candidates, whatever their catalogue, and rank them."""
         start = perf_counter()
         texts = query_list(queries, rows=len(candidates))
         if candidates.catalogue is None or candidates.catalogue is self.items or candidates.catalogue == self.items:
-            priced = self._score(texts, candidates)
+            scored = self._score(texts, candidates)
         else:
-            priced = self._score_foreign(texts, candidates)
-        return priced.with_query_ids(candidates.query_ids).with_ms((perf_counter() - start) * 1e3)
+            scored = self._score_foreign(texts, candidates)
+        return scored.with_query_ids(candidates.query_ids).with_ms((perf_counter() - start) * 1e3)
 
     def explain(self, query: str, item: str) -> Explanation:
         """Say why the item gets the score it gets for this query."""
@@ -78,10 +78,10 @@ class Retriever(Composable, Scorer, Artifact):
 
     @abstractmethod
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        """Price candidates that carry this retriever's own item numbers."""
+        """Score candidates that carry this retriever's own item numbers."""
 
     def _complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        """Price `wanted` for a sum, given what this retriever's own search for the same queries found."""
+        """Score `wanted` for a sum, given what this retriever's own search for the same queries found."""
         return self._score(texts, wanted)
 
     @abstractmethod

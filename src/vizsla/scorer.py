@@ -1,4 +1,4 @@
-"""Scorer: prices given (query, item) pairs, and counts them."""
+"""Scorer: scores given (query, item) pairs, and counts them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def query_list(queries: str | Sequence[str], *, rows: int | None = None) -> list
 
 
 class Scorer(ABC):
-    """Prices candidates. Every Retriever is one; so is a cross-encoder or any Python function."""
+    """Scores candidates. Every Retriever is one; so is a cross-encoder or any Python function."""
 
     scale: str = "unnamed"
     """What the scores mean. Only scores of one scale may be added without normalisation."""
@@ -40,19 +40,19 @@ class Scorer(ABC):
     @property
     @abstractmethod
     def items(self) -> Strings:
-        """The ids of the items that can be priced."""
+        """The ids of the items that can be scored."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes that pricing needs; 0 for code."""
+        """Bytes that scoring needs; 0 for code."""
         return 0
 
     @abstractmethod
     def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
-        """Price each query's candidates and rank them.
+        """Score each query's candidates and rank them.
 
-        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this pricing alone,
-        with the number of priced pairs as `scorer_calls`. An item that the scorer does not know raises.
+        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this scoring alone,
+        with the number of scored pairs as `scorer_calls`. An item that the scorer does not know raises.
         """
 
 
@@ -95,7 +95,7 @@ class FunctionScorer(Scorer):
         """Call the function once a query."""
         texts = query_list(queries, rows=len(candidates))
         start = perf_counter()
-        rows = [self._price(text, ids) for text, ids in zip(texts, candidates.ids, strict=True)]
+        rows = [self._score_given(text, ids) for text, ids in zip(texts, candidates.ids, strict=True)]
         self.calls += len(candidates.items)
         stats = Stats(ms=(perf_counter() - start) * 1e3, scorer_calls=len(candidates.items))
         return Candidates.ranked(
@@ -107,11 +107,11 @@ class FunctionScorer(Scorer):
             stats=stats,
         )
 
-    def _price(self, query: str, ids: list[str]) -> Scores:
+    def _score_given(self, query: str, ids: list[str]) -> Scores:
         missing = next((item for item in ids if item not in self._texts), None)
         if missing is not None:
             raise InputError(f"Every candidate must have a text. Got {missing!r}, which has none.")
-        prices = np.asarray(self._function(query, [self._texts[item] for item in ids]), dtype=np.float32)
-        if prices.shape != (len(ids),):
-            raise InputError(f"The scorer must return {len(ids)} numbers. Got shape {prices.shape}.")
-        return prices
+        scores = np.asarray(self._function(query, [self._texts[item] for item in ids]), dtype=np.float32)
+        if scores.shape != (len(ids),):
+            raise InputError(f"The scorer must return {len(ids)} numbers. Got shape {scores.shape}.")
+        return scores

@@ -14,7 +14,7 @@ class Stats:
     ms : float
         Wall-clock milliseconds.
     scorer_calls : int
-        (query, item) pairs that a Scorer priced.
+        (query, item) pairs that a Scorer scored.
     postings : int
         Entries of inverted lists that were read.
     bytes : int

@@ -15,7 +15,7 @@ OTHER = TableRetriever({"q": {"d": 90.0, "b": 10.0}}, ITEMS, scale="right")
 REVERSED = TableRetriever({"q": {"d": 9.0, "b": 8.0}}, ITEMS[::-1], scale="left", floor=0.5)
 
 
-def test_sum_prices_what_one_side_did_not_find():
+def test_sum_scores_what_one_side_did_not_find():
     found = (0.5 * LEFT + 2 * RIGHT)("q", k=10).to_dict()["0"]
     # a: .5*4 + 2*.5; b: .5*3 + 2*8; c: .5*2 + 2*.5; d: .5*1 + 2*9
     assert found == {"d": 18.5, "b": 17.5, "a": 3.0, "c": 2.0}
@@ -72,14 +72,14 @@ def test_union_of_unlike_catalogues_knows_all_items():
     assert list((LEFT | more).items) == [*ITEMS, "z"]
 
 
-def test_union_cannot_be_added_or_priced_alone():
+def test_union_cannot_be_added_or_scored_alone():
     with pytest.raises(CompositionError, match="match set"):
         (LEFT | OTHER) + LEFT
-    with pytest.raises(CompositionError, match="Price it"):
+    with pytest.raises(CompositionError, match="Score it"):
         (LEFT | OTHER).score("q", LEFT("q"))
 
 
-def test_rerank_prices_at_most_depth_and_counts_the_calls():
+def test_rerank_scores_at_most_depth_and_counts_the_calls():
     seen = []
 
     def by_letter(query, texts):

@@ -24,24 +24,24 @@ def _candidates(seed: int = 3) -> Candidates:
     return Candidates.matches(rows, catalogue=Strings.of(ITEMS))
 
 
-def test_prices_every_candidate_once_and_ranks(scorer):
+def test_scores_every_candidate_once_and_ranks(scorer):
     wanted = _candidates()
-    priced = scorer.score(QUERIES, wanted)
-    assert np.array_equal(priced.offsets, wanted.offsets)
+    scored = scorer.score(QUERIES, wanted)
+    assert np.array_equal(scored.offsets, wanted.offsets)
     for query in range(len(QUERIES)):
-        items, scores = priced.row(query)
+        items, scores = scored.row(query)
         assert sorted(items) == sorted(wanted.row(query)[0])
         assert sorted(zip(-scores, items, strict=True)) == list(zip(-scores, items, strict=True))
 
 
-def test_counts_the_pairs_it_prices(scorer):
+def test_counts_the_pairs_it_scores(scorer):
     wanted = _candidates()
     calls = scorer.score(QUERIES, wanted).stats.scorer_calls
     parts = len(scorer.parts) if isinstance(scorer, Sum) else 1
     assert calls == parts * len(wanted.items)
 
 
-def test_price_does_not_depend_on_company_or_catalogue_order(scorer):
+def test_score_does_not_depend_on_company_or_catalogue_order(scorer):
     wanted = _candidates()
     together = scorer.score(QUERIES, wanted).to_dict()
     backwards = Strings.of(list(ITEMS)[::-1])

@@ -14,14 +14,14 @@ import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.cached import CachedEncoder
-from vizsla.encoders.exact_products import gram, turned
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.onnx import OnnxEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.sentence import SentenceEncoder
-from vizsla.encoders.small_eigen import eigen
-from vizsla.encoders.svd import right_singular_vectors
 from vizsla.errors import InputError, MissingExtraError
+from vizsla.linalg.exact_products import gram, turned
+from vizsla.linalg.small_eigen import eigen
+from vizsla.linalg.svd import right_singular_vectors
 from vizsla.methods.dense import dense
 
 

@@ -93,7 +93,7 @@ def test_vectors_that_cannot_be_indexed_raise(bad):
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf"])
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
-def test_approximate_indexes_find_most_and_price_exactly(kind, storage):
+def test_approximate_indexes_find_most_and_score_exactly(kind, storage):
     random = np.random.default_rng(4)
     vectors = random.standard_normal((4000, 16)).astype(np.float32)
     options = {"M": 16, "ef_construction": 60, "ef": 120} if kind == "hnsw" else {"lists": 40, "probes": 25}
@@ -168,13 +168,13 @@ def test_many_blocks_lose_nobody(monkeypatch):
         assert [row.tolist() for row in np.split(masked.items, len(queries))] == brute(index, queries, k, allowed)
 
 
-def test_numbers_that_overflow_float32_products_are_priced_in_float64():
+def test_numbers_that_overflow_float32_products_are_scored_in_float64():
     vectors = np.array([[3e38, 3e38], [3e38, -3e38], [1.0, 1.0]], np.float32)
     found = FlatIndex.build(vectors).search(np.array([[2.0, -2.0]], np.float32), 3)
     assert found.items.tolist() == [1, 0, 2] and found.scores.tolist() == [np.inf, 0.0, 0.0]
 
 
-def test_search_counts_what_it_reads_and_prices_nothing():
+def test_search_counts_what_it_reads_and_scores_nothing():
     index = FlatIndex.build(np.ones((50, 4), np.float32))
     assert index.search(np.ones((3, 4), np.float32), 5).stats == Stats(bytes=50 * 4 * 4)
     assert index.search(np.ones((300, 4), np.float32), 5).stats == Stats(bytes=2 * 50 * 4 * 4)

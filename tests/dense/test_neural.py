@@ -8,9 +8,9 @@ import pytest
 import vizsla
 from tests.contract.catalogue import WORDS
 from tests.dense.minilm import minilm_folder
-from vizsla.encoders.onnx_export import export_onnx
-from vizsla.encoders.quantise import quantise, write_int8
 from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.export.onnx_export import export_onnx
+from vizsla.export.quantise import quantise, write_int8
 from vizsla.methods.dense import dense
 
 MINILM = minilm_folder()

@@ -7,9 +7,9 @@ import pytest
 
 from vizsla.dataset import Dataset
 from vizsla.encoder import FunctionEncoder
-from vizsla.encoders.check_sample import check_sample
-from vizsla.encoders.quantisation_check import check_quantisation
 from vizsla.errors import InputError
+from vizsla.export.check_sample import check_sample
+from vizsla.export.quantisation_check import check_quantisation
 
 ITEMS, QUERIES = ["a", "b", "c", "d"], ["a", "b", "c", "d"]
 

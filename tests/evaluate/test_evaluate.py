@@ -51,8 +51,8 @@ def test_the_depth_is_the_deepest_cutoff_unless_given():
 def test_cost_counts_bytes_scorer_calls_and_times():
     data = judged_dict(30)
     texts = {item: item for item in noisy_system(data, noise=1, seed=0).items}
-    priced = noisy_system(data, noise=1, seed=0) % 6 >> FunctionScorer(lambda q, ts: [len(t) for t in ts], texts)
-    cost = evaluate(priced, data, measures="R@5").cost
+    scored = noisy_system(data, noise=1, seed=0) % 6 >> FunctionScorer(lambda q, ts: [len(t) for t in ts], texts)
+    cost = evaluate(scored, data, measures="R@5").cost
     assert cost.scorer_calls == 6
     plain = evaluate(noisy_system(data, noise=1, seed=0), data, measures="R@5").cost
     assert (plain.bytes, plain.bytes_per_item, plain.scorer_calls) == (8 * 60, 8, 0)

@@ -70,7 +70,7 @@ def test_curves_have_a_legend(tmp_path):
 
 
 def test_what_cannot_be_drawn_says_so(comparison, tmp_path):
-    for options, message in [({"x": "price"}, "`x` must be one of"), ({"y": "R@7"}, "`y` must be one of R@10")]:
+    for options, message in [({"x": "score"}, "`x` must be one of"), ({"y": "R@7"}, "`y` must be one of R@10")]:
         with pytest.raises(InputError, match=message):
             comparison.plot(tmp_path / "quality.png", **options)
     with pytest.raises(InputError, match=r"must end in .png, .svg, .pdf"):

@@ -12,9 +12,9 @@ from tests.formats.mutations import mutations
 from tests.formats.signing import read_manifest, replace, sign_file, write_manifest
 from tests.formats.tiny import Tiny
 from vizsla.artifact import load
-from vizsla.check_artifact import check
+from vizsla.artifacts.check import check
+from vizsla.artifacts.inspect import inspect
 from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
-from vizsla.inspect_artifact import inspect
 
 
 @pytest.mark.parametrize("mmap", [True, False])

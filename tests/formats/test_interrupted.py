@@ -10,7 +10,7 @@ import pytest
 from tests.formats.events import Events
 from tests.formats.tiny import Tiny, names
 from vizsla.artifact import load
-from vizsla.check_artifact import check
+from vizsla.artifacts.check import check
 
 OLD, NEW = Tiny.make(1, n=3), Tiny.make(2, n=4)
 

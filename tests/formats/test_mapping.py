@@ -12,9 +12,9 @@ import xxhash
 
 from tests.formats.tiny import Tiny
 from vizsla.artifact import load
-from vizsla.artifact_reader import ArtifactReader
 from vizsla.artifacts import npy
 from vizsla.artifacts.manifest import digest
+from vizsla.artifacts.reader import ArtifactReader
 from vizsla.errors import FormatError
 from vizsla.strings import Strings
 

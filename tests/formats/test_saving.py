@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from tests.formats.tiny import Tiny, names
-from vizsla import artifact_writer
 from vizsla.artifact import KINDS, load
 from vizsla.artifacts import renames
+from vizsla.artifacts import writer as artifact_writer
+from vizsla.artifacts.inspect import inspect
 from vizsla.artifacts.manifest import MAX_NESTING
 from vizsla.errors import FormatError, InputError
-from vizsla.inspect_artifact import inspect
 
 
 def test_a_saved_artefact_loads_to_the_same(saved, tiny):

@@ -57,7 +57,7 @@ def test_trec_text_and_file(tmp_path):
 def test_match_set_has_hits_without_scores():
     found = Candidates.matches([np.array([2, 0], np.int32)], catalogue=IDS)
     assert found[0] == [Hit("c", None), Hit("a", None)]
-    with pytest.raises(InputError, match="price it with a Scorer"):
+    with pytest.raises(InputError, match="score it with a Scorer"):
         found.to_dict()
 
 

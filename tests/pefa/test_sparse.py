@@ -129,7 +129,7 @@ def test_the_best_past_query_needs_a_dense_base():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["bm25", "xrlinear", "rerank"])
-def test_xl_adds_votes_to_any_retriever_that_prices(method, tmp_path):
+def test_xl_adds_votes_to_any_retriever_that_scores(method, tmp_path):
     log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
     words = bm25(ITEMS)
     base = {"bm25": lambda: words, "xrlinear": lambda: train_xrlinear(log), "rerank": lambda: words >> words}[method]()

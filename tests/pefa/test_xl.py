@@ -77,7 +77,7 @@ def _table() -> dict[str, np.ndarray]:
     return {query: rng.permutation(len(ITEMS)) / 8 for query in QUERIES}
 
 
-def test_item_that_only_votes_find_is_priced_by_the_base():
+def test_item_that_only_votes_find_is_scored_by_the_base():
     found = pefa_xl(make_base(), make_clicks(), depth=1, **FIXED)(QUERIES, k=3)
     whole = answers(pefa_xl(make_base(), make_clicks(), depth=30, **FIXED))
     for row in range(len(QUERIES)):

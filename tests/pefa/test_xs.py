@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
 from vizsla.artifact import load
+from vizsla.clicks.trials import best_trial
 from vizsla.errors import InputError
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xs
-from vizsla.methods.pefa.held_out import best_trial
 
 QUERIES = [f"ask {n}" for n in range(12)]
 

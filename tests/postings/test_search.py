@@ -90,10 +90,10 @@ def test_scores_of_all_items_are_the_exhaustive_ones():
     every = np.random.default_rng(0).permutation(3000).astype(np.int32)
     from vizsla.candidates import Candidates
 
-    priced = index.score(csr_array(weights), Candidates.matches([every]))
+    scored = index.score(csr_array(weights), Candidates.matches([every]))
     scores, _ = exhaustive(impacts, weights[0])
-    assert priced.scores.tolist() == scores[priced.items].tolist()
-    assert sorted(priced.items.tolist()) == list(range(3000))
+    assert scored.scores.tolist() == scores[scored.items].tolist()
+    assert sorted(scored.items.tolist()) == list(range(3000))
 
 
 def test_pruning_reads_less_than_everything():

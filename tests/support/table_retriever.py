@@ -52,19 +52,20 @@ class TableRetriever(Retriever):
         )
 
     def _score(self, texts, candidates):
-        prices = [self._price(text, item) for text, row in zip(texts, candidates.ids, strict=True) for item in row]
+        rows = zip(texts, candidates.ids, strict=True)
+        scores = [self._score_given(text, item) for text, row in rows for item in row]
         return Candidates.ranked(
             candidates.offsets,
             candidates.items,
-            np.array(prices, np.float32),
+            np.array(scores, np.float32),
             catalogue=candidates.catalogue,
-            stats=Stats(scorer_calls=len(prices)),
+            stats=Stats(scorer_calls=len(scores)),
         )
 
     def _explain(self, text, item):
-        return Explanation(self._price(text, self._items[item]), f"table {self.scale}")
+        return Explanation(self._score_given(text, self._items[item]), f"table {self.scale}")
 
-    def _price(self, text: str, item: str) -> float:
+    def _score_given(self, text: str, item: str) -> float:
         return self.table.get(text, {}).get(item, self.floor)
 
     def _write(self, writer):

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text import twin
-from vizsla.artifact_reader import ArtifactReader
-from vizsla.artifact_writer import ArtifactWriter
+from vizsla.artifacts.reader import ArtifactReader
+from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text import texts as texts_module

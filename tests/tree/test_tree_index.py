@@ -78,7 +78,7 @@ def test_unlimited_beam_is_exhaustive_scoring(transform):
 @given(
     st.integers(0, 10_000), st.lists(st.integers(1, 7), min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 9)
 )
-def test_search_prices_and_masks_agree_with_the_twin(seed, fanouts, k, beam):
+def test_search_scores_and_masks_agree_with_the_twin(seed, fanouts, k, beam):
     pick = np.random.default_rng(seed)
     layers, items = make_tree(pick, fanouts)
     matchers, queries = make_matchers(pick, layers), make_queries(pick, 4)
@@ -148,13 +148,13 @@ def test_ties_go_to_the_lower_item_number():
     assert index.search(csr_array(np.eye(1, DIM, dtype=np.float32)), 3).items.tolist() == [0, 1, 2]
 
 
-def test_a_query_without_features_finds_nothing_and_prices_the_bias():
+def test_a_query_without_features_finds_nothing_and_scores_the_bias():
     layers, items, matchers = _small()
     index = TreeIndex.build(layers, items, matchers, dim=DIM)
     empty = csr_array((1, DIM), dtype=np.float32)
     assert len(index.search(empty, 3).items) == 0
-    priced = index.score(empty, Candidates.matches([np.arange(len(index), dtype=np.int32)]))
-    assert priced.to_csr().toarray() == pytest.approx(twin_scores(layers, items, matchers, empty), rel=1e-4)
+    scored = index.score(empty, Candidates.matches([np.arange(len(index), dtype=np.int32)]))
+    assert scored.to_csr().toarray() == pytest.approx(twin_scores(layers, items, matchers, empty), rel=1e-4)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.3])

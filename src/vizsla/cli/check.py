@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line an artefact; exit with 1 when any is damaged."""
-    from vizsla.check_artifact import check
+    from vizsla.artifacts.check import check
 
     damaged = False
     for path in arguments.artefacts:

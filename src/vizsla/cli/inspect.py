@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the manifest says."""
-    from vizsla.inspect_artifact import inspect
+    from vizsla.artifacts.inspect import inspect
 
     pedigree = inspect(arguments.artefact)
     print(json.dumps(pedigree.to_dict(), indent=1, ensure_ascii=False) if arguments.json else pedigree)

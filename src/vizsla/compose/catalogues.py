@@ -34,7 +34,7 @@ class Aligned:
         return self._translated(self.part._search(texts, k, own, threads))
 
     def complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        """Price `wanted`, given what this part's search found; everything in merged numbers."""
+        """Score `wanted`, given what this part's search found; everything in merged numbers."""
         if self.to_merged is None:
             return self.part._complete(texts, found, wanted)
         return self._translated(self.part._complete(texts, self._own(found), self._own(wanted)))

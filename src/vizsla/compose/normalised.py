@@ -24,7 +24,7 @@ class Normalised(Composition):
     """A part's scores, rescaled by what its best `depth` of the same query look like.
 
     `minmax` maps the lowest of them to 0 and the highest to 1, `zscore` their mean to 0 and their spread to 1, `rank`
-    gives 1 / (60 + rank). An item outside of the list is priced by the part and rescaled alike (it may fall below 0);
+    gives 1 / (60 + rank). An item outside of the list is scored by the part and rescaled alike (it may fall below 0);
     by rank it gets 0.
     """
 
@@ -44,22 +44,22 @@ class Normalised(Composition):
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
         reference = self.parts[0]._search(texts, self.depth, None, 1)
-        priced = self.parts[0]._score(texts, candidates)
-        return self._rescaled(reference, priced).with_stats(reference.stats + priced.stats)
+        scored = self.parts[0]._score(texts, candidates)
+        return self._rescaled(reference, scored).with_stats(reference.stats + scored.stats)
 
     def _complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        # `found` went through _search, which kept the part's order: pricing it again gives the reference list.
+        # `found` went through _search, which kept the part's order: scoring it again gives the reference list.
         reference = self.parts[0]._complete(texts, found.unscored(), found.top(self.depth).unscored())
         return self._rescaled(reference, self.parts[0]._score(texts, wanted))
 
-    def _rescaled(self, reference: Candidates, priced: Candidates) -> Candidates:
+    def _rescaled(self, reference: Candidates, scored: Candidates) -> Candidates:
         rescale = _METHODS[self.how]
         rows = [
-            rescale(_values(reference, query), *_row(priced, query), reference.row(query)[0])
-            for query in range(len(priced))
+            rescale(_values(reference, query), *_row(scored, query), reference.row(query)[0])
+            for query in range(len(scored))
         ]
         scores = np.concatenate([np.zeros(0), *rows]).astype(np.float32)
-        return Candidates.ranked(priced.offsets, priced.items, scores, catalogue=priced.catalogue, stats=priced.stats)
+        return Candidates.ranked(scored.offsets, scored.items, scores, catalogue=scored.catalogue, stats=scored.stats)
 
     def _explain(self, text: str, item: int) -> Explanation:
         raw = self.parts[0]._explain(text, item)
@@ -83,21 +83,21 @@ def _row(candidates: Candidates, query: int) -> tuple[Values, NDArray[np.int32]]
     return _values(candidates, query), candidates.row(query)[0]
 
 
-def _minmax(reference: Values, prices: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
+def _minmax(reference: Values, scores: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
     if not len(reference):
-        return np.zeros(len(prices))
+        return np.zeros(len(scores))
     low, high = float(reference.min()), float(reference.max())
-    return (prices - low) / (high - low) if high > low else 1.0 + (prices - low)
+    return (scores - low) / (high - low) if high > low else 1.0 + (scores - low)
 
 
-def _zscore(reference: Values, prices: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
+def _zscore(reference: Values, scores: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
     if not len(reference):
-        return np.zeros(len(prices))
+        return np.zeros(len(scores))
     spread = float(reference.std())
-    return (prices - float(reference.mean())) / (spread if spread > 0 else 1.0)
+    return (scores - float(reference.mean())) / (spread if spread > 0 else 1.0)
 
 
-def _rank(reference: Values, prices: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
+def _rank(reference: Values, scores: Values, items: NDArray[np.int32], known: NDArray[np.int32]) -> Values:
     places = {int(item): place for place, item in enumerate(known, 1)}
     return np.array([1 / (RECIPROCAL_RANK_CONSTANT + places[i]) if i in places else 0.0 for i in items.tolist()])
 

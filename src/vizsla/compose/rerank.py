@@ -1,4 +1,4 @@
-"""`a >> scorer`: one part finds, another prices."""
+"""`a >> scorer`: one part finds, another scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vizsla.scorer import Scorer
 
 
 class Rerank(Composition):
-    """The first part's best `depth` candidates, priced and ordered by the scorer.
+    """The first part's best `depth` candidates, scored and ordered by the scorer.
 
     A query costs at most `depth` scorer calls, or `k` when more than `depth` answers are asked for.
     """
@@ -35,8 +35,8 @@ class Rerank(Composition):
 
     def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
         found = self.first._search(texts, max(k, self.depth), allowed, threads)
-        priced = self.scorer.score(texts, found)
-        return priced.top(k).with_stats(found.stats + priced.stats)
+        scored = self.scorer.score(texts, found)
+        return scored.top(k).with_stats(found.stats + scored.stats)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
         return self.scorer.score(texts, candidates)
@@ -46,7 +46,7 @@ class Rerank(Composition):
         if isinstance(self.scorer, Retriever):
             return self.scorer.explain(text, id_)
         one = Candidates.matches([np.array([item], dtype=np.int32)], catalogue=self.items)
-        return Explanation(float(self.scorer.score([text], one).to_dict()["0"][id_]), f"price by {self.scorer}")
+        return Explanation(float(self.scorer.score([text], one).to_dict()["0"][id_]), f"score by {self.scorer}")
 
     def _scorers(self) -> list[Any]:
         return [self.first, self.scorer]

@@ -22,7 +22,7 @@ Term = tuple[float, Retriever]
 class Sum(Composition):
     """A weighted sum over the union of the parts' best `depth`.
 
-    An item that one part did not find is priced by that part, never counted as 0: absent is not zero. Scores of
+    An item that one part did not find is scored by that part, never counted as 0: absent is not zero. Scores of
     unlike scales are refused; bring them to one scale with `.normalised(...)`.
     """
 
@@ -44,19 +44,19 @@ class Sum(Composition):
         found = [part.search(texts, depth, allowed, threads) for part in self._aligned]
         rows = [np.sort(interleave([side.row(query)[0] for side in found])) for query in range(len(texts))]
         joined = Candidates.matches(rows, catalogue=self.items)
-        priced = [part.complete(texts, own, joined) for part, own in zip(self._aligned, found, strict=True)]
+        scored = [part.complete(texts, own, joined) for part, own in zip(self._aligned, found, strict=True)]
         stats = sum((side.stats for side in found), Stats())
-        return self._added(joined, priced).top(k).with_stats(stats)
+        return self._added(joined, scored).top(k).with_stats(stats)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        priced = [part.score(texts, candidates) for part in self.parts]
-        stats = sum((side.stats for side in priced), Stats())
-        return self._added(candidates, priced).with_stats(stats)
+        scored = [part.score(texts, candidates) for part in self.parts]
+        stats = sum((side.stats for side in scored), Stats())
+        return self._added(candidates, scored).with_stats(stats)
 
-    def _added(self, joined: Candidates, priced: Sequence[Candidates]) -> Candidates:
+    def _added(self, joined: Candidates, scored: Sequence[Candidates]) -> Candidates:
         order = _by_item(joined)
         totals = np.zeros(len(joined.items), dtype=np.float64)
-        for weight, side in zip(self.weights, priced, strict=True):
+        for weight, side in zip(self.weights, scored, strict=True):
             totals += weight * side._required_scores()[_by_item(side)].astype(np.float64)
         return Candidates.ranked(
             joined.offsets, joined.items[order], totals.astype(np.float32), catalogue=joined.catalogue
@@ -82,7 +82,7 @@ class Sum(Composition):
         for part in self.parts:
             if len(part.items) != len(self.items):
                 raise CompositionError(
-                    f"Parts of a sum must know the same items, or an item has no price. Got {len(part.items)} items "
+                    f"Parts of a sum must know the same items, or an item has no score. Got {len(part.items)} items "
                     f"in one part of {len(self.items)} in all: build them over one catalogue, or join them with `|`."
                 )
 
@@ -103,7 +103,7 @@ def _checked_weight(weight: float) -> float:
 def _common_scale(parts: Sequence[Retriever]) -> str:
     scales = sorted({part.scale for part in parts})
     if "none" in scales:
-        raise CompositionError("A match set has no scores to add. Price it first: (a | b) >> scorer.")
+        raise CompositionError("A match set has no scores to add. Score it first: (a | b) >> scorer.")
     if len(scales) > 1:
         raise CompositionError(
             f"Scores to add must be of one scale. Got {', '.join(scales)}: use a.normalised() + b.normalised()."

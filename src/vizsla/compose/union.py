@@ -17,7 +17,7 @@ from vizsla.stats import Stats
 
 
 class Union(Composition):
-    """Each side's best `depth`, joined without scores: unlike scores cannot be compared until a Scorer prices them.
+    """Each side's best `depth`, joined without scores: unlike scores cannot be compared until a Scorer scores them.
 
     The sides take turns, best first, and an item is taken once; so a cut-off keeps the best of every side.
     """
@@ -39,7 +39,7 @@ class Union(Composition):
         return Candidates.matches(rows, catalogue=self.items, stats=stats)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        raise CompositionError(f"A match set has no scores. Price it with a Scorer: {self} >> scorer.")
+        raise CompositionError(f"A match set has no scores. Score it with a Scorer: {self} >> scorer.")
 
     def _explain(self, text: str, item: int) -> Explanation:
         id_ = self.items[item]

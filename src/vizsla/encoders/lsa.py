@@ -13,14 +13,14 @@ from vizsla import _native
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.sample import Sample
-from vizsla.encoders.svd import right_singular_vectors
-from vizsla.encoders.unit import unit_rows
 from vizsla.errors import InputError, check_positive
+from vizsla.linalg.svd import right_singular_vectors
+from vizsla.linalg.unit import unit_rows
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 Floats = NDArray[np.float32]
 

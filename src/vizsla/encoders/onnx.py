@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.encoder import Encoder
-from vizsla.encoders.extra import import_extra
 from vizsla.encoders.onnx_settings import OnnxSettings
-from vizsla.encoders.unit import unit_rows
 from vizsla.errors import InputError, check_positive
+from vizsla.extra import import_extra
+from vizsla.linalg.unit import unit_rows
 
 Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"

@@ -12,8 +12,8 @@ from vizsla.encoders.lazy import MODELS, LazyEncoder
 from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 NAME = "encoder"
 

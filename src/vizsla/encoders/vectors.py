@@ -14,12 +14,12 @@ from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.resume import remove_encoding, resumable_encode
 from vizsla.errors import FormatError, InputError
-from vizsla.methods.bm25_input import TextStream
 from vizsla.strings import Strings
+from vizsla.text.catalogue import TextStream
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class Vectors(Artifact):

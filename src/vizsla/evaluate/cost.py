@@ -18,7 +18,7 @@ WARM_UP_QUERIES = 10
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The price of a retriever's answers.
+    """What a retriever's answers cost.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Cost:
     bytes : int
         Bytes that answering needs, without the item ids.
     scorer_calls : float
-        Priced (query, item) pairs a query.
+        Scored (query, item) pairs a query.
     queries : int
         Queries that were evaluated.
     items : int

@@ -29,7 +29,7 @@ def ranked_run(run: Candidates) -> dict[str, dict[str, float]]:
     {'q': {'b': 2.0, 'a': 1.0}}
     """
     if run.scores is None:
-        raise InputError("A run must have scores. Got a match set: price it with a Scorer (`>>`).")
+        raise InputError("A run must have scores. Got a match set: score it with a Scorer (`>>`).")
     rows = zip(run.query_ids, run.ids, strict=True)
     return {query: {item: float(len(row) - rank) for rank, item in enumerate(row)} for query, row in rows if row}
 

@@ -1,4 +1,4 @@
-"""ApproximateIndex: a structure proposes items, exact inner products price them."""
+"""ApproximateIndex: a structure proposes items, exact inner products score them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ApproximateIndex(DenseIndex):
-    """What HNSW and IVF share: their finds are priced like a flat index's, and a short answer is completed exactly."""
+    """What HNSW and IVF share: their finds are scored like a flat index's, and a short answer is completed exactly."""
 
     exact = False
 
@@ -48,7 +48,7 @@ class ApproximateIndex(DenseIndex):
         if not len(rows) or not k or self._pays(k, reachable):
             return self.flat()._search(rows, max(k, 1), allowed, threads)
         proposed = self._propose(rows, k, allowed, threads)
-        found = self._priced(rows, proposed)
+        found = self._scored(rows, proposed)
         short = np.flatnonzero(np.diff(found.offsets) < k)
         if len(short):
             found = _replaced(found, short, self.flat()._search(rows[short], k, allowed, threads))
@@ -62,12 +62,12 @@ class ApproximateIndex(DenseIndex):
     def _pays(self, k: int, reachable: int) -> bool:
         """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
-    def _priced(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
+    def _scored(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
         numbers, columns = np.nonzero(proposed >= 0)
         items = proposed[numbers, columns].astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
         scores = pair_dots(rows, numbers, self.stored, items)
-        # Nobody asked for prices, and Faiss does not say how much it read: the cost stays open.
+        # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
         return Candidates.ranked(offsets, items, scores)
 
 

@@ -69,7 +69,7 @@ class DenseIndex(Index):
         return self._search(rows, min(check_positive("k", k), max(1, len(self))), allowed, threads)
 
     def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Price the given items for every row, and rank them."""
+        """Score the given items for every row, and rank them."""
         rows = self._query_rows(queries)
         if len(candidates) != len(rows):
             raise InputError(f"`candidates` must have a row for each of {len(rows)} queries. Got {len(candidates)}.")

@@ -31,13 +31,13 @@ def pair_dots(queries: Floats, rows: NDArray[np.int64], vectors: ItemVectors, it
     stored = vectors.rows
     if stored.dtype == np.float32 and stored.flags.c_contiguous:
         return _dots(queries, rows, stored, items)
-    prices = np.empty(len(items), np.float32)
+    scores = np.empty(len(items), np.float32)
     for start, end in blocks(len(items), vectors.dim, size=BLOCK):
         taken = np.ascontiguousarray(vectors.take(items[start:end]))
-        prices[start:end] = _dots(queries, rows[start:end], taken, np.arange(end - start, dtype=np.int32))
-    return prices
+        scores[start:end] = _dots(queries, rows[start:end], taken, np.arange(end - start, dtype=np.int32))
+    return scores
 
 
 def _dots(queries: Floats, rows: NDArray[np.int64], vectors: Floats, items: Numbers) -> Scores:
-    prices: Any = _native.pair_dots(queries, rows, vectors, items)
-    return np.frombuffer(prices, np.float32)
+    scores: Any = _native.pair_dots(queries, rows, vectors, items)
+    return np.frombuffer(scores, np.float32)

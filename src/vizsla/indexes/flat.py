@@ -15,8 +15,8 @@ from vizsla.indexes.item_vectors import Floats, ItemVectors
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 BATCH = 256
 """Queries answered in one matrix product."""

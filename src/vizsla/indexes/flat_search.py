@@ -23,7 +23,7 @@ def flat_search(
     """Return the best `k` of every query among all items, or among `numbers`: offsets, items, scores.
 
     However BLAS adds, its sums differ from the exact ones by at most γ·|q|·|v| (Higham, Accuracy and Stability, 3.1).
-    Whoever lies within twice that of the k-th best is priced again, so nobody is missed, ties included.
+    Whoever lies within twice that of the k-th best is scored again, so nobody is missed, ties included.
     """
     slack = 2 * _rounding(queries, vectors)
     count = len(vectors) if numbers is None else len(numbers)
@@ -42,7 +42,7 @@ def flat_search(
 
 def _products(queries: Floats, block: Floats) -> Floats:
     # One query is a matrix times a vector: BLAS reads the vectors once either way, but this kernel is the faster.
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is priced in float64
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is scored in float64
         return (block @ queries[0])[None, :] if len(queries) == 1 else queries @ block.T
 
 
@@ -61,7 +61,7 @@ def _mark(sums: Floats, k: int) -> Floats:
 
 
 def _reaching(sums: Floats, least: Floats) -> tuple[Rows, Rows]:
-    # Negated, so that a sum that overflowed to NaN is priced too.
+    # Negated, so that a sum that overflowed to NaN is scored too.
     flat = np.flatnonzero(~(sums < least[:, None]))
     rows = flat // sums.shape[1] if len(sums) > 1 else np.zeros(len(flat), np.int64)
     return rows, flat - rows * sums.shape[1]

@@ -15,8 +15,8 @@ from vizsla.indexes.dots import pair_dots
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.encoder import Matrix
 
 
@@ -102,7 +102,7 @@ class GroupedIndex(Index):
         return items[order].astype(np.int32), best[order]
 
     def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Price the given items by their best vectors, and rank them."""
+        """Score the given items by their best vectors, and rank them."""
         rows, items = self.index._query_rows(queries), candidates.items
         if len(candidates) != len(rows):
             raise InputError(f"`candidates` must have a row for each of {len(rows)} queries. Got {len(candidates)}.")
@@ -113,8 +113,8 @@ class GroupedIndex(Index):
         within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
         vectors = self._members[np.repeat(self._starts[items], counts) + within]
         numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
-        prices = pair_dots(rows, numbers, self.index.stored, vectors)
-        best = np.maximum.reduceat(prices, ends - counts) if len(items) else prices
+        scores = pair_dots(rows, numbers, self.index.stored, vectors)
+        best = np.maximum.reduceat(scores, ends - counts) if len(items) else scores
         stats = Stats(scorer_calls=len(items), bytes=self.index._cost(len(vectors)).bytes)
         return Candidates.ranked(
             candidates.offsets, items, best, catalogue=candidates.catalogue, query_ids=candidates.query_ids, stats=stats

@@ -16,8 +16,8 @@ from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 from vizsla.progress import progress
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 MOST_EF = 1 << 20
 BLOCK = 1 << 17
@@ -134,7 +134,7 @@ class HnswIndex(ApproximateIndex):
     def _pays(self, k: int, reachable: int) -> bool:
         if reachable == len(self):
             return reachable <= max(self.ef, k)
-        # A walk prices about M items for each in view; scanning the allowed ones is then no slower, and exact.
+        # A walk scores about M items for each in view; scanning the allowed ones is then no slower, and exact.
         return reachable <= max(k, self._masked_ef(reachable) * self.graph.m)
 
     def _write(self, writer: ArtifactWriter) -> None:

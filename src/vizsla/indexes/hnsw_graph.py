@@ -13,8 +13,8 @@ from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.faiss_storage import load_faiss, view_of
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class HnswGraph:

@@ -16,8 +16,8 @@ from vizsla.stats import Stats
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.encoder import Matrix
 
 POSTING_BYTES = 8
@@ -27,8 +27,8 @@ class InvertedIndex(Index):
     """Weighted postings with exact search: a score is the sum of query weight × impact over shared terms.
 
     Lists whose bounds show that they cannot matter are skipped, which never changes an answer: sums are made in one
-    fixed order, so that searching, pricing and any number of threads agree bit for bit. An item that shares no term
-    with the query is not found, and its price is 0.
+    fixed order, so that searching, scoring and any number of threads agree bit for bit. An item that shares no term
+    with the query is not found, and its score is 0.
 
     Parameters
     ----------
@@ -174,25 +174,25 @@ class InvertedIndex(Index):
         )
 
     def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Price the given items for every row, and rank them."""
+        """Score the given items for every row, and rank them."""
         return self.score_rows(*self._query_rows(queries), candidates)
 
     def score_rows(
         self, offsets: Offsets, terms: Numbers, weights: Scores, candidates: Candidates, *, bases: Scores | None = None
     ) -> Candidates:
-        """Price candidates with flat rows of (term, weight)."""
+        """Score candidates with flat rows of (term, weight)."""
         if len(candidates) != len(offsets) - 1:
             wanted = f"a row for each of {len(offsets) - 1} queries"
             raise InputError(f"`candidates` must have {wanted}. Got {len(candidates)} rows.")
         bases = _no_bases(offsets) if bases is None else bases
         try:
-            prices, read = self._postings.price(offsets, terms, weights, bases, candidates.offsets, candidates.items)
+            scores, read = self._postings.score(offsets, terms, weights, bases, candidates.offsets, candidates.items)
         except (ValueError, TypeError) as error:
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
         return Candidates.ranked(
             candidates.offsets,
             candidates.items,
-            np.frombuffer(prices, np.float32),
+            np.frombuffer(scores, np.float32),
             catalogue=candidates.catalogue,
             query_ids=candidates.query_ids,
             stats=Stats(scorer_calls=len(candidates.items), postings=read, bytes=read * POSTING_BYTES),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from vizsla.errors import FormatError, InputError, check_choice
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 Floats = NDArray[np.float32]
 STORAGES = ("float32", "float16", "int8")
@@ -21,7 +21,7 @@ BLOCK = 1 << 22
 
 
 class ItemVectors:
-    """Item vectors in float32, float16, or one byte a number; what an index prices is what is decoded from here.
+    """Item vectors in float32, float16, or one byte a number; what an index scores is what is decoded from here.
 
     A byte c of dimension j stands for ``low[j] + (c + 0.5) / 255 · span[j]``, Faiss's 8-bit scalar quantiser.
 

@@ -19,8 +19,8 @@ from vizsla.stats import Stats
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.encoder import Matrix
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
@@ -66,7 +66,7 @@ class TreeIndex(Index):
     """Scores an item by the matchers on its path from the root (Eq. 8), and finds the best by beam search.
 
     A score is the logarithm of the product of the path's activations: 0 at best, and free of underflow. A query without
-    any feature says nothing: it finds nothing, though items can be priced for it.
+    any feature says nothing: it finds nothing, though items can be scored for it.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class TreeIndex(Index):
         )
 
     def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Price the given items by their whole paths."""
+        """Score the given items by their whole paths."""
         return self.score_rows(*_sorted_rows(queries, self.dim), candidates)
 
     def score_rows(
@@ -254,10 +254,10 @@ class TreeIndex(Index):
         values: NDArray[np.float32],
         candidates: Candidates,
     ) -> Candidates:
-        """Price with raw rows of ascending features."""
+        """Score with raw rows of ascending features."""
         self._check_candidates(len(offsets) - 1, candidates)
         try:
-            scores, entries = self._tree.price(offsets, features, values, candidates.offsets, candidates.items)
+            scores, entries = self._tree.score(offsets, features, values, candidates.offsets, candidates.items)
         except (ValueError, TypeError) as error:
             raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
         stats = Stats(0.0, len(candidates.items), entries, entries * self._entry_bytes)

@@ -15,7 +15,6 @@ from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
 from vizsla.index import Index, Mask
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.bm25_input import TextStream
 from vizsla.methods.bm25_variants import VARIANTS as VARIANTS
 from vizsla.methods.bm25_variants import Weighting
 from vizsla.methods.vectored import Vectored
@@ -23,12 +22,13 @@ from vizsla.progress import progress
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords, BagRows
+from vizsla.text.catalogue import TextStream
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.dataset import Dataset
 
 
@@ -146,7 +146,7 @@ class Bm25(Vectored):
         found.catalogue = self._items  # the index made it for this call alone
         return found
 
-    def _price(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
+    def _score_given(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
         bag = _bag_rows(rows)
         return _inverted(index).score_rows(*bag, candidates, bases=self._bases(bag))
 

@@ -17,20 +17,20 @@ from vizsla.explanation import Explanation
 from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
-from vizsla.methods.bm25_input import TextStream
 from vizsla.methods.vectored import Vectored
 from vizsla.strings import Strings
+from vizsla.text.catalogue import TextStream
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.dataset import Dataset
 
 
 class Dense(Vectored):
     """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
 
-    A query that the encoder turns into zeros says nothing, and finds nothing; priced, it gives every item 0.
+    A query that the encoder turns into zeros says nothing, and finds nothing; scored, it gives every item 0.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Dense(Vectored):
         said: NDArray[np.bool_] = np.any(rows != 0, axis=1)
         return found if said.all() else _only_rows(found, said)
 
-    def _price(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
+    def _score_given(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
         return index.score(rows, candidates)
 
     def _vectors(self, items: NDArray[np.int64] | slice) -> NDArray[np.float32]:

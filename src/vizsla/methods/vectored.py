@@ -47,5 +47,5 @@ class Vectored(Retriever):
         """Search an index over the same items."""
 
     @abstractmethod
-    def _price(self, index: Index, rows: Rows, candidates: Candidates) -> Candidates:
-        """Price candidates by an index over the same items."""
+    def _score_given(self, index: Index, rows: Rows, candidates: Candidates) -> Candidates:
+        """Score candidates by an index over the same items."""

@@ -21,8 +21,8 @@ from vizsla.text.vocabulary import read_vocabulary
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class BagRows(NamedTuple):

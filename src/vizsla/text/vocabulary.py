@@ -8,7 +8,7 @@ from vizsla import _native
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifacts.reader import ArtifactReader
 
 
 def read_vocabulary(reader: ArtifactReader, name: str) -> Strings:

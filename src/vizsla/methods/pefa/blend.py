@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers
+from vizsla.clicks.log import ClickLog, Floats
+from vizsla.clicks.matrices import Rows, is_sparse
 from vizsla.errors import InputError
-from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
-from vizsla.methods.pefa.matrices import Rows, is_sparse
 from vizsla.methods.pefa.settings import XsSettings
 
 

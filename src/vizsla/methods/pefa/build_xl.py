@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.trials import COLD, too_few
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.methods.pefa.build_xs import AUTO, _number
 from vizsla.methods.pefa.choose_xl import LEVELS, NEAR, NEIGHBOURS, WEIGHTS, choose_xl
-from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.votes import HOW, XlSettings
 from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.retriever import Retriever
@@ -44,7 +44,7 @@ def pefa_xl(
     Parameters
     ----------
     base : Retriever
-        What is adapted: anything that finds and prices.
+        What is adapted: anything that finds and scores.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     encoder : Encoder, optional

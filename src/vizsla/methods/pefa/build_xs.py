@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.trials import COLD, too_few
 from vizsla.errors import InputError
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.choose_xs import (
@@ -18,8 +20,6 @@ from vizsla.methods.pefa.choose_xs import (
     trials_max,
     trials_xs,
 )
-from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import COLD, too_few
 from vizsla.methods.pefa.settings import LEAN, XsSettings
 from vizsla.methods.pefa.xs import PefaXs
 from vizsla.methods.vectored import Vectored

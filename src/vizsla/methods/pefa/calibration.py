@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.pefa.click_log import Floats
-from vizsla.methods.pefa.matrices import Rows, is_sparse
+from vizsla.clicks.log import Floats
+from vizsla.clicks.matrices import Rows, is_sparse
 
 SAMPLE = 20_000
 FEW = 2000

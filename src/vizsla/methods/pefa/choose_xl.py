@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.pefa.choice import Choice
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.trials import DEPTH, MEASURE, Split, best_trial, splits
 from vizsla.methods.pefa.choose_xs import means
-from vizsla.methods.pefa.click_log import ClickLog
-from vizsla.methods.pefa.held_out import DEPTH, MEASURE, Split, best_trial, splits
 from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
 from vizsla.methods.pefa.xl import _keys, _looked_up, _matches, query_index
 from vizsla.retriever import Retriever
@@ -54,7 +54,7 @@ def _tried(
     votes = Ballot(none, none, none, none, np.zeros(0), np.zeros(0))
     if index is not None:
         votes = ballot(index.search(log.vectors[split.held], most), split.train)
-    own, prices = _priced(base, texts, np.unique(votes.rows * width + votes.items), width)
+    own, scores = _scored(base, texts, np.unique(votes.rows * width + votes.items), width)
     wanted = log.matrix[split.held]
     rows = np.repeat(np.arange(len(split.held)), np.diff(wanted.indptr))
     relevant = np.isin(own, rows * width + wanted.indices)
@@ -67,21 +67,21 @@ def _tried(
         same = replace(trial, weight=1.0, level=0.0)  # the votes depend on neither
         if same not in tallies:
             tallies[same] = _looked_up(own, *counted(votes, width, trial))
-        totals = prices + trial.worth * np.where(clicked, tallies[same] - trial.level, 0.0)
+        totals = scores + trial.worth * np.where(clicked, tallies[same] - trial.level, 0.0)
         found.append(_reciprocal_ranks(own // width, totals, relevant, len(texts)))
     return found
 
 
-def _priced(base: Retriever, texts: list[str], voted: Whole, width: int) -> tuple[Whole, Values]:
+def _scored(base: Retriever, texts: list[str], voted: Whole, width: int) -> tuple[Whole, Values]:
     """Return the base's best and all voted items, as ascending keys, with the base's scores."""
     found = base._search(texts, BASE_DEPTH, None, 1)
-    own, prices = _keys(found, width), found._required_scores().astype(np.float64)
+    own, scores = _keys(found, width), found._required_scores().astype(np.float64)
     missing = np.setdiff1d(voted, own)
     if len(missing):
         rest = base._score(texts, _matches(missing, len(texts), base.items))
-        own, prices = np.concatenate([own, _keys(rest, width)]), np.concatenate([prices, rest._required_scores()])
+        own, scores = np.concatenate([own, _keys(rest, width)]), np.concatenate([scores, rest._required_scores()])
     order = np.argsort(own, kind="stable")
-    return own[order], prices[order]
+    return own[order], scores[order]
 
 
 def _reciprocal_ranks(rows: Whole, totals: Values, relevant: NDArray[np.bool_], count: int) -> Values:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.log import ClickLog, Floats
+from vizsla.clicks.matrices import Rows, products
+from vizsla.clicks.trials import MEASURE, Split, best_trial, reciprocal_ranks, splits
 from vizsla.methods.pefa.calibration import Calibration, calibrate
-from vizsla.methods.pefa.choice import Choice
-from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.click_vectors import click_vectors
-from vizsla.methods.pefa.held_out import MEASURE, Split, best_trial, reciprocal_ranks, splits
-from vizsla.methods.pefa.matrices import Rows, products
 from vizsla.methods.pefa.settings import LEAN, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.clicks.log import ClickLog, Floats
+from vizsla.clicks.matrices import Rows, divided, is_sparse, lengths_of
 from vizsla.errors import InputError
-from vizsla.methods.pefa.click_log import ClickLog, Floats
-from vizsla.methods.pefa.matrices import Rows, divided, is_sparse, lengths_of
 
 STEP = 2**28
 """A vector's numbers are rounded to 1 / STEP and added as whole numbers: exact, so the order cannot matter."""

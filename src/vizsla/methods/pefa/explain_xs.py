@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from vizsla.clicks.log import UNIT, ClickLog, Floats
 from vizsla.explanation import Explanation
-from vizsla.methods.pefa.click_log import UNIT, ClickLog, Floats
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.methods.pefa.votes import Values, Whole
 

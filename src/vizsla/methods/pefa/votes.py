@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
+from vizsla.clicks.log import ClickLog
 from vizsla.errors import InputError, check_choice, check_positive
-from vizsla.methods.pefa.click_log import ClickLog
 
 Values = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.candidates import Candidates
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.log import ClickLog, Floats
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError, check_positive
@@ -14,16 +16,14 @@ from vizsla.explanation import Explanation
 from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
-from vizsla.methods.pefa.choice import Choice
-from vizsla.methods.pefa.click_log import ClickLog, Floats
 from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
 from vizsla.retriever import Retriever
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 DEPTH = 100
 
@@ -31,7 +31,7 @@ DEPTH = 100
 class PefaXl(Retriever):
     """A retriever's score plus what its nearest past queries' clicks add. Use `pefa_xl` to make one.
 
-    An item that nobody votes for keeps its full base score, and an item that only the votes found is priced by the
+    An item that nobody votes for keeps its full base score, and an item that only the votes found is scored by the
     base: a constant added to all base scores changes no ranking.
 
     Parameters
@@ -72,7 +72,7 @@ class PefaXl(Retriever):
         if (0 if index is None else len(index)) != len(log) or (index is not None and index.dim != log.dim):
             raise InputError(f"`index` must be over the log's {len(log)} past queries. Got another.")
         if base.scale == "none":
-            raise InputError("`base` must give scores. Got a match set: price it with a Scorer (`>>`).")
+            raise InputError("`base` must give scores. Got a match set: score it with a Scorer (`>>`).")
         self._levels = item_levels(log, settings)
 
     @property
@@ -124,16 +124,16 @@ class PefaXl(Retriever):
         base = found._required_scores().astype(np.float64)
         stats = found.stats
         if len(missing):
-            priced = self.base._score(texts, _matches(missing, len(texts), self.items))
-            own, base = np.concatenate([own, _keys(priced, width)]), np.concatenate([base, priced._required_scores()])
-            stats = stats + priced.stats
+            scored = self.base._score(texts, _matches(missing, len(texts), self.items))
+            own, base = np.concatenate([own, _keys(scored, width)]), np.concatenate([base, scored._required_scores()])
+            stats = stats + scored.stats
         return self._ranked(own, base, keys, values, len(texts), stats).top(k)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        priced = self.base._score(texts, candidates)
+        scored = self.base._score(texts, candidates)
         keys, values = self._votes(texts, 1)
-        base = priced._required_scores().astype(np.float64)
-        return self._ranked(_keys(priced, len(self.items)), base, keys, values, len(texts), priced.stats)
+        base = scored._required_scores().astype(np.float64)
+        return self._ranked(_keys(scored, len(self.items)), base, keys, values, len(texts), scored.stats)
 
     def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
         width = len(self.items)

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.candidates import Candidates
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.matrices import Rows, is_sparse
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
@@ -17,18 +20,15 @@ from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.bm25 import Bm25
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import asked, blended, speakers
-from vizsla.methods.pefa.choice import Choice
-from vizsla.methods.pefa.click_log import ClickLog
 from vizsla.methods.pefa.explain_xs import explain_xs
-from vizsla.methods.pefa.matrices import Rows, is_sparse
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.methods.vectored import Vectored
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class PefaXs(Retriever):
@@ -125,12 +125,12 @@ class PefaXs(Retriever):
         return self.base._find(self.index, rows, k, allowed, threads)
 
     def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.base._price(self.index, asked(self.base._encoded(texts), self.settings), candidates)
+        return self.base._score_given(self.index, asked(self.base._encoded(texts), self.settings), candidates)
 
     def _explain(self, text: str, item: int) -> Explanation:
         row = self.base._encoded([text])
         one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-        score = float(self.base._price(self.index, asked(row, self.settings), one)._required_scores()[0])
+        score = float(self.base._score_given(self.index, asked(row, self.settings), one)._required_scores()[0])
         own = float(self.base._score([text], one)._required_scores()[0])
         query = row.toarray()[0] if is_sparse(row) else row[0]
         return explain_xs(score, query, own, self.log, item, self.settings, self.base._weights)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
+    from vizsla.artifacts.reader import ArtifactReader
 
 
 class Calibration(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.hold_out import warm_rows
+from vizsla.clicks.hold_out import warm_rows
 from vizsla.indexes.tree import NodeWeights, TreeIndex
 from vizsla.methods.xrlinear.csr import as_csr
 from vizsla.methods.xrlinear.instances import Instances

@@ -14,8 +14,8 @@ from vizsla.indexes.inverted import InvertedIndex
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 BLOCK = 256
 """Rows of a dense matrix product at a time: as many similarities as items for each of them."""

@@ -24,8 +24,8 @@ from vizsla.strings import Strings
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class XrLinear(Retriever):

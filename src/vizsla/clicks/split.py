@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.clicks.hold_out import HeldOut, hold_out
 from vizsla.dataset_warning import Tally
 from vizsla.errors import InputError, check_range
-from vizsla.hold_out import HeldOut, hold_out
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,11 +7,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from vizsla.encoders.extra import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
 from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
+from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

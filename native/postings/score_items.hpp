@@ -1,4 +1,4 @@
-// Prices given items: the same float sums, in the same order, as a search.
+// Scores given items: the same float sums, in the same order, as a search.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 
 namespace vizsla {
 
-class Pricer {
+class ItemScorer {
  public:
-  // Items may come in any order; `prices` is as long as `items`.
-  void price(const Postings& postings, std::span<const std::int32_t> terms, std::span<const float> weights, float base,
-             std::span<const std::int32_t> items, std::span<float> prices) {
+  // Items may come in any order; `scores` is as long as `items`.
+  void score(const Postings& postings, std::span<const std::int32_t> terms, std::span<const float> weights, float base,
+             std::span<const std::int32_t> items, std::span<float> scores) {
     query_.prepare(postings, terms, weights);
     sort_places(items);
-    std::fill(prices.begin(), prices.end(), 0.0F);
+    std::fill(scores.begin(), scores.end(), 0.0F);
     for (const QueryTerm& entry : query_.terms()) {
       Cursor cursor(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
       for (std::uint64_t place : places_)
-        prices[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
+        scores[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
     }
-    for (float& price : prices) price += base;
+    for (float& score : scores) score += base;
     read_ = query_.terms().size() * items.size();
   }
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from vizsla.artifact import load
-from vizsla.artifact_reader import ArtifactReader
 from vizsla.artifacts.folder import read_folder
 from vizsla.artifacts.manifest import MANIFEST
+from vizsla.artifacts.reader import ArtifactReader
 from vizsla.errors import FormatError
 
 _SLOTS = ".slots.npy"

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers, Offsets
+from vizsla.clicks.matrices import Rows, empty_rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.errors import FormatError, InputError
-from vizsla.methods.pefa.matrices import Rows, empty_rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.artifact_reader import ArtifactReader
-    from vizsla.artifact_writer import ArtifactWriter
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
 
 Floats = NDArray[np.float32]
 Units = NDArray[np.int64]

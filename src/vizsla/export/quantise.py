@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vizsla.encoders.extra import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
-from vizsla.encoders.quantisation_check import LOSS, QuantisationCheck, check_quantisation
+from vizsla.export.quantisation_check import LOSS, QuantisationCheck, check_quantisation
+from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.encoders.exact_products import gram
-from vizsla.encoders.exact_products import turned as turned_by
-from vizsla.encoders.small_eigen import eigen, inverse_of_triangle, pivoted_cholesky
+from vizsla.linalg.exact_products import gram
+from vizsla.linalg.exact_products import turned as turned_by
+from vizsla.linalg.small_eigen import eigen, inverse_of_triangle, pivoted_cholesky
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

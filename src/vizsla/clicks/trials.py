@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.clicks.hold_out import HeldOut, hold_out
+from vizsla.clicks.log import ClickLog
 from vizsla.errors import InputError, check_range
-from vizsla.hold_out import HeldOut, hold_out
-from vizsla.methods.pefa.click_log import ClickLog
 
 COLD = 0.5
 """The share of queries to come whose items nobody clicked yet. A log cannot tell it, because people click on what they

@@ -1,0 +1,1 @@
+"""Models written for other runtimes, and checked before they are trusted."""

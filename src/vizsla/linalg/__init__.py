@@ -1,0 +1,1 @@
+"""The few products and decompositions that methods need, with the same bits on every machine."""
