@@ -43,7 +43,7 @@ def debian(queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 def recall(index: DenseIndex, queries: np.ndarray, truth: DenseIndex, allowed: np.ndarray | None = None) -> float:
     """Return the share of the exact best 100 (over unquantised vectors) that the index finds."""
-    found, exact = index.search(queries, K, allowed=allowed), truth.search(queries, K, allowed=allowed)
+    found, exact = index.search(queries, K, filter=allowed), truth.search(queries, K, filter=allowed)
     both = [np.isin(exact.row(row)[0], found.row(row)[0]).mean() for row in range(len(queries))]
     return float(np.mean(both))
 
@@ -96,10 +96,10 @@ def masked(work: str, index: DenseIndex, queries: np.ndarray, truth: DenseIndex)
 
 def swept(work: str, index: DenseIndex, queries: np.ndarray, truth: DenseIndex) -> Iterator[Row]:
     if index.kind == "hnsw":
-        others = {f"ef {ef}": index.with_ef(ef) for ef in (100, 150, 200, 300, 500)}
+        others = {f"ef {ef}": index.with_effort(ef) for ef in (100, 150, 200, 300, 500)}
     else:
         lists = len(index.centres)
-        others = {f"probes {lists // part}": index.with_probes(max(1, lists // part)) for part in (32, 16, 8, 4, 2)}
+        others = {f"probes {lists // part}": index.with_effort(max(1, lists // part)) for part in (32, 16, 8, 4, 2)}
     for what, other in others.items():
         note = f"{milliseconds(other, queries, batch=True):.3f} ms CPU a query in a batch"
         yield Row(f"{work}, {what}: recall@100", recall(other, queries, truth), "exact", 1.0, "", ">= 0", False, note)

@@ -67,7 +67,7 @@ def measure_recall(folder, split, beam):
 
 def query(folder, split, count):
     """Text in, item ids out, beam 10."""
-    model = built["model"].with_beam(10)
+    model = built["model"].with_effort(10)
     return microseconds(lambda text: model(text, k=K).ids, texts_of(folder, split)[:count])
 
 

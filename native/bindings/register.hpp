@@ -4,6 +4,7 @@
 
 namespace vizsla {
 
+void register_candidates(nanobind::module_& module);
 void register_dense(nanobind::module_& module);
 void register_strings(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
-    from vizsla.encoders.cached import CachedEncoder as CachedEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
     from vizsla.encoders.onnx import OnnxEncoder as OnnxEncoder
     from vizsla.encoders.open import open_encoder as open_encoder
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
+    from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
-    from vizsla.scorer import FunctionScorer as FunctionScorer
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
 
@@ -54,13 +53,12 @@ _PUBLIC = {
     "Dataset": "vizsla.dataset",
     "Dense": "vizsla.methods.dense",
     "FunctionEncoder": "vizsla.encoder",
-    "FunctionScorer": "vizsla.scorer",
+    "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
     "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
-    "CachedEncoder": "vizsla.encoders.cached",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
     "SentenceEncoder": "vizsla.encoders.sentence",

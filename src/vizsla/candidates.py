@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.errors import InputError, check_positive
+from vizsla.offsets import are_offsets
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
@@ -59,7 +62,7 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_query_ids", "catalogue", "items", "offsets", "scores", "stats")
+    __slots__ = ("_catalogue", "_items", "_offsets", "_query_ids", "_scores", "_stats")
 
     def __init__(
         self,
@@ -71,22 +74,26 @@ class Candidates:
         query_ids: Sequence[str] | None = None,
         stats: Stats | None = None,
     ):
-        self.offsets = np.asarray(offsets, dtype=np.int64)
-        self.items = np.asarray(items, dtype=np.int32)
-        self.scores = None if scores is None else np.asarray(scores, dtype=np.float32)
-        self.catalogue = catalogue
-        self._query_ids = query_ids
-        self.stats = stats or Stats()
+        self._offsets = _fixed(offsets, np.int64)
+        self._items = _fixed(items, np.int32)
+        self._scores = None if scores is None else _fixed(scores, np.float32)
+        self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats or Stats()
         self._check()
 
     @classmethod
     def trusted(
-        cls, offsets: Offsets, items: Numbers, scores: Scores | None, catalogue: Strings | None, stats: Stats
+        cls,
+        offsets: Offsets,
+        items: Numbers,
+        scores: Scores | None,
+        catalogue: Strings | None,
+        stats: Stats,
+        query_ids: Sequence[str] | None = None,
     ) -> Candidates:
         """Wrap arrays of an index that are known to be right: the query path pays no second check."""
         self = cls.__new__(cls)
-        self.offsets, self.items, self.scores = offsets, items, scores
-        self.catalogue, self._query_ids, self.stats = catalogue, None, stats
+        self._offsets, self._items, self._scores = offsets, items, scores
+        self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats
         return self
 
     @classmethod
@@ -101,15 +108,24 @@ class Candidates:
         stats: Stats | None = None,
     ) -> Candidates:
         """Build from rows in any order: sorts each row best first, ties by item number."""
-        rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        order = np.lexsort((items, -np.asarray(scores, dtype=np.float32), rows))
-        return cls(
-            offsets,
-            np.asarray(items)[order],
-            np.asarray(scores)[order],
-            catalogue=catalogue,
-            query_ids=query_ids,
-            stats=stats,
+        given = cls(offsets, items, scores, catalogue=catalogue, query_ids=query_ids, stats=stats)
+        return given.rescored(Scored(given._required_scores(), given.stats))
+
+    def rescored(self, scored: Scored, *, k: int | None = None) -> Candidates:
+        """Return the same items with these scores, given in their order, ranked and cut to the best `k`."""
+        scores = np.ascontiguousarray(scored.scores, np.float32)
+        most = len(self._items) if k is None else k
+        try:
+            offsets, items, ranked = _native.rank(self._offsets, self._items, scores, most)
+        except ValueError as error:
+            raise InputError(f"`scores` must be one number an item. Got others: {error}.") from error
+        return Candidates.trusted(
+            self._offsets if k is None else np.frombuffer(offsets, np.int64),
+            np.frombuffer(items, np.int32),
+            np.frombuffer(ranked, np.float32),
+            self._catalogue,
+            scored.stats,
+            self._query_ids,
         )
 
     @classmethod
@@ -134,6 +150,33 @@ class Candidates:
         items = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         return cls(offsets, items, None, catalogue=catalogue, stats=stats)
 
+    # Properties without setters: Candidates are never changed.
+
+    @property
+    def offsets(self) -> Offsets:
+        """Where each query's row begins; one more than there are queries."""
+        return self._offsets
+
+    @property
+    def items(self) -> Numbers:
+        """Item numbers of all rows."""
+        return self._items
+
+    @property
+    def scores(self) -> Scores | None:
+        """A score an item, or None for a match set."""
+        return self._scores
+
+    @property
+    def catalogue(self) -> Strings | None:
+        """Item ids by number, or None."""
+        return self._catalogue
+
+    @property
+    def stats(self) -> Stats:
+        """What the answer cost."""
+        return self._stats
+
     @property
     def query_ids(self) -> Sequence[str]:
         """The queries' ids, or their row numbers in decimal."""
@@ -156,7 +199,15 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, query: int) -> list[Hit]:
+    @overload
+    def __getitem__(self, query: int) -> list[Hit]: ...
+    @overload
+    def __getitem__(self, query: slice) -> Candidates: ...
+    def __getitem__(self, query: int | slice) -> list[Hit] | Candidates:
+        if isinstance(query, slice):
+            return self._rows(range(len(self))[query])
+        if not isinstance(query, int | np.integer):
+            raise InputError(f"`query` must be a row number or a slice of them. Got {query!r}.")
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} of {len(self)}")
         items, scores = self.row(query % len(self))
@@ -193,34 +244,45 @@ class Candidates:
         [['b']]
         """
         check_positive("k", k)
-        lengths = np.diff(self.offsets)
+        lengths = np.diff(self._offsets)
         if not len(lengths) or lengths.max() <= k:
             return self
-        ranks = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
-        kept = ranks < k
+        if len(lengths) == 1:  # one query: no need to look at every item
+            scores = None if self._scores is None else self._scores[:k]
+            return self._like(np.array((0, k)), self._items[:k], scores)
+        kept = np.arange(len(self._items)) - np.repeat(self._offsets[:-1], lengths) < k
         offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, k))])
-        scores = None if self.scores is None else self.scores[kept]
-        return self._like(offsets, self.items[kept], scores)
+        return self._like(offsets, self._items[kept], None if self._scores is None else self._scores[kept])
 
     def with_query_ids(self, query_ids: Sequence[str]) -> Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
-        named = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, self.stats)
-        named._query_ids = query_ids
-        return named
+        return Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, self._stats, query_ids)
+
+    def with_catalogue(self, catalogue: Strings | None, items: Numbers | None = None) -> Candidates:
+        """Say which ids the item numbers stand for; with `items`, give the same items in that catalogue's numbers."""
+        own = self._items if items is None else items
+        return Candidates.trusted(self._offsets, own, self._scores, catalogue, self._stats, self._query_ids)
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
-        other = Candidates.trusted(self.offsets, self.items, self.scores, self.catalogue, stats)
-        other._query_ids = self._query_ids
-        return other
+        return Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, stats, self._query_ids)
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        cost = self.stats
-        # Every single query pays this: `dataclasses.replace` takes three times as long.
-        return self.with_stats(Stats(ms, cost.scorer_calls, cost.postings, cost.bytes))
+        return self.with_stats(self._stats.with_ms(ms))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ids = None if self._query_ids is None else list(self._query_ids)
+        arrays = (self._offsets, self._items, self._scores)
+        return Candidates.trusted, (*arrays, self._catalogue, self._stats, ids)
+
+    def __copy__(self) -> Candidates:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
+        return self
 
     def unscored(self) -> Candidates:
         """Return the match set: the same items without scores."""
@@ -277,9 +339,17 @@ class Candidates:
             print_table(["rank", "score", "id", *(["text"] if texts else [])], rows, title=f"query {query}")
 
     def _like(self, offsets: Offsets, items: Numbers, scores: Scores | None) -> Candidates:
-        other = Candidates.trusted(offsets, items, scores, self.catalogue, self.stats)
-        other._query_ids = self._query_ids
-        return other
+        return Candidates.trusted(offsets, items, scores, self._catalogue, self._stats, self._query_ids)
+
+    def _rows(self, rows: range) -> Candidates:
+        parts = [slice(int(self._offsets[row]), int(self._offsets[row + 1])) for row in rows]
+        at = np.concatenate([np.zeros(0, np.int64), *(np.arange(part.start, part.stop) for part in parts)])
+        offsets = np.cumsum([0, *(part.stop - part.start for part in parts)], dtype=np.int64)
+        scores = None if self._scores is None else self._scores[at]
+        ids = self.query_ids
+        return Candidates.trusted(
+            offsets, self._items[at], scores, self._catalogue, self._stats, [ids[row] for row in rows]
+        )
 
     def _flat_ids(self) -> list[str]:
         if self.catalogue is None:
@@ -293,13 +363,7 @@ class Candidates:
 
     def _check(self) -> None:
         offsets, items = self.offsets, self.items
-        if (
-            offsets.ndim != 1
-            or not len(offsets)
-            or offsets[0] != 0
-            or offsets[-1] != len(items)
-            or (np.diff(offsets) < 0).any()
-        ):
+        if not are_offsets(offsets, len(items)):
             raise InputError(f"`offsets` must rise from 0 to the number of items ({len(items)}). Got {offsets!r}.")
         limit = len(self.catalogue) if self.catalogue is not None else np.iinfo(np.int32).max
         if len(items) and not (items.min() >= 0 and items.max() < limit):
@@ -311,3 +375,10 @@ class Candidates:
                 raise InputError(f"`scores` must have one number an item ({len(items)}). Got {self.scores.shape}.")
             if np.isnan(self.scores).any():
                 raise InputError("`scores` must be numbers. Got NaN: find the scorer that makes it.")
+
+
+def _fixed(values: Any, kind: type) -> NDArray[Any]:
+    """Return a view of the array that cannot be written through."""
+    array: NDArray[Any] = np.ascontiguousarray(values, dtype=kind).view()
+    array.flags.writeable = False
+    return array

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
+from vizsla.sparse_rows import SparseRows
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    Matrix = NDArray[np.float32] | csr_array
+Rows = NDArray[np.float32] | SparseRows
+"""What an encoder makes: a row a text."""
 
 
 class Encoder(ABC):
-    """Turns texts into the rows of a matrix: a float32 array, or a CSR array when `sparse`."""
+    """Turns texts into the rows of a matrix: a float32 array, or SparseRows when `sparse`."""
 
     sparse: bool = False
 
@@ -32,11 +30,16 @@ class Encoder(ABC):
     def fingerprint(self) -> str:
         """Changes whenever the same text would be encoded differently."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that encoding a query needs; 0 for code, and for a model that its own library holds."""
+        return 0
+
     @abstractmethod
-    def queries(self, texts: Sequence[str]) -> Matrix:
+    def queries(self, texts: Sequence[str]) -> Rows:
         """Encode query texts."""
 
-    def items(self, texts: Sequence[str]) -> Matrix:
+    def items(self, texts: Sequence[str]) -> Rows:
         """Encode item texts; like queries unless the encoder knows better."""
         return self.queries(texts)
 

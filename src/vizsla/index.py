@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.artifact import Artifact
 from vizsla.candidates import Candidates
+from vizsla.errors import InputError
+from vizsla.filter import Filter
+from vizsla.filter import Mask as Mask
+from vizsla.scored import Scored
 
 if TYPE_CHECKING:
-    from vizsla.encoder import Matrix
-
-Mask = NDArray[np.bool_]
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 
 class Index(Artifact):
@@ -29,13 +29,48 @@ class Index(Artifact):
 
     @property
     @abstractmethod
+    def dim(self) -> int:
+        """The width of a query's row."""
+
+    @property
+    @abstractmethod
     def nbytes(self) -> int:
         """Bytes of the arrays that answering needs."""
 
-    @abstractmethod
-    def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
-        """Return the best `k` items of every row; with `allowed`, only items whose entry is True."""
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        return None
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index, sharing all arrays, whose searches try as hard as this."""
+        raise InputError(f"`effort` must be left alone: {type(self).__name__} is exact. Got {effort!r}.")
 
     @abstractmethod
-    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Score the given items for every row; the answer is ranked."""
+    def search(
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items of every row; with `filter`, only items that it allows."""
+
+    @abstractmethod
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items for every row, in the order in which they are given."""
+
+    def score(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Candidates:
+        """Score the given items for every row, and rank them."""
+        return candidates.rescored(self.scores(queries, candidates, threads=threads))
+
+    def _prepared(self, filter: Filter | Mask | None) -> Filter | None:
+        if filter is None:
+            return None
+        prepared = filter if isinstance(filter, Filter) else Filter(filter)
+        if len(prepared) != len(self):
+            raise InputError(f"`filter` must have a flag for each of {len(self)} items. Got {len(prepared)}.")
+        return prepared
+
+    def _check_candidates(self, rows: int, candidates: Candidates) -> None:
+        if len(candidates) != rows:
+            raise InputError(f"`candidates` must have a row for each of {rows} queries. Got {len(candidates)} rows.")
+        items: Any = candidates.items
+        if len(items) and int(items.max()) >= len(self):
+            raise InputError(f"Every candidate must be an item below {len(self)}. Got {int(items.max())}.")

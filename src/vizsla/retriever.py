@@ -9,14 +9,18 @@ from time import perf_counter
 import numpy as np
 
 from vizsla.artifact import Artifact
-from vizsla.candidates import Candidates, Numbers
+from vizsla.candidates import Candidates
 from vizsla.composable import Composable
-from vizsla.errors import InputError, check_positive
+from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
-from vizsla.filters import Where, allowed_items
-from vizsla.index import Mask
-from vizsla.scorer import Scorer, query_list
+from vizsla.filter import Filter, Where
+from vizsla.queries import Queries
+from vizsla.scored import Scored
+from vizsla.scorer import Scorer
+from vizsla.stats import Stats
 from vizsla.strings import Strings
+
+_ONE_ROW = np.array((0, 1), np.int64)
 
 
 class Retriever(Composable, Scorer, Artifact):
@@ -37,7 +41,7 @@ class Retriever(Composable, Scorer, Artifact):
         """Bytes that answering needs, without the item ids."""
 
     def __call__(
-        self, queries: str | Sequence[str], k: int = 10, *, where: Where | None = None, threads: int = 1
+        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
     ) -> Candidates:
         """Return the best `k` items for each query.
 
@@ -47,65 +51,67 @@ class Retriever(Composable, Scorer, Artifact):
             One query, or many.
         k : int
             How many items at most.
-        where : mask, collection of ids, or function of an id, optional
-            Only these items are found, and `k` of them whenever `k` of them match.
+        where : Filter, mask, collection of ids, or function of an id, optional
+            Only these items are found, and `k` of them whenever `k` of them match. `filter` prepares it for many calls.
         threads : int
             How many queries are answered at a time. The answer does not depend on it.
         """
         start = perf_counter()
-        texts = query_list(queries)
-        allowed = None if where is None else allowed_items(where, self.items)
-        found = self._search(texts, check_positive("k", k), allowed, check_positive("threads", threads))
+        asked = Queries.of(queries)
+        filter = None if where is None else Filter.of(where, self.items)
+        found = self._search(asked, check_positive("k", k), filter, check_positive("threads", threads))
+        if filter is not None:
+            self._check_allowed(found, filter)
         return found.with_ms((perf_counter() - start) * 1e3)
 
-    def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
-        """Score the given candidates, whatever their catalogue, and rank them."""
-        start = perf_counter()
-        texts = query_list(queries, rows=len(candidates))
-        if candidates.catalogue is None or candidates.catalogue is self.items or candidates.catalogue == self.items:
-            scored = self._score(texts, candidates)
-        else:
-            scored = self._score_foreign(texts, candidates)
-        return scored.with_query_ids(candidates.query_ids).with_ms((perf_counter() - start) * 1e3)
+    def exact(
+        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items after scoring every item: the exact twin of a search, and as slow as it sounds.
 
-    def explain(self, query: str, item: str) -> Explanation:
-        """Say why the item gets the score it gets for this query."""
-        return self._explain(query, self.items.number(item))
+        Items that a search would not find at all, such as those that share no word with the query, are scored too.
+        """
+        start = perf_counter()
+        asked = Queries.of(queries)
+        filter = None if where is None else Filter.of(where, self.items)
+        numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
+        everything = Candidates.matches([numbers] * len(asked), catalogue=self.items)
+        scored = self._score(asked, everything, filter, check_positive("threads", threads))
+        best = everything.rescored(scored, k=check_positive("k", k))
+        return best.with_stats(scored.stats.with_exact(True)).with_ms((perf_counter() - start) * 1e3)
+
+    def explain(self, query: str, item: str, *, where: Where | None = None) -> Explanation:
+        """Say why the item gets the score it gets for this query, under the filter it was found with."""
+        filter = None if where is None else self.filter(where)
+        return self._explain(Queries.of(_one_text(query)), self.items.number(item), filter)
 
     @abstractmethod
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Answer with this retriever's own item numbers and catalogue."""
 
     @abstractmethod
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        """Score candidates that carry this retriever's own item numbers."""
-
-    def _complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        """Score `wanted` for a sum, given what this retriever's own search for the same queries found."""
-        return self._score(texts, wanted)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score candidates that carry this retriever's own item numbers, in their order."""
 
     @abstractmethod
-    def _explain(self, text: str, item: int) -> Explanation:
-        """Explain the score of one item number."""
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        """Explain the score of one item number for the one query."""
 
-    def _score_foreign(self, texts: list[str], candidates: Candidates) -> Candidates:
-        numbers = self._own_numbers(candidates)
-        own = self._score(texts, Candidates(candidates.offsets, numbers, None, catalogue=self.items))
-        back = candidates.catalogue.find_all(self.items.take(own.items))  # type: ignore[union-attr]
-        return Candidates.ranked(
-            own.offsets,
-            back.astype(np.int32),
-            own._required_scores(),
-            catalogue=candidates.catalogue,
-            stats=own.stats,
-        )
+    def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
+        """Return the score of one item for the one query."""
+        one = Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
+        return float(self._score(queries, one, filter, 1).scores[0])
 
-    def _own_numbers(self, candidates: Candidates) -> Numbers:
-        ids = candidates.catalogue.take(candidates.items)  # type: ignore[union-attr]
-        numbers = self.items.find_all(ids)
-        if (numbers < 0).any():
-            unknown = ids[int(np.argmax(numbers < 0))]
-            raise InputError(
-                f"Every candidate must be an item of this retriever. Got {unknown!r}, which it does not know."
+    def _check_allowed(self, found: Candidates, filter: Filter) -> None:
+        if not filter.mask[found.items].all():
+            forbidden = self.items[int(found.items[np.argmin(filter.mask[found.items])])]
+            raise CompositionError(
+                f"{type(self).__name__} must find only what `where` allows. Got {forbidden!r}: its `_search` must obey "
+                "`filter`."
             )
-        return numbers.astype(np.int32)
+
+
+def _one_text(query: str) -> str:
+    if not isinstance(query, str):
+        raise InputError(f"`query` must be a text. Got {type(query).__name__}.")
+    return query

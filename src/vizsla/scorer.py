@@ -1,41 +1,31 @@
-"""Scorer: scores given (query, item) pairs, and counts them."""
+"""Scorer: scores given (query, item) pairs, in batches that span queries, and says what that cost."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
 
-from vizsla.candidates import Candidates, Scores
-from vizsla.errors import InputError
-from vizsla.stats import Stats
+from vizsla.candidates import Candidates, Numbers
+from vizsla.errors import InputError, check_positive
+from vizsla.filter import Filter, Where
+from vizsla.queries import Queries
+from vizsla.scored import Scored
 from vizsla.strings import Strings
 
 
-def query_list(queries: str | Sequence[str], *, rows: int | None = None) -> list[str]:
-    """Return the query texts as a list; anything but text, or another count than `rows`, raises.
-
-    Examples
-    --------
-    >>> query_list("fig tree")
-    ['fig tree']
-    """
-    texts = [queries] if isinstance(queries, str) else list(queries)
-    wrong = next((text for text in texts if not isinstance(text, str)), None)
-    if wrong is not None:
-        raise InputError(f"`queries` must be a text or a sequence of texts. Got {type(wrong).__name__} in it.")
-    if rows is not None and len(texts) != rows:
-        raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(texts)}.")
-    return texts
-
-
 class Scorer(ABC):
-    """Scores candidates. Every Retriever is one; so is a cross-encoder or any Python function."""
+    """Scores candidates. Every Retriever is one; so is a cross-encoder or any Python function.
+
+    A kind implements `_score` on item numbers; this class checks arguments, translates ids, ranks, and takes the time.
+    """
 
     scale: str = "unnamed"
     """What the scores mean. Only scores of one scale may be added without normalisation."""
+    model_calls: bool = False
+    """Whether scoring a pair calls a model, which is paid for, or is arithmetic."""
 
     @property
     @abstractmethod
@@ -47,71 +37,66 @@ class Scorer(ABC):
         """Bytes that scoring needs; 0 for code."""
         return 0
 
-    @abstractmethod
-    def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
-        """Score each query's candidates and rank them.
+    def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
+        """Prepare a `where` once, to be given to many calls.
 
-        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this scoring alone,
-        with the number of scored pairs as `scorer_calls`. An item that the scorer does not know raises.
+        Parameters
+        ----------
+        where : mask, collection of ids, or function of an id
+            Which items may be found.
+        unknown : {"raise", "ignore"}
+            What becomes of ids that the catalogue does not know: a list of what is in stock is never quite in step.
         """
+        return Filter.of(where, self.items, unknown=unknown)
 
-
-class FunctionScorer(Scorer):
-    """Any Python function as a scorer of (query text, item texts).
-
-    Parameters
-    ----------
-    function : callable
-        From a query text and a list of item texts to as many numbers, higher is better.
-    texts : mapping
-        Item texts by id.
-    scale : str
-        The name of what the function measures.
-
-    Examples
-    --------
-    >>> shared = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], {"a": "fig", "b": "pear"})
-    >>> shared.score("pea", Candidates.from_dict({"0": {"a": 0.0, "b": 0.0}})).to_dict()
-    {'0': {'b': 3.0, 'a': 0.0}}
-    """
-
-    def __init__(
+    def score(
         self,
-        function: Callable[[str, list[str]], Sequence[float]],
-        texts: Mapping[str, str],
+        queries: str | Sequence[str] | Queries,
+        candidates: Candidates,
         *,
-        scale: str = "function",
-    ):
-        self._function, self._texts, self.scale = function, texts, scale
-        self._items = Strings.of(texts)
-        self.calls = 0
+        where: Where | None = None,
+        threads: int = 1,
+    ) -> Candidates:
+        """Score each query's candidates, whatever their catalogue, and rank them.
 
-    @property
-    def items(self) -> Strings:
-        """The ids that have a text."""
-        return self._items
+        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this scoring alone. An
+        item that the scorer does not know raises.
 
-    def score(self, queries: str | Sequence[str], candidates: Candidates) -> Candidates:
-        """Call the function once a query."""
-        texts = query_list(queries, rows=len(candidates))
+        Parameters
+        ----------
+        queries : str or sequence of str
+            One query, or many.
+        candidates : Candidates
+            A row for each query.
+        where : optional
+            The filter under which the candidates were found. It matters only to scores that depend on what else was
+            found, such as reciprocal ranks.
+        threads : int
+            How many queries are scored at a time, where that means something.
+        """
         start = perf_counter()
-        rows = [self._score_given(text, ids) for text, ids in zip(texts, candidates.ids, strict=True)]
-        self.calls += len(candidates.items)
-        stats = Stats(ms=(perf_counter() - start) * 1e3, scorer_calls=len(candidates.items))
-        return Candidates.ranked(
-            candidates.offsets,
-            candidates.items,
-            np.concatenate([np.zeros(0, np.float32), *rows]),
-            catalogue=candidates.catalogue,
-            query_ids=candidates.query_ids,
-            stats=stats,
-        )
+        asked = Queries.of(queries, rows=len(candidates))
+        prepared = None if where is None else self.filter(where)
+        own = self._own(candidates)
+        scored = self._score(asked, own, prepared, check_positive("threads", threads))
+        return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)
 
-    def _score_given(self, query: str, ids: list[str]) -> Scores:
-        missing = next((item for item in ids if item not in self._texts), None)
-        if missing is not None:
-            raise InputError(f"Every candidate must have a text. Got {missing!r}, which has none.")
-        scores = np.asarray(self._function(query, [self._texts[item] for item in ids]), dtype=np.float32)
-        if scores.shape != (len(ids),):
-            raise InputError(f"The scorer must return {len(ids)} numbers. Got shape {scores.shape}.")
-        return scores
+    @abstractmethod
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score candidates that carry this scorer's own item numbers, in their order."""
+
+    def _own(self, candidates: Candidates) -> Candidates:
+        catalogue = candidates.catalogue
+        if catalogue is None or catalogue is self.items or catalogue == self.items:
+            return candidates
+        return candidates.with_catalogue(self.items, self._own_numbers(candidates))
+
+    def _own_numbers(self, candidates: Candidates) -> Numbers:
+        ids = candidates.catalogue.take(candidates.items)  # type: ignore[union-attr]
+        numbers = self.items.find_all(ids)
+        if (numbers < 0).any():
+            unknown = ids[int(np.argmax(numbers < 0))]
+            raise InputError(
+                f"Every candidate must be an item of {type(self).__name__}. Got {unknown!r}, which it does not know."
+            )
+        return numbers.astype(np.int32)

@@ -1,4 +1,4 @@
-"""What a search cost: time, scorer calls, and how much of the index it touched."""
+"""What an answer cost: time, scored pairs, model calls, how much of the index it touched; and whether it is exact."""
 
 from __future__ import annotations
 
@@ -13,31 +13,48 @@ class Stats:
     ----------
     ms : float
         Wall-clock milliseconds.
-    scorer_calls : int
-        (query, item) pairs that a Scorer scored.
+    scored : int
+        (query, item) pairs that were scored one by one by arithmetic: inner products, sums over words.
+    model_calls : int
+        (query, item) pairs that went to a model, such as a cross-encoder: the ones that are paid for.
     postings : int
         Entries of inverted lists that were read.
     bytes : int
         Bytes of index data that were read, where the index can tell.
+    exact : bool
+        Whether it is certain that scoring every item would give the same answer.
 
     Examples
     --------
-    >>> Stats(ms=1.5, scorer_calls=10) + Stats(ms=0.5, postings=7)
-    Stats(ms=2.0, scorer_calls=10, postings=7, bytes=0)
+    >>> Stats(ms=1.5, scored=10, exact=True) + Stats(ms=0.5, postings=7)
+    Stats(ms=2.0, scored=10, model_calls=0, postings=7, bytes=0, exact=False)
     """
 
     ms: float = 0.0
-    scorer_calls: int = 0
+    scored: int = 0
+    model_calls: int = 0
     postings: int = 0
     bytes: int = 0
+    exact: bool = False
 
     def __add__(self, other: Stats) -> Stats:
         return Stats(
             self.ms + other.ms,
-            self.scorer_calls + other.scorer_calls,
+            self.scored + other.scored,
+            self.model_calls + other.model_calls,
             self.postings + other.postings,
             self.bytes + other.bytes,
+            self.exact and other.exact,
         )
+
+    def with_ms(self, ms: float) -> Stats:
+        """Return the same cost with another time."""
+        # Every single query pays this: `dataclasses.replace` takes three times as long.
+        return Stats(ms, self.scored, self.model_calls, self.postings, self.bytes, self.exact)
+
+    def with_exact(self, exact: bool) -> Stats:
+        """Return the same cost of an answer that is exact, or is not."""
+        return Stats(self.ms, self.scored, self.model_calls, self.postings, self.bytes, exact)
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures as a dict."""

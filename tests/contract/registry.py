@@ -15,6 +15,7 @@ from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.vectors import Vectors
+from vizsla.function_scorer import FunctionScorer
 from vizsla.index import Index
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
@@ -25,7 +26,7 @@ from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
-from vizsla.scorer import FunctionScorer, Scorer
+from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
@@ -103,12 +104,12 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
 
 def _counts() -> tuple[csr_array, csr_array]:
     bag, _ = BagOfWords.fit(ITEMS.values(), Analyser())
-    return bag.items(list(ITEMS.values())), bag.queries(QUERIES)
+    return bag.items(list(ITEMS.values())).to_scipy(), bag.queries(QUERIES).to_scipy()
 
 
 def _tree() -> tuple[Index, csr_array]:
     model = _xrlinear().exhaustive()
-    return model.index, model.encoder.queries(QUERIES)
+    return model.index, model.encoder.queries(QUERIES).to_scipy()
 
 
 def _dense_index(kind: str, **options: object) -> tuple[Index, np.ndarray]:

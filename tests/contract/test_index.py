@@ -41,7 +41,7 @@ def test_threads_do_not_change_the_answer(made):
 def test_allowed_returns_k_whenever_k_match(made):
     index, queries = made
     allowed = np.arange(len(ITEMS)) % 4 == 1
-    found, everything = index.search(queries, 4, allowed=allowed), index.search(queries, len(ITEMS))
+    found, everything = index.search(queries, 4, filter=allowed), index.search(queries, len(ITEMS))
     if isinstance(index, ApproximateIndex):
         assert np.diff(found.offsets).tolist() == [4] * queries.shape[0]
         assert allowed[found.items].all()
@@ -58,8 +58,8 @@ def test_wrong_input_raises(made):
         index.search(queries, 0)
     with pytest.raises(InputError, match=r"columns|dimensions"):
         index.search(queries[:, :3], 1)
-    with pytest.raises(InputError, match="allowed"):
-        index.search(queries, 1, allowed=np.ones(2, bool))
+    with pytest.raises(InputError, match="filter"):
+        index.search(queries, 1, filter=np.ones(2, bool))
     with pytest.raises(InputError, match=r"row|queries"):
         index.score(queries, Candidates.matches([np.zeros(1, np.int32)]))
     with pytest.raises(InputError, match="item"):

@@ -38,14 +38,14 @@ def test_k_hits_whenever_k_are_allowed(kind, share, k, seed, first):
     index, random = narrow(kind), np.random.default_rng(seed)
     allowed = np.arange(COUNT) < share * COUNT if first else random.random(COUNT) < share
     queries = random.standard_normal((3, DIM)).astype(np.float32)
-    found = index.search(queries, k, allowed=allowed)
+    found = index.search(queries, k, filter=allowed)
     sums = queries.astype(np.float64) @ index.vectors.T.astype(np.float64)
     for row in range(3):
         items, scores = found.row(row)
         assert len(items) == len(set(items.tolist())) == min(k, int(allowed.sum()))
         assert allowed[items].all()
         assert np.allclose(scores, sums[row, items], atol=1e-5) and (np.diff(scores) <= 0).all()
-    exact = index.search(queries, k, allowed=allowed, exact=True)
+    exact = index.search(queries, k, filter=allowed, exact=True)
     best = np.where(allowed, sums, -np.inf)
     for row in range(3):
         wanted = np.sort(best[row])[::-1][: len(exact.row(row)[0])]
@@ -59,7 +59,7 @@ def test_a_mask_costs_no_recall(kind, share):
     vectors = random.standard_normal((6000, 24)).astype(np.float32)
     index = make_index(kind, vectors, **({"M": 16, "ef_construction": 80, "ef": 100} if kind == "hnsw" else {}))
     queries, allowed = random.standard_normal((40, 24)).astype(np.float32), random.random(6000) < share
-    found, exact = (index.search(queries, 20, allowed=allowed, exact=exact) for exact in (False, True))
+    found, exact = (index.search(queries, 20, filter=allowed, exact=exact) for exact in (False, True))
     assert np.mean([np.isin(exact.row(q)[0], found.row(q)[0]).mean() for q in range(40)]) > 0.97
 
 

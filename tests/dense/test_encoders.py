@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, random_array
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from vizsla.encoder import FunctionEncoder
-from vizsla.encoders.cached import CachedEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.onnx import OnnxEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
@@ -102,7 +101,7 @@ def test_exact_products_are_near_the_plain_ones():
 
 
 def test_the_encoder_must_come_back_as_it_was(tmp_path):
-    built = dense(ITEMS, CachedEncoder(_lengths()))
+    built = dense(ITEMS, _lengths())
     loaded = vizsla.load(built.save(tmp_path / "saved"))
     assert len(loaded.items) == len(ITEMS)
     with pytest.raises(InputError, match="with_encoder"):
@@ -121,19 +120,6 @@ def test_vectors_may_be_given():
     table = PrecomputedEncoder(QUERIES, rows[: len(QUERIES)])
     found = dense(ITEMS, table, vectors=rows)(QUERIES[2], k=1)
     assert found.items[0] == np.argmax(rows @ rows[2])
-
-
-def test_a_cache_forgets_the_oldest():
-    calls: list[str] = []
-
-    def noted(texts):
-        calls.extend(texts)
-        return [[1.0] for _ in texts]
-
-    cache = CachedEncoder(FunctionEncoder(noted, dim=1, name="ones"), size=2)
-    for text in ("a", "b", "c", "c", "a"):
-        cache.queries([text])
-    assert calls == ["a", "b", "c", "a"]
 
 
 def test_without_their_extras(monkeypatch, tmp_path):

@@ -72,7 +72,7 @@ def test_eval_writes_the_promised_json_and_a_trec_run(built, data, tmp_path, cap
     written = json.loads(out.read_text())
     assert list(written) == ["mine"]
     assert written["mine"]["measures"] == {"R@1": 1.0, "RR@10": 1.0}
-    assert {"ms_p50", "ms_p99", "bytes", "scorer_calls", "queries"} <= set(written["mine"]["cost"])
+    assert {"ms_p50", "ms_p99", "bytes", "scored", "model_calls", "queries"} <= set(written["mine"]["cost"])
     assert written["mine"]["cost"]["queries"] == 2
     assert run.read_text().startswith("q1 Q0 fig 1 ")
     assert "R@1" in capsys.readouterr().out

@@ -54,7 +54,7 @@ def test_better_systems_are_told_from_equal_ones(comparison):
 
 def test_the_table_carries_the_letters(comparison):
     lines = comparison.to_markdown().splitlines()
-    assert lines[0] == "|  | system | nDCG@10 | R@5 | ms p50 | ms p99 | bytes/item | scorer calls |"
+    assert lines[0] == "|  | system | nDCG@10 | R@5 | ms p50 | ms p99 | bytes/item | scored | model calls |"
     strong = comparison.evaluations["strong"].measures
     assert lines[3].startswith(f"| b | strong | {strong['nDCG@10']:.4f}ᵃ | {strong['R@5']:.4f}ᵃ | ")
     assert "ᵃ" not in lines[2]
@@ -78,7 +78,7 @@ def test_json_has_exactly_the_agreed_shape(comparison, tmp_path):
     for name, row in written.items():
         assert list(row) == ["measures", "cost"]
         assert row["measures"] == comparison.evaluations[name].measures
-        assert list(row["cost"]) == ["ms_p50", "ms_p99", "bytes", "scorer_calls", "queries"]
+        assert list(row["cost"]) == ["ms_p50", "ms_p99", "bytes", "scored", "model_calls", "queries"]
         assert (row["cost"]["bytes"], row["cost"]["queries"]) == (480, 120)
 
 

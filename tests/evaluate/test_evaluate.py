@@ -10,7 +10,7 @@ from tests.support.table_retriever import TableRetriever
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.evaluate import evaluate
-from vizsla.scorer import FunctionScorer
+from vizsla.function_scorer import FunctionScorer
 
 FRUIT = JudgedDict(
     {"q1": "sweet fruit", "q2": "nothing known", "q3": "nothing found", "q4": "no judgement"},
@@ -48,14 +48,14 @@ def test_the_depth_is_the_deepest_cutoff_unless_given():
         evaluate(system, data, measures=["R@3", "R@20"], k=5)
 
 
-def test_cost_counts_bytes_scorer_calls_and_times():
+def test_cost_counts_bytes_model_calls_and_times():
     data = judged_dict(30)
     texts = {item: item for item in noisy_system(data, noise=1, seed=0).items}
     scored = noisy_system(data, noise=1, seed=0) % 6 >> FunctionScorer(lambda q, ts: [len(t) for t in ts], texts)
     cost = evaluate(scored, data, measures="R@5").cost
-    assert cost.scorer_calls == 6
+    assert cost.model_calls == 6
     plain = evaluate(noisy_system(data, noise=1, seed=0), data, measures="R@5").cost
-    assert (plain.bytes, plain.bytes_per_item, plain.scorer_calls) == (8 * 60, 8, 0)
+    assert (plain.bytes, plain.bytes_per_item, plain.model_calls) == (8 * 60, 8, 0)
     assert 0 < plain.ms_p50 <= plain.ms_p99
 
 
@@ -66,9 +66,9 @@ class Slow(TableRetriever):
         super().__init__(*args)
         self.calls = []
 
-    def _search(self, texts, k, allowed, threads):
-        self.calls.append((tuple(texts), k, threads))
-        return super()._search(texts, k, allowed, threads)
+    def _search(self, queries, k, filter, threads):
+        self.calls.append((tuple(queries.texts), k, threads))
+        return super()._search(queries, k, filter, threads)
 
 
 def test_single_queries_are_timed_on_a_seeded_sample_after_a_warm_up():
@@ -114,7 +114,8 @@ def test_json_has_exactly_the_agreed_shape(tmp_path):
                 "ms_p50": done.cost.ms_p50,
                 "ms_p99": done.cost.ms_p99,
                 "bytes": 24,
-                "scorer_calls": 0.0,
+                "scored": 0.0,
+                "model_calls": 0.0,
                 "queries": 3,
             },
         }
@@ -137,8 +138,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_markdown_and_the_printed_table(capsys):
     done = evaluate(TABLE, FRUIT, measures=["R@10"], name="fruit")
     header, _, row = done.to_markdown().splitlines()
-    assert header == "| system | R@10 | ms p50 | ms p99 | bytes/item | scorer calls |"
-    assert row.startswith("| fruit | 0.5000 |") and row.endswith("| 8 | 0 |")
+    assert header == "| system | R@10 | ms p50 | ms p99 | bytes/item | scored | model calls |"
+    assert row.startswith("| fruit | 0.5000 |") and row.endswith("| 8 | 0 | 0 |")
     done.show()
     printed = capsys.readouterr().out
     assert "fruit" in printed and "1 without judgements left out" in printed

@@ -27,7 +27,7 @@ def svg_texts(path):
     return {"".join(node.itertext()).strip() for node in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")}
 
 
-@pytest.mark.parametrize("x", ["ms_p50", "ms_p99", "bytes", "bytes_per_item", "scorer_calls"])
+@pytest.mark.parametrize("x", ["ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls"])
 def test_a_comparison_is_drawn_against_every_cost(comparison, tmp_path, x):
     path = comparison.plot(tmp_path / "plots" / "quality.png", x=x, y="R@10")
     pixels = np.asarray(Image.open(path).convert("L"))
@@ -48,8 +48,8 @@ def test_the_same_data_gives_the_same_bytes(tmp_path, suffix):
 
 
 def test_a_cost_of_zero_gets_a_linear_axis_without_negative_ticks(comparison, tmp_path):
-    texts = svg_texts(comparison.plot(tmp_path / "calls.svg", x="scorer_calls"))
-    assert "scorer calls a query (left is better)" in texts
+    texts = svg_texts(comparison.plot(tmp_path / "calls.svg", x="model_calls"))
+    assert "model calls a query (left is better)" in texts
     assert not any(text.startswith(("-", "−")) for text in texts)
 
 

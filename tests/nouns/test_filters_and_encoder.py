@@ -8,7 +8,7 @@ import pytest
 from vizsla.encoder import FunctionEncoder
 from vizsla.errors import InputError, MissingExtraError, VizslaError, check_range
 from vizsla.explanation import Explanation
-from vizsla.filters import allowed_items
+from vizsla.filter import Filter
 from vizsla.strings import Strings
 
 ITEMS = Strings.of(["a", "b", "c"])
@@ -16,9 +16,8 @@ ITEMS = Strings.of(["a", "b", "c"])
 
 def test_three_forms_of_where_agree():
     mask = np.array([False, True, True])
-    assert allowed_items(None, ITEMS) is None
     for where in (mask, ["b", "c"], {"c", "b"}, lambda item: item != "a"):
-        assert allowed_items(where, ITEMS).tolist() == mask.tolist()
+        assert Filter.of(where, ITEMS).mask.tolist() == mask.tolist()
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0], [2.0]], [[float("nan")]], [[float("inf")]]])

@@ -71,7 +71,7 @@ def test_calibration_brings_the_spread_of_click_scores_to_the_bases():
     base = bm25(ITEMS)
     found = pefa_xs(base, LOG, weight=0.5, calibrated=True)
     clicked = np.unique(found.log.items)
-    own = (found.log.vectors @ base._vectors(clicked).T).toarray()
+    own = (found.log.vectors @ base.item_rows(clicked).T).toarray()
     unscaled = click_scores(base, found)
     assert (unscaled * found.settings.scale).std() == pytest.approx(own.std(), rel=1e-3)
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.sparse_rows import SparseRows
 
 OFFSETS, ITEMS, IMPACTS = [0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]
 
@@ -96,21 +97,21 @@ def test_unsound_query_weights(weight):
     ],
 )
 def test_unsound_query_rows(offsets, terms, weights):
-    rows = np.array(offsets, np.int64), np.array(terms, np.int32), np.array(weights, np.float32)
+    rows = SparseRows(np.array(offsets, np.int64), np.array(terms, np.int32), np.array(weights, np.float32), 2)
     with pytest.raises(InputError):
-        make().search_rows(*rows, 3)
+        make().search(rows, 3)
     with pytest.raises(InputError):
-        make().score_rows(*rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
+        make().score(rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
 
 
 @pytest.mark.parametrize("base", [-1.0, np.nan, np.inf])
 def test_unsound_bases(base):
-    bases = np.array([base], np.float32)
-    rows = np.array([0, 1]), np.array([0], np.int32), np.array([1.0], np.float32)
+    index = InvertedIndex.build(csr_array(np.eye(2)), absent=np.array([base, 0.0]))
+    rows = SparseRows.of(np.array([[1.0, 0.0]]))
     with pytest.raises(InputError, match="bases"):
-        make().search_rows(*rows, 3, bases=bases)
+        index.search(rows, 3)
     with pytest.raises(InputError, match="bases"):
-        make().score_rows(*rows, Candidates.matches([np.array([0], np.int32)]), bases=bases)
+        index.score(rows, Candidates.matches([np.array([0], np.int32)]))
 
 
 def test_other_wrong_arguments():
@@ -123,8 +124,8 @@ def test_other_wrong_arguments():
         index.search(query, 1, threads=0)
     for mask in (np.ones(2, np.bool_), np.ones(4, np.bool_), np.ones(3, np.float64)):
         with pytest.raises(InputError):
-            index.search(query, 3, allowed=mask)
-    with pytest.raises(InputError, match="items must be below"):
+            index.search(query, 3, filter=mask)
+    with pytest.raises(InputError, match="an item below"):
         index.score(query, Candidates.matches([np.array([3], np.int32)]))
     with pytest.raises(InputError, match="a row for each"):
         index.score(query, Candidates.matches([np.array([0], np.int32)] * 2))
@@ -144,6 +145,6 @@ def test_unsound_vectors(matrix):
 def test_a_row_that_names_a_term_twice():
     rows = np.array([0, 2]), np.array([1, 1], np.int32), np.array([1.0, 1.0], np.float32)
     with pytest.raises(InputError, match="each term once"):
-        InvertedIndex.from_rows(*rows, width=2)
+        InvertedIndex.from_rows(SparseRows(*rows, 2))
     repeated = csr_array((rows[2], rows[1], rows[0]), shape=(1, 2))
     assert InvertedIndex.build(repeated).search(csr_array([[0.0, 1.0]]), 1).scores.tolist() == [2.0]

@@ -47,7 +47,7 @@ def test_search_is_exhaustive_search(shape, k, share_allowed):
     allowed = None
     if share_allowed is not None:
         allowed = np.random.default_rng(shape["seed"]).random(len(impacts)) < share_allowed
-    found = InvertedIndex.build(csr_array(impacts)).search(csr_array(queries), k, allowed=allowed)
+    found = InvertedIndex.build(csr_array(impacts)).search(csr_array(queries), k, filter=allowed)
     for row, weights in enumerate(queries):
         items, scores = found.row(row)
         expected_items, expected_scores = top(*exhaustive(impacts, weights), k, allowed)
@@ -58,15 +58,15 @@ def test_search_is_exhaustive_search(shape, k, share_allowed):
 @given(shapes, st.floats(0, 50, width=32))
 def test_a_base_is_added_to_every_score(shape, base):
     impacts = random_impacts(**shape)
-    index = InvertedIndex.build(csr_array(impacts))
     weights = random_queries(shape["seed"], 1, shape["terms"], whole=shape["whole"])
+    absent = np.full(shape["terms"], base)
+    index = InvertedIndex.build(csr_array(impacts), absent=absent)
     rows = csr_array(weights)
-    flat = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
-    found = index.search_rows(*flat, 20, bases=np.array([base], np.float32))
-    items, scores = top(*exhaustive(impacts, weights[0], base=base), 20)
+    found = index.search(rows, 20)
+    items, scores = top(*exhaustive(impacts, weights[0], base=np.float32(weights[0] @ absent)), 20)
     assert found.items.tolist() == items.tolist()
     assert found.scores.tolist() == scores.tolist()
-    assert index.score_rows(*flat, found, bases=np.array([base], np.float32)) == found
+    assert index.score(rows, found) == found
 
 
 @given(shapes, st.integers(1, 50))
@@ -112,7 +112,7 @@ def test_a_filter_finds_k_whenever_k_exist():
     impacts = np.ones((30_000, 1), np.float32)
     allowed = np.zeros(30_000, np.bool_)
     allowed[[5, 29_000, 29_999]] = True
-    found = InvertedIndex.build(csr_array(impacts)).search(csr_array(np.ones((1, 1))), 3, allowed=allowed)
+    found = InvertedIndex.build(csr_array(impacts)).search(csr_array(np.ones((1, 1))), 3, filter=allowed)
     assert found.items.tolist() == [5, 29_000, 29_999]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from vizsla.candidates import Candidates
 from vizsla.explanation import Explanation
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
@@ -34,12 +35,12 @@ class TableRetriever(Retriever):
     def nbytes(self) -> int:
         return 8 * len(self._items)
 
-    def _search(self, texts, k, allowed, threads):
+    def _search(self, queries, k, filter, threads):
         rows = []
-        for text in texts:
+        for text in queries.texts:
             row = {self._items.number(item): score for item, score in self.table.get(text, {}).items()}
             ranked = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))
-            rows.append([pair for pair in ranked if allowed is None or allowed[pair[0]]][:k])
+            rows.append([pair for pair in ranked if filter is None or filter.mask[pair[0]]][:k])
         offsets = np.cumsum([0, *map(len, rows)])
         flat = [pair for row in rows for pair in row]
         items = np.array([item for item, _ in flat], dtype=np.int32)
@@ -51,19 +52,14 @@ class TableRetriever(Retriever):
             stats=Stats(postings=len(flat)),
         )
 
-    def _score(self, texts, candidates):
-        rows = zip(texts, candidates.ids, strict=True)
-        scores = [self._score_given(text, item) for text, row in rows for item in row]
-        return Candidates.ranked(
-            candidates.offsets,
-            candidates.items,
-            np.array(scores, np.float32),
-            catalogue=candidates.catalogue,
-            stats=Stats(scorer_calls=len(scores)),
-        )
+    def _score(self, queries, candidates, filter, threads):
+        rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
+        items = self._items.take(candidates.items)
+        scores = [self._score_given(queries.texts[row], item) for row, item in zip(rows, items, strict=True)]
+        return Scored(np.array(scores, np.float32), Stats(scored=len(scores)))
 
-    def _explain(self, text, item):
-        return Explanation(self._score_given(text, self._items[item]), f"table {self.scale}")
+    def _explain(self, queries, item, filter):
+        return Explanation(self._score_given(queries.texts[0], self._items[item]), f"table {self.scale}")
 
     def _score_given(self, text: str, item: str) -> float:
         return self.table.get(text, {}).get(item, self.floor)

@@ -18,10 +18,11 @@ from tests.text import twin
 from vizsla.artifacts.reader import ArtifactReader
 from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.errors import FormatError, InputError
+from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text import texts as texts_module
 from vizsla.text.analyser import Analyser
-from vizsla.text.bag import BagOfWords, BagRows
+from vizsla.text.bag import BagOfWords
 
 ANALYSERS = [
     Analyser(),
@@ -37,10 +38,10 @@ WORDS += ["extraordinary", "extraordinarily"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), max_size=12)
 
 
-def as_dicts(rows: BagRows) -> list[dict[int, int]]:
-    assert rows.offsets.dtype == np.int64 and rows.terms.dtype == np.int32 and rows.counts.dtype == np.float32
+def as_dicts(rows: SparseRows) -> list[dict[int, int]]:
+    assert rows.offsets.dtype == np.int64 and rows.columns.dtype == np.int32 and rows.values.dtype == np.float32
     bounds = zip(rows.offsets[:-1], rows.offsets[1:], strict=True)
-    pairs = [(rows.terms[a:b].tolist(), rows.counts[a:b].tolist()) for a, b in bounds]
+    pairs = [(rows.columns[a:b].tolist(), rows.values[a:b].tolist()) for a, b in bounds]
     assert all(terms == sorted(set(terms)) for terms, _ in pairs)
     return [dict(zip(terms, map(int, counts), strict=True)) for terms, counts in pairs]
 
@@ -58,20 +59,20 @@ def test_rows_count_known_terms_as_the_twin(fitted: list[str], asked: list[str],
     bag, rows = BagOfWords.fit(fitted, analyser)
     known = len(bag.terms)
     expected = twin.bag([*fitted, *asked], analyser)[1][len(fitted) :]
-    assert as_dicts(bag.rows(asked)) == [{t: n for t, n in row.items() if t < known} for row in expected]
-    assert as_dicts(bag.rows(fitted)) == as_dicts(rows)
+    assert as_dicts(bag.queries(asked)) == [{t: n for t, n in row.items() if t < known} for row in expected]
+    assert as_dicts(bag.queries(fitted)) == as_dicts(rows)
 
 
 def test_a_form_never_seen_is_found_by_its_stem() -> None:
     bag, _ = BagOfWords.fit(["a run", "extraordinary sights"], Analyser.named("english"))
     assert "running" not in bag.forms
-    found = bag.rows(["running, runs, a RUN", "sight unseen the", "nothing"])
+    found = bag.queries(["running, runs, a RUN", "sight unseen the", "nothing"])
     assert as_dicts(found) == [{0: 3}, {2: 1}, {}]
 
 
 def test_a_stop_word_that_never_occurred_is_not_stemmed_into_a_term() -> None:
     bag, _ = BagOfWords.fit(["doe"], Analyser(stop_words=["does"], stem="english"))
-    assert as_dicts(bag.rows(["does doe"])) == [{0: 1}]
+    assert as_dicts(bag.queries(["does doe"])) == [{0: 1}]
 
 
 def long_texts() -> list[str]:
@@ -90,28 +91,28 @@ def test_batches_and_the_growing_vocabulary_change_nothing(analyser: Analyser, m
         monkeypatch.setattr(texts_module, "BATCH", size)
         again, again_rows = BagOfWords.fit(iter(given_texts), analyser)
         assert again.fingerprint == bag.fingerprint
-        assert all(np.array_equal(a, b) for a, b in zip(rows, again_rows, strict=True))
+        assert again_rows == rows
 
 
 def test_no_texts_and_empty_texts() -> None:
     for analyser in ANALYSERS:
         bag, rows = BagOfWords.fit([], analyser)
-        assert (bag.dim, rows.offsets.tolist(), len(rows.terms)) == (0, [0], 0)
-        assert as_dicts(bag.rows(["any", ""])) == [{}, {}]
-        assert bag.rows([]).offsets.tolist() == [0]
+        assert (bag.dim, rows.offsets.tolist(), len(rows.columns)) == (0, [0], 0)
+        assert as_dicts(bag.queries(["any", ""])) == [{}, {}]
+        assert bag.queries([]).offsets.tolist() == [0]
         assert as_dicts(BagOfWords.fit(["", " . "], analyser)[1]) == [{}, {}]
 
 
 def test_lone_surrogates_separate_words() -> None:
     bag, rows = BagOfWords.fit(["a\ud800b", "é\udfffb"])
     assert list(bag.terms) == ["a", "b", "é"]
-    assert as_dicts(rows) == as_dicts(bag.rows(["a b", "\ud800é \udfffb"]))
+    assert as_dicts(rows) == as_dicts(bag.queries(["a b", "\ud800é \udfffb"]))
 
 
 def test_queries_are_a_sparse_matrix() -> None:
     bag, _ = BagOfWords.fit(["one two", "two three"])
     matrix = bag.queries(("two two one", "none"))
-    assert matrix.shape == (2, 3) and matrix.dtype == np.float32
+    assert matrix.shape == (2, 3) and matrix.values.dtype == np.float32
     assert matrix.toarray().tolist() == [[1, 2, 0], [0, 0, 0]]
     assert bag.sparse and (bag.items(["three"]).toarray() == [[0, 0, 1]]).all()
 
@@ -128,7 +129,7 @@ def test_fingerprints_tell_bags_apart() -> None:
 def test_texts_must_be_many_strings(wrong: Any) -> None:
     bag, _ = BagOfWords.fit(["a"])
     with pytest.raises(InputError, match="`texts` must hold"):
-        bag.rows(wrong)
+        bag.queries(wrong)
     with pytest.raises(InputError, match="`texts` must hold"):
         BagOfWords.fit(wrong)
 
@@ -175,7 +176,7 @@ def test_what_is_written_is_read(tmp_path: Path, analyser: Analyser, mmap: bool)
     bag, rows = BagOfWords.fit(WORDS, analyser)
     again = BagOfWords.read(ArtifactReader(store(tmp_path / "bag", lambda to: bag.write(to, "bag")), mmap=mmap), "bag")
     assert (again.analyser, again.fingerprint, again.dim) == (bag.analyser, bag.fingerprint, bag.dim)
-    assert as_dicts(again.rows(WORDS)) == as_dicts(rows)
+    assert as_dicts(again.queries(WORDS)) == as_dicts(rows)
 
 
 def write_lie(path: Path, bag: BagOfWords, **lies: Any) -> Path:

@@ -25,12 +25,12 @@ def fitted(texts, budgets=(1000, 1000, 1000), **options):
 
 
 def as_dicts(rows):
-    cells = list(zip(rows.features.tolist(), rows.values.tolist(), strict=True))
+    cells = list(zip(rows.columns.tolist(), rows.values.tolist(), strict=True))
     return [dict(cells[a:b]) for a, b in zip(rows.offsets, rows.offsets[1:], strict=False)]
 
 
 def assert_equal_rows(rows, expected):
-    assert rows.offsets.dtype == np.int64 and rows.features.dtype == np.int32 and rows.values.dtype == np.float32
+    assert rows.offsets.dtype == np.int64 and rows.columns.dtype == np.int32 and rows.values.dtype == np.float32
     got = as_dicts(rows)
     assert [list(row) for row in got] == [sorted(row) for row in expected]
     for row, right in zip(got, expected, strict=True):
@@ -57,7 +57,7 @@ def test_native_equals_its_twin(texts, others, budgets, min_texts, unseen, lower
     assert [list(table) for table in model.names] == twin.names
     assert list(model.bins) == twin.bins
     np.testing.assert_allclose(model.weights, np.concatenate(twin.weights), rtol=1e-6)
-    assert_equal_rows(model.rows(texts + others), [twin.row(text) for text in texts + others])
+    assert_equal_rows(model.queries(texts + others), [twin.row(text) for text in texts + others])
 
 
 def test_many_words_equal_the_twin():
@@ -65,7 +65,7 @@ def test_many_words_equal_the_twin():
     letters = np.random.default_rng(0).choice(list("abcdé "), size=3000)
     texts = ["".join(letters), "".join(letters[::-1]), "a" * 700 + " b" * 700]
     twin = Twin(texts[:2], budgets=(50, 200, 60))
-    assert_equal_rows(fitted(texts[:2], (50, 200, 60)).rows(texts), [twin.row(text) for text in texts])
+    assert_equal_rows(fitted(texts[:2], (50, 200, 60)).queries(texts), [twin.row(text) for text in texts])
 
 
 def test_the_paper_s_example():
@@ -90,7 +90,7 @@ def test_by_hand():
     """Two texts: idf is 1 where both hold a word, 1 + ln(3/2) where one does."""
     model = fitted(["fig tree", "fig"], (10, 0, 0), unseen="drop")
     rare = 1 + np.log(1.5)
-    assert as_dicts(model.rows(["Fig, fig TREE plum"]))[0] == pytest.approx(
+    assert as_dicts(model.queries(["Fig, fig TREE plum"]))[0] == pytest.approx(
         {
             0: (1 + np.log(2)) / np.hypot(1 + np.log(2), rare),
             1: rare / np.hypot(1 + np.log(2), rare),
@@ -109,7 +109,7 @@ def test_rules_for_ngrams_outside_the_vocabulary():
     texts = ["a x", "a y", "a z"]
 
     def features(text, **options):
-        return fitted(texts, (1, 0, 0), **options).rows([text]).features.tolist()
+        return fitted(texts, (1, 0, 0), **options).queries([text]).columns.tolist()
 
     assert features("a x", unseen="drop") == [0]
     assert features("never seen", unseen="drop") == []
@@ -121,14 +121,14 @@ def test_rules_for_ngrams_outside_the_vocabulary():
 
 def test_a_shared_feature_that_met_nothing_stays_out():
     model = fitted(["a b", "b c"], (10, 10, 10))
-    assert model.rows(["unknown"]).offsets.tolist() == [0, 0]
+    assert model.queries(["unknown"]).offsets.tolist() == [0, 0]
 
 
 @given(TEXTS)
 def test_a_batch_is_its_texts_one_by_one(texts):
     model = fitted(texts, (3, 3, 5))
-    batch = as_dicts(model.rows(texts))
-    assert batch == [as_dicts(model.rows([text]))[0] for text in texts]
+    batch = as_dicts(model.queries(texts))
+    assert batch == [as_dicts(model.queries([text]))[0] for text in texts]
 
 
 def test_threads_change_nothing():
@@ -137,15 +137,16 @@ def test_threads_change_nothing():
     texts = [" ".join(rng.choice(words, size=n)) for n in rng.integers(0, 60, 9000)]
     assert sum(map(len, texts)) > 1 << 20, "several pieces of work"
     model = fitted(texts, (4, 9, 12))
-    one, two = model.rows(texts), model.rows(texts, threads=2)
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    one, two = model.queries(texts), model.queries(texts, threads=2)
+    assert one == two
     some = slice(4000, 4100)
-    assert as_dicts(one)[some] == as_dicts(model.rows(texts[some]))
+    assert as_dicts(one)[some] == as_dicts(model.queries(texts[some]))
 
 
 def test_csr_arrays_are_sorted_and_have_length_1():
     model = fitted(["fig tree", "apple tree", "pear"])
-    for matrix in (model.queries(["tree fig fig", ""]), model.items(("tree fig fig", ""))):
+    for rows in (model.queries(["tree fig fig", ""]), model.items(("tree fig fig", ""))):
+        matrix = rows.to_scipy()
         assert matrix.shape == (2, model.dim) and matrix.dtype == np.float32
         assert matrix.has_sorted_indices and (np.diff(matrix.indices) > 0).all()
         assert np.sqrt((matrix.toarray() ** 2).sum(axis=1)) == pytest.approx([1, 0])
@@ -179,13 +180,13 @@ def test_other_shares_are_those_of_a_fit_with_them():
     expected = fitted(texts, norm="kinds", shares=[0.3, 0, 1])
     assert without.fingerprint == expected.fingerprint and without.bins == (1, 0, 1) and without.shares == (0.3, 0, 1)
     by_budget = fitted(texts, (9, 0, 9), norm="kinds", shares=[0.3, 1, 1])
-    assert_equal_rows(without.rows(texts), as_dicts(by_budget.rows(texts)))
+    assert_equal_rows(without.queries(texts), as_dicts(by_budget.queries(texts)))
 
 
 def test_shares_are_the_lengths_of_the_kinds():
     model = fitted(["a b c", "b c"], norm="kinds", shares=[1, 0.5, 0.2])
-    rows = model.rows(["a b c"])
-    kinds = np.array([model.feature_kind(f) for f in rows.features])
+    rows = model.queries(["a b c"])
+    kinds = np.array([model.feature_kind(f) for f in rows.columns])
     lengths = [np.sqrt((rows.values[kinds == kind] ** 2).sum()) for kind in ("unigram", "bigram", "trigram")]
     assert lengths / lengths[0] == pytest.approx([1, 0.5, 0.2], rel=1e-6)
 

@@ -37,8 +37,7 @@ def test_round_trip(model, tmp_path, mmap):
     NgramHolder(model).save(tmp_path / "saved")
     again = load(tmp_path / "saved", mmap=mmap).ngrams
     assert again.fingerprint == model.fingerprint and again.dim == model.dim
-    for ours, theirs in zip(again.rows(QUERIES), model.rows(QUERIES), strict=True):
-        assert np.array_equal(ours, theirs)
+    assert again.queries(QUERIES) == model.queries(QUERIES)
 
 
 def test_every_damage_is_noticed(model, tmp_path):
@@ -54,11 +53,11 @@ def test_hostile_files_are_refused_or_answer(model, tmp_path):
     for prepared in hostile(tmp_path / "saved", tmp_path / "prepared"):
         try:
             again = load(prepared).ngrams
-            rows = again.rows(QUERIES)
+            rows = again.queries(QUERIES)
         except FormatError:
             refused += 1
             continue
-        assert np.isfinite(rows.values).all() and (rows.features < again.dim).all() and (rows.features >= 0).all()
+        assert np.isfinite(rows.values).all() and (rows.columns < again.dim).all() and (rows.columns >= 0).all()
         [again.feature_name(feature) for feature in range(min(again.dim, 50))]
     assert refused > 300
 
@@ -89,7 +88,7 @@ def names():
 )
 def test_parts_that_do_not_fit(wrong):
     sound = {"names": names(), "weights": np.ones(7, np.float32), "bins": (1, 1, 1)}
-    assert NgramTfidf(**sound).rows(["a b"]).features.tolist() == [0, 1, 3, 5, 6]
+    assert NgramTfidf(**sound).queries(["a b"]).columns.tolist() == [0, 1, 3, 5, 6]
     with pytest.raises(InputError):
         NgramTfidf(**(sound | wrong))
 
@@ -133,13 +132,13 @@ def test_options_that_cannot_be(wrong):
 
 def test_texts_must_be_texts():
     model = NgramTfidf.fit(["a b"])
-    for call in (NgramTfidf.fit, model.rows, model.queries):
+    for call in (NgramTfidf.fit, model.queries):
         with pytest.raises(InputError, match="put it into a list"):
             call("a b")
         with pytest.raises(InputError, match="Got int at position 1"):
             call(["a", 1])
     with pytest.raises(InputError, match="`threads` must be a whole number above 0"):
-        model.rows(["a"], threads=0)
+        model.queries(["a"], threads=0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -151,7 +150,7 @@ def test_ctrl_c_is_prompt(threads):
     began = time.perf_counter()
     try:
         with pytest.raises(KeyboardInterrupt):
-            model.rows(long, threads=threads) if threads == 2 else NgramTfidf.fit(long)
+            model.queries(long, threads=threads) if threads == 2 else NgramTfidf.fit(long)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

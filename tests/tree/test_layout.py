@@ -31,7 +31,7 @@ def test_rows_that_leave_a_crowded_bucket_are_found(density, seed):
     assert np.count_nonzero(marks) > 10 and marks[-1]
     assert np.array_equal(as_dense(layer_matchers(index, 0), dim), dense.astype(np.float32))
     queries = csr_array(np.eye(dim, dtype=np.float32)[pick.permutation(dim)[:3000]])
-    found = index.search(queries, 20, beam=1).to_csr(items=20).toarray()
+    found = index.with_effort(1).search(queries, 20).to_csr(items=20).toarray()
     assert np.array_equal(found, (queries @ dense.T).astype(np.float32))
 
 
@@ -49,7 +49,7 @@ def test_rows_of_every_length_add_only_what_is_theirs(weights):
     dense[-1, -1] = 127 if weights == "int8" else dense[-1, -1]  # a factor of 1
     for features in (dense, dense[:, ::-1].copy()):
         index = one_layer(features, weights=weights)
-        found = index.search(csr_array(np.eye(children, dtype=np.float32)), children, beam=1)
+        found = index.with_effort(1).search(csr_array(np.eye(children, dtype=np.float32)), children)
         assert np.array_equal(found.to_csr(items=children).toarray(), features.T)
 
 
@@ -78,6 +78,6 @@ def test_the_best_are_chosen_whatever_their_order(order, k):
     last = NodeWeights(offsets, np.zeros(len(kept), np.int32), scores[kept])
     leaves = np.arange(items, dtype=np.int32)
     index = TreeIndex.build(layers, leaves, [top, last], dim=1, bias=0.0, transform="none")
-    found = index.search(csr_array(np.ones((1, 1), np.float32)), k, beam=8)
+    found = index.with_effort(8).search(csr_array(np.ones((1, 1), np.float32)), k)
     best = np.lexsort((np.arange(items), -scores))[:k]
     assert found.items.tolist() == best.tolist() and np.array_equal(found.scores, scores[best])

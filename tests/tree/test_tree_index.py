@@ -69,7 +69,7 @@ def test_unlimited_beam_is_exhaustive_scoring(transform):
     matchers, queries = make_matchers(pick, layers), make_queries(pick, 9)
     index = TreeIndex.build(layers, items, matchers, dim=DIM, transform=transform)
     truth = twin_scores(layers, items, matchers, queries, transform)
-    found = index.search(queries, len(index), beam=len(index))
+    found = index.with_effort(len(index)).search(queries, len(index))
     assert found.to_csr(items=len(index)).toarray() == pytest.approx(truth, rel=1e-4, abs=1e-4)
     assert all(len(row) == len(index) for row in found)
 
@@ -86,7 +86,7 @@ def test_search_scores_and_masks_agree_with_the_twin(seed, fanouts, k, beam):
     truth = twin_scores(layers, items, matchers, queries)
     allowed = pick.random(len(index)) < 0.5
     for mask in (None, allowed):
-        found = index.search(queries, k, beam=beam, allowed=mask)
+        found = index.with_effort(beam).search(queries, k, filter=mask)
         expected = min(k, len(index) if mask is None else int(mask.sum()))
         for query in range(4):
             numbers, scores = found.row(query)
@@ -94,7 +94,7 @@ def test_search_scores_and_masks_agree_with_the_twin(seed, fanouts, k, beam):
             assert mask is None or mask[numbers].all()
             assert scores == pytest.approx(truth[query, numbers], rel=1e-4, abs=1e-4)
         assert index.score(queries, found) == found
-        assert index.search(queries, k, beam=beam, allowed=mask, threads=2) == found
+        assert index.with_effort(beam).search(queries, k, filter=mask, threads=2) == found
 
 
 def beam_twin(layers, items, matchers, query, beam, k):
@@ -121,7 +121,7 @@ def test_beam_follows_the_papers_search(beam):
     layers, items = make_tree(pick, [6, 6, 9])
     matchers, queries = make_matchers(pick, layers), make_queries(pick, 30)
     index = TreeIndex.build(layers, items, matchers, dim=DIM)
-    found = index.search(queries, 2, beam=beam)
+    found = index.with_effort(beam).search(queries, 2)
     for query in range(30):
         twin = beam_twin(layers, items, matchers, queries[[query]], beam, 2)
         assert len(twin) < 2 or found.row(query)[0].tolist() == twin
@@ -134,7 +134,7 @@ def test_compact_weights_lose_little(weights, tolerance):
     matchers, queries = make_matchers(pick, layers), make_queries(pick, 20)
     full = TreeIndex.build(layers, items, matchers, dim=DIM)
     compact = TreeIndex.build(layers, items, matchers, dim=DIM, weights=weights)
-    everything = full.search(queries, len(full), beam=len(full))
+    everything = full.with_effort(len(full)).search(queries, len(full))
     difference = full.score(queries, everything).to_csr() - compact.score(queries, everything).to_csr()
     scale = np.abs(everything.scores).max()
     assert abs(difference).max() < tolerance * max(scale, 1)
@@ -162,7 +162,7 @@ def test_the_bias_feature_has_its_value(bias):
     layers, items, matchers = _small()
     index = TreeIndex.build(layers, items, matchers, dim=DIM, bias=bias)
     queries = make_queries(np.random.default_rng(4), 6)
-    found = index.search(queries, len(index), beam=len(index)).to_csr(items=len(index)).toarray()
+    found = index.with_effort(len(index)).search(queries, len(index)).to_csr(items=len(index)).toarray()
     assert found == pytest.approx(twin_scores(layers, items, matchers, queries, bias=bias), rel=1e-4, abs=1e-4)
 
 
@@ -220,8 +220,8 @@ def test_wrong_queries_are_refused():
     for call in (
         lambda: index.search(query[:, :3], 1),
         lambda: index.search(query, 0),
-        lambda: index.search(query, 1, beam=0),
-        lambda: index.search(query, 1, allowed=np.ones(99, bool)),
+        lambda: index.with_effort(0).search(query, 1),
+        lambda: index.search(query, 1, filter=np.ones(99, bool)),
         lambda: index.search(csr_array(np.full((1, DIM), np.nan, np.float32)), 1),
         lambda: index.score(query, Candidates.matches([np.array([len(index)], np.int32)])),
         lambda: index.score(query, Candidates.matches([])),

@@ -151,7 +151,7 @@ def test_any_encoder_will_do(train):
     log = toy(cold=2)
     dense = FunctionEncoder(letters, dim=36, name="letters")
     model = train(log, encoder=dense, C=100.0, threshold=0.0)
-    found = model([f"nick{n}" for n in range(46)], k=10, beam=50)
+    found = model.with_effort(50)([f"nick{n}" for n in range(46)], k=10)
     assert np.mean([f"i{n}" in row for n, row in enumerate(found.ids)]) > 0.9
     assert model.index.dim == 36 and "feature" in str(model.explain("nick7", "i7"))
 

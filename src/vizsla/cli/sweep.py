@@ -63,7 +63,7 @@ def _variants(model: XrLinear, arguments: argparse.Namespace) -> tuple[str, Iter
         sizes = _numbers("--thresholds", arguments.thresholds, float)
         return "threshold", ((size, prune(model, size)) for size in sizes)
     beams = _numbers("--beams", arguments.beams, int)
-    return "beam", ((beam, model.with_beam(int(beam))) for beam in beams)
+    return "beam", ((beam, model.with_effort(int(beam))) for beam in beams)
 
 
 def _weights(bits: float) -> str:

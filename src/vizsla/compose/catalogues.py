@@ -1,70 +1,99 @@
-"""Parts may number their items differently: one merged catalogue, and maps to and from it."""
+"""Parts may number their items differently: one merged catalogue, and maps to and from it, made once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.index import Mask
+from vizsla.compose.pair_memory import scored_once
+from vizsla.errors import InputError
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 
+S = TypeVar("S", bound=Scorer)
 
-@dataclass(frozen=True)
-class Aligned:
-    """A part of a composition that speaks the merged catalogue's item numbers.
 
-    `to_merged` is None when the part's own numbers are the merged ones.
+class Aligned(Generic[S]):
+    """A part of a composition that speaks the composition's item numbers.
+
+    Parameters
+    ----------
+    part : Scorer
+        The part.
+    merged : Strings
+        The composition's catalogue.
+
+    Examples
+    --------
+    >>> from vizsla.methods.bm25 import bm25
+    >>> part = Aligned(bm25({"pear": "a pear", "fig": "a fig"}), Strings.of(["fig", "pear"]))
+    >>> part.search(Queries(["pear"]), 1, None, 1).items.tolist()
+    [1]
     """
 
-    part: Retriever
-    merged: Strings
-    to_merged: NDArray[np.int32] | None
+    def __init__(self, part: S, merged: Strings):
+        self.part, self.merged = part, merged
+        same = part.items is merged or part.items == merged
+        self._from_merged = None if same else merged_numbers(merged, part.items)
+        self._to_merged = None if same else merged_numbers(part.items, merged)
 
-    def search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        """Search the part; the answer is in merged numbers."""
-        if self.to_merged is None:
-            return self.part._search(texts, k, allowed, threads)
-        own = None if allowed is None else allowed[self.to_merged]
-        return self._translated(self.part._search(texts, k, own, threads))
+    def search(self: Aligned[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        """Search the part; the answer is in the composition's numbers."""
+        found = self.part._search(queries, k, self.own_filter(filter), threads)
+        if self._to_merged is None:
+            return found
+        moved = found.with_catalogue(self.merged, self._to_merged[found.items])
+        return moved if found.scores is None else moved.rescored(Scored(found.scores, found.stats))
 
-    def complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        """Score `wanted`, given what this part's search found; everything in merged numbers."""
-        if self.to_merged is None:
-            return self.part._complete(texts, found, wanted)
-        return self._translated(self.part._complete(texts, self._own(found), self._own(wanted)))
+    def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""
+        own = candidates
+        if self._from_merged is not None:
+            own = candidates.with_catalogue(self.part.items, self._checked(self._from_merged[candidates.items]))
+        if self.part.model_calls:
+            return scored_once(self.part, queries, own, self.own_filter(filter), threads)
+        return self.part._score(queries, own, self.own_filter(filter), threads)
 
-    def _translated(self, own: Candidates) -> Candidates:
-        items = self.to_merged[own.items]  # type: ignore[index]
-        if own.scores is None:
-            return Candidates(own.offsets, items, None, catalogue=self.merged, stats=own.stats)
-        return Candidates.ranked(own.offsets, items, own.scores, catalogue=self.merged, stats=own.stats)
+    def own_filter(self, filter: Filter | None) -> Filter | None:
+        """Return the filter in the part's numbers."""
+        if filter is None or self._from_merged is None:
+            return filter
+        numbers = self._from_merged
+        return filter.form(self, lambda given: _own_filter(given, numbers, len(self.part.items)))
 
-    def _own(self, candidates: Candidates) -> Candidates:
-        back = np.full(len(self.merged), -1, dtype=np.int32)
-        back[self.to_merged] = np.arange(len(self.part.items), dtype=np.int32)
-        items = back[candidates.items]
-        if candidates.scores is None:
-            return Candidates(candidates.offsets, items, None, catalogue=self.part.items)
-        return Candidates.ranked(candidates.offsets, items, candidates.scores, catalogue=self.part.items)
+    def own_item(self, item: int) -> int:
+        """Return the part's number of an item, -1 where it does not know it."""
+        return item if self._from_merged is None else int(self._from_merged[item])
+
+    def _checked(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        if len(numbers) and numbers.min() < 0:
+            unknown = len(self.merged) - int(np.count_nonzero(self._from_merged >= 0))  # type: ignore[operator]
+            raise InputError(
+                f"Every candidate must be an item of {self.part!r}. Got one of {unknown} that it does not know: build "
+                "the parts over one catalogue."
+            )
+        return numbers
 
 
-def align(parts: Sequence[Retriever]) -> list[Aligned]:
+def align(parts: Sequence[Retriever]) -> list[Aligned[Retriever]]:
     """Merge the parts' catalogues: the first one's order, then what the others add."""
     merged = merge_catalogues(parts)
-    return [Aligned(part, merged, _numbers_in(part.items, merged)) for part in parts]
+    return [Aligned(part, merged) for part in parts]
 
 
 def merge_catalogues(parts: Sequence[Scorer]) -> Strings:
     """Return all parts' item ids, the first part's first."""
     merged = parts[0].items
     for part in parts[1:]:
-        if part.items == merged:
+        if part.items is merged or part.items == merged:
             continue
         new = [item for item in part.items if item not in merged]
         if new:
@@ -72,5 +101,13 @@ def merge_catalogues(parts: Sequence[Scorer]) -> Strings:
     return merged
 
 
-def _numbers_in(items: Strings, merged: Strings) -> NDArray[np.int32] | None:
-    return None if items == merged else merged.find_all(items).astype(np.int32)
+def merged_numbers(items: Strings, others: Strings) -> NDArray[np.int32]:
+    """Return for each item its number among the others, -1 where it is not there."""
+    return others.find_all(items).astype(np.int32)
+
+
+def _own_filter(filter: Filter, from_merged: NDArray[np.int32], count: int) -> Filter:
+    mask = np.zeros(count, np.bool_)
+    numbers = from_merged[filter.mask]
+    mask[numbers[numbers >= 0]] = True
+    return Filter(mask)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
-from vizsla.compose.catalogues import align
+from vizsla.compose.catalogues import Aligned, align
 from vizsla.errors import CompositionError, FormatError, VizslaError
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
@@ -32,7 +32,7 @@ class Composition(Retriever):
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
         self.parts = list(parts)
-        self._aligned = align(self.parts)
+        self._aligned: list[Aligned[Retriever]] = align(self.parts)
 
     def __init_subclass__(cls) -> None:
         cls.operations[cls.operation] = cls

@@ -8,8 +8,10 @@ from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
 from vizsla.errors import check_positive
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 
 
 class Cut(Composition):
@@ -24,17 +26,14 @@ class Cut(Composition):
     def __str__(self) -> str:
         return f"{self.parts[0]} % {self.k}"
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        return self.parts[0]._search(texts, min(k, self.k), allowed, threads)
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        return self.parts[0]._search(queries, min(k, self.k), filter, threads)
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.parts[0]._score(texts, candidates)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        return self._aligned[0].score(queries, candidates, filter, threads)
 
-    def _complete(self, texts: list[str], found: Candidates, wanted: Candidates) -> Candidates:
-        return self.parts[0]._complete(texts, found, wanted)
-
-    def _explain(self, text: str, item: int) -> Explanation:
-        return self.parts[0]._explain(text, item)
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        return self.parts[0]._explain(queries, item, filter)
 
     def _options(self) -> dict[str, Any]:
         return {"k": self.k}

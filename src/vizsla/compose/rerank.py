@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from vizsla.candidates import Candidates
+from vizsla.compose.catalogues import Aligned
 from vizsla.compose.composition import Composition
+from vizsla.compose.cut import Cut
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.scorer import Scorer
 
 
@@ -27,26 +29,33 @@ class Rerank(Composition):
         super().__init__([first])
         if not isinstance(scorer, Scorer):
             raise CompositionError(f"`scorer` must be a Scorer. Got {type(scorer).__name__}.")
+        if isinstance(scorer, Cut):
+            raise CompositionError(
+                f"A scorer scores all it is given, so `% {scorer.k}` behind `>>` would be ignored. Put it around the "
+                f"whole: (a >> b) % {scorer.k}."
+            )
+        if scorer.scale == "none":
+            raise CompositionError("`scorer` must give scores. Got a match set: put it before the `>>`.")
         self.first, self.scorer, self.depth = first, scorer, check_positive("depth", depth)
         self.scale = scorer.scale
+        self._aligned_scorer = Aligned(scorer, first.items)
 
     def __str__(self) -> str:
         return f"({self.first}) >> {self.scorer}"
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        found = self.first._search(texts, max(k, self.depth), allowed, threads)
-        scored = self.scorer.score(texts, found)
-        return scored.top(k).with_stats(found.stats + scored.stats)
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        found = self.first._search(queries, max(k, self.depth), filter, threads)
+        scored = self._aligned_scorer.score(queries, found, filter, threads)
+        return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.scorer.score(texts, candidates)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        return self._aligned_scorer.score(queries, candidates, filter, threads)
 
-    def _explain(self, text: str, item: int) -> Explanation:
-        id_ = self.items[item]
-        if isinstance(self.scorer, Retriever):
-            return self.scorer.explain(text, id_)
-        one = Candidates.matches([np.array([item], dtype=np.int32)], catalogue=self.items)
-        return Explanation(float(self.scorer.score([text], one).to_dict()["0"][id_]), f"score by {self.scorer}")
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        side = self._aligned_scorer
+        if isinstance(self.scorer, Retriever) and side.own_item(item) >= 0:
+            return self.scorer._explain(queries, side.own_item(item), side.own_filter(filter))
+        return Explanation(self._score_one(queries, item, filter), f"score by {self.scorer}")
 
     def _scorers(self) -> list[Any]:
         return [self.first, self.scorer]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 
-from vizsla.candidates import Candidates
+from vizsla.candidates import Candidates, Scores
 from vizsla.compose.composition import Composition
-from vizsla.compose.union import interleave
+from vizsla.compose.joined import Joined, weighted_sum
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 
 Term = tuple[float, Retriever]
@@ -39,32 +42,28 @@ class Sum(Composition):
     def __str__(self) -> str:
         return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         depth = max(k, self.depth)
-        found = [part.search(texts, depth, allowed, threads) for part in self._aligned]
-        rows = [np.sort(interleave([side.row(query)[0] for side in found])) for query in range(len(texts))]
-        joined = Candidates.matches(rows, catalogue=self.items)
-        scored = [part.complete(texts, own, joined) for part, own in zip(self._aligned, found, strict=True)]
-        stats = sum((side.stats for side in found), Stats())
-        return self._added(joined, scored).top(k).with_stats(stats)
+        found = [part.search(queries, depth, filter, threads) for part in self._aligned]
+        joined = Joined.of(found, self.items)
+        stats = _total(side.stats for side in found)
+        fills: list[Scores | None] = [None] * len(found)
+        for number, lacking in enumerate(joined.lacking):
+            if lacking is not None:
+                scored = self._aligned[number].score(queries, lacking, filter, threads)
+                fills[number] = scored.scores
+                stats = (stats + scored.stats).with_exact(stats.exact)
+        return joined.added(self.weights, fills, k, self.items, stats)
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        scored = [part.score(texts, candidates) for part in self.parts]
-        stats = sum((side.stats for side in scored), Stats())
-        return self._added(candidates, scored).with_stats(stats)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
+        stats = _total(side.stats for side in scored)
+        return Scored(weighted_sum(self.weights, [side.scores for side in scored]), stats)
 
-    def _added(self, joined: Candidates, scored: Sequence[Candidates]) -> Candidates:
-        order = _by_item(joined)
-        totals = np.zeros(len(joined.items), dtype=np.float64)
-        for weight, side in zip(self.weights, scored, strict=True):
-            totals += weight * side._required_scores()[_by_item(side)].astype(np.float64)
-        return Candidates.ranked(
-            joined.offsets, joined.items[order], totals.astype(np.float32), catalogue=joined.catalogue
-        )
-
-    def _explain(self, text: str, item: int) -> Explanation:
-        id_ = self.items[item]
-        parts = [part.explain(text, id_) for part in self.parts]
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        parts = [
+            side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned
+        ]
         shares = [
             Explanation(weight * part.score, f"{weight:g} × {part.score:.4f}", [part])
             for weight, part in zip(self.weights, parts, strict=True)
@@ -111,6 +110,5 @@ def _common_scale(parts: Sequence[Retriever]) -> str:
     return scales[0]
 
 
-def _by_item(candidates: Candidates) -> np.ndarray[Any, np.dtype[np.int64]]:
-    rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
-    return np.lexsort((candidates.items, rows))
+def _total(stats: Iterable[Stats]) -> Stats:
+    return reduce(Stats.__add__, stats)

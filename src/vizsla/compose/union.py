@@ -7,19 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from vizsla.candidates import Candidates, Numbers
+from vizsla import _native
+from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 
 
 class Union(Composition):
     """Each side's best `depth`, joined without scores: unlike scores cannot be compared until a Scorer scores them.
 
-    The sides take turns, best first, and an item is taken once; so a cut-off keeps the best of every side.
+    The sides take turns, best first, and an item is taken once; so a cut-off keeps the best of every side. Asked
+    for more than `depth` items, the sides look that deep.
     """
 
     operation = "union"
@@ -32,18 +36,24 @@ class Union(Composition):
     def __str__(self) -> str:
         return "(" + " | ".join(map(str, self.parts)) + ")"
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        found = [side.search(texts, self.depth, allowed, threads) for side in self._aligned]
-        rows = [interleave([side.row(query)[0] for side in found])[:k] for query in range(len(texts))]
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        depth = max(k, self.depth)
+        found = [side.search(queries, depth, filter, threads) for side in self._aligned]
+        offsets, items = _native.interleave([(side.offsets, side.items) for side in found], k)
         stats = sum((side.stats for side in found), Stats())
-        return Candidates.matches(rows, catalogue=self.items, stats=stats)
+        return Candidates.trusted(
+            np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32), None, self.items, stats
+        )
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         raise CompositionError(f"A match set has no scores. Score it with a Scorer: {self} >> scorer.")
 
-    def _explain(self, text: str, item: int) -> Explanation:
-        id_ = self.items[item]
-        sides = [part.explain(text, id_) for part in self.parts if id_ in part.items]
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        sides = [
+            side.part._explain(queries, side.own_item(item), side.own_filter(filter))
+            for side in self._aligned
+            if side.own_item(item) >= 0
+        ]
         return Explanation(0.0, "a match set has no score; what each side would give:", sides)
 
     def _options(self) -> dict[str, Any]:
@@ -52,23 +62,6 @@ class Union(Composition):
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(parts, depth=options["depth"])
-
-
-def interleave(rows: Sequence[Numbers]) -> Numbers:
-    """Take turns over the rows and keep each item's first place.
-
-    Examples
-    --------
-    >>> interleave([np.array([5, 3], np.int32), np.array([3, 9], np.int32)]).tolist()
-    [5, 3, 9]
-    """
-    items = np.concatenate([np.zeros(0, np.int32), *rows])
-    turns = np.concatenate(
-        [np.zeros(0, np.int64), *(np.arange(len(row)) * len(rows) + i for i, row in enumerate(rows))]
-    )
-    ordered = items[np.argsort(turns, kind="stable")]
-    _, firsts = np.unique(ordered, return_index=True)
-    return ordered[np.sort(firsts)]
 
 
 def _flattened(part: Retriever, depth: int) -> list[Retriever]:

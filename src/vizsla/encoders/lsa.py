@@ -91,7 +91,7 @@ class LsaEncoder(Encoder, Artifact):
         )
         if not ngrams.dim:
             raise InputError("`texts` must hold some words. Got none.")
-        rows = ngrams.queries(drawn.texts)
+        rows = ngrams.queries(drawn.texts).to_scipy()
         return cls(ngrams, right_singular_vectors(rows, dim, rounds=check_positive("rounds", rounds), seed=seed))
 
     @property
@@ -112,7 +112,7 @@ class LsaEncoder(Encoder, Artifact):
 
     def queries(self, texts: Sequence[str]) -> Floats:
         """Encode texts to rows of length 1, or zeros."""
-        rows: Floats = np.asarray(self.ngrams.queries(texts) @ self.projection, np.float32)
+        rows: Floats = np.asarray(self.ngrams.queries(texts).to_scipy() @ self.projection, np.float32)
         # What is left of a text that lies outside the dimensions is rounding noise, not meaning.
         return unit_rows(rows, least=1e-6)
 

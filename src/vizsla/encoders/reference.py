@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
-from vizsla.encoders.cached import CachedEncoder
 from vizsla.encoders.lazy import MODELS, LazyEncoder
 from vizsla.errors import FormatError
 
@@ -20,8 +19,6 @@ NAME = "encoder"
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder) -> None:
     """Store an encoder that is an artefact as a child; of any other, what it takes to find it again."""
-    if isinstance(encoder, CachedEncoder):
-        encoder = encoder.encoder
     writer.parameters(encoder=describe(encoder), encoder_saved=isinstance(encoder, Artifact))
     if isinstance(encoder, Artifact):
         writer.child(NAME, encoder)

@@ -117,7 +117,7 @@ class Comparison:
         ----------
         path : path
             A .png, .svg or .pdf file.
-        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scorer_calls"}
+        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls"}
             The cost.
         y : str, optional
             The measure; by default the first one.

@@ -27,8 +27,10 @@ class Cost:
         time was taken.
     bytes : int
         Bytes that answering needs, without the item ids.
-    scorer_calls : float
-        Scored (query, item) pairs a query.
+    scored : float
+        (query, item) pairs a query that were scored one by one by arithmetic.
+    model_calls : float
+        (query, item) pairs a query that went to a model, such as a cross-encoder.
     queries : int
         Queries that were evaluated.
     items : int
@@ -36,14 +38,15 @@ class Cost:
 
     Examples
     --------
-    >>> Cost(ms_p50=0.2, ms_p99=0.9, bytes=6400, scorer_calls=0.0, queries=50, items=100).bytes_per_item
+    >>> Cost(ms_p50=0.2, ms_p99=0.9, bytes=6400, scored=0.0, model_calls=0.0, queries=50, items=100).bytes_per_item
     64.0
     """
 
     ms_p50: float | None
     ms_p99: float | None
     bytes: int
-    scorer_calls: float
+    scored: float
+    model_calls: float
     queries: int
     items: int
 
@@ -58,7 +61,8 @@ class Cost:
             "ms_p50": self.ms_p50,
             "ms_p99": self.ms_p99,
             "bytes": self.bytes,
-            "scorer_calls": self.scorer_calls,
+            "scored": self.scored,
+            "model_calls": self.model_calls,
             "queries": self.queries,
         }
 
@@ -66,8 +70,8 @@ class Cost:
 def cost_of(retriever: Retriever, run: Candidates, ms: NDArray[np.float64]) -> Cost:
     """Sum up a run's cost and the times of single queries."""
     p50, p99 = np.percentile(ms, [50, 99]).tolist() if len(ms) else (None, None)
-    calls = run.stats.scorer_calls / max(len(run), 1)
-    return Cost(p50, p99, int(retriever.nbytes), float(calls), len(run), len(retriever.items))
+    scored, calls = (float(count / max(len(run), 1)) for count in (run.stats.scored, run.stats.model_calls))
+    return Cost(p50, p99, int(retriever.nbytes), scored, calls, len(run), len(retriever.items))
 
 
 def single_query_ms(

@@ -18,7 +18,8 @@ COSTS = {
     "ms_p99": ("latency", "milliseconds a query, 99th percentile"),
     "bytes": ("index size", "bytes"),
     "bytes_per_item": ("index size", "bytes an item"),
-    "scorer_calls": ("scorer calls", "scorer calls a query"),
+    "scored": ("scored pairs", "pairs scored a query"),
+    "model_calls": ("model calls", "model calls a query"),
 }
 
 MOST_INSIDE = 4
@@ -36,7 +37,7 @@ def plot_comparison(
         The systems.
     path : path
         A .png, .svg or .pdf file.
-    x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scorer_calls"}
+    x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls"}
         The cost.
     y : str, optional
         The measure; by default the first one.

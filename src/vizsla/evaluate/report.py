@@ -12,7 +12,7 @@ from typing import Any
 from vizsla.evaluate.cost import Cost
 from vizsla.tables import print_table
 
-COST_HEADER = ("ms p50", "ms p99", "bytes/item", "scorer calls")
+COST_HEADER = ("ms p50", "ms p99", "bytes/item", "scored", "model calls")
 
 
 def cost_cells(cost: Cost) -> list[str]:
@@ -20,10 +20,11 @@ def cost_cells(cost: Cost) -> list[str]:
 
     Examples
     --------
-    >>> cost_cells(Cost(ms_p50=0.1834, ms_p99=12.5, bytes=123456, scorer_calls=0.0, queries=9, items=100))
-    ['0.183', '12.5', '1,235', '0']
+    >>> cost_cells(Cost(ms_p50=0.1834, ms_p99=12.5, bytes=123456, scored=9.5, model_calls=0.0, queries=9, items=100))
+    ['0.183', '12.5', '1,235', '9.5', '0']
     """
-    return [three_digits(value) for value in (cost.ms_p50, cost.ms_p99, cost.bytes_per_item, cost.scorer_calls)]
+    costs = (cost.ms_p50, cost.ms_p99, cost.bytes_per_item, cost.scored, cost.model_calls)
+    return [three_digits(value) for value in costs]
 
 
 def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:

@@ -44,7 +44,7 @@ class Sweep:
 
         Parameters
         ----------
-        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scorer_calls"}
+        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls"}
             The cost.
         y : str, optional
             The measure; by default the first one.
@@ -84,7 +84,7 @@ class Sweep:
         ----------
         path : path
             A .png, .svg or .pdf file.
-        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scorer_calls"}
+        x : {"ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls"}
             The cost.
         title : str, optional
             By default what is varied and over which cost.

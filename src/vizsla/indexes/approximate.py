@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.errors import check_positive
+from vizsla.filter import Filter
 from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.dots import pair_dots
@@ -17,7 +18,8 @@ from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.item_vectors import Floats
 
 if TYPE_CHECKING:
-    from vizsla.encoder import Matrix
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 
 class ApproximateIndex(DenseIndex):
@@ -30,32 +32,38 @@ class ApproximateIndex(DenseIndex):
         return FlatIndex(self.stored)
 
     def search(
-        self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1, exact: bool = False
+        self,
+        queries: Rows | Matrix,
+        k: int,
+        *,
+        filter: Filter | Mask | None = None,
+        threads: int = 1,
+        exact: bool = False,
     ) -> Candidates:
         """Return `k` items of every row with large inner products; with `exact`, those with the largest.
 
-        With `allowed`, `k` items are found whenever so many are allowed: a row that the structure leaves short is
+        With `filter`, `k` items are found whenever so many are allowed: a row that the structure leaves short is
         answered exactly.
         """
         if exact:
-            return self.flat().search(queries, k, allowed=allowed, threads=threads)
-        return super().search(queries, k, allowed=allowed, threads=threads)
+            return self.flat().search(queries, k, filter=filter, threads=threads)
+        return super().search(queries, k, filter=filter, threads=threads)
 
-    def _search(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> Candidates:
-        reachable = len(self) if allowed is None else int(allowed.sum())
+    def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+        reachable = len(self) if filter is None else filter.count
         k = min(k, reachable)
         # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
         if not len(rows) or not k or self._pays(k, reachable):
-            return self.flat()._search(rows, max(k, 1), allowed, threads)
-        proposed = self._propose(rows, k, allowed, threads)
+            return self.flat()._search(rows, max(k, 1), filter, threads)
+        proposed = self._propose(rows, k, filter, threads)
         found = self._scored(rows, proposed)
         short = np.flatnonzero(np.diff(found.offsets) < k)
         if len(short):
-            found = _replaced(found, short, self.flat()._search(rows[short], k, allowed, threads))
+            found = _replaced(found, short, self.flat()._search(rows[short], k, filter, threads))
         return found
 
     @abstractmethod
-    def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
+    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         """Return rows × k item numbers, -1 where there is none."""
 
     @abstractmethod

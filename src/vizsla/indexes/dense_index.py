@@ -9,13 +9,16 @@ import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
+from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
-    from vizsla.encoder import Matrix
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 
 class DenseIndex(Index):
@@ -60,44 +63,34 @@ class DenseIndex(Index):
         """
         return {"storage": self.stored.storage}
 
-    def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
+    def search(
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+    ) -> Candidates:
         """Return the `k` items of every row with the largest inner product."""
         rows = self._query_rows(queries)
         check_positive("threads", threads)
-        if allowed is not None and (allowed.dtype != np.bool_ or allowed.shape != (len(self),)):
-            raise InputError(f"`allowed` must be {len(self)} booleans. Got {allowed.dtype} of shape {allowed.shape}.")
-        return self._search(rows, min(check_positive("k", k), max(1, len(self))), allowed, threads)
+        prepared = self._prepared(filter)
+        return self._search(rows, min(check_positive("k", k), max(1, len(self))), prepared, threads)
 
-    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Score the given items for every row, and rank them."""
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
-        if len(candidates) != len(rows):
-            raise InputError(f"`candidates` must have a row for each of {len(rows)} queries. Got {len(candidates)}.")
-        items = candidates.items
-        if len(items) and int(items.max()) >= len(self):
-            raise InputError(f"Every candidate must be an item below {len(self)}. Got {int(items.max())}.")
+        self._check_candidates(len(rows), candidates)
         numbers = np.repeat(np.arange(len(rows)), np.diff(candidates.offsets))
-        return Candidates.ranked(
-            candidates.offsets,
-            items,
-            pair_dots(rows, numbers, self.stored, items),
-            catalogue=candidates.catalogue,
-            query_ids=candidates.query_ids,
-            stats=self._cost(len(items)),
-        )
+        return Scored(pair_dots(rows, numbers, self.stored, candidates.items), self._cost(len(candidates.items)))
 
     @abstractmethod
-    def _search(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> Candidates:
+    def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Answer checked queries."""
 
     def _cost(self, pairs: int) -> Stats:
-        return Stats(scorer_calls=pairs, bytes=pairs * self._row_bytes)
+        return Stats(scored=pairs, bytes=pairs * self._row_bytes)
 
     @property
     def _row_bytes(self) -> int:
         return self.dim * self.stored.rows.itemsize
 
-    def _query_rows(self, queries: Matrix) -> Floats:
+    def _query_rows(self, queries: Rows | Matrix) -> Floats:
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)
         if dense.ndim != 2 or dense.shape[1] != self.dim:
             raise InputError(f"`queries` must have {self.dim} columns. Got shape {dense.shape}.")

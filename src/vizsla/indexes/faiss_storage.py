@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.item_vectors import ItemVectors, blocks
 
 
@@ -65,11 +65,18 @@ def view_of(flat: NDArray[Any], vector: Any) -> Any:
     return type(vector).create_view(load_faiss().swig_ptr(seen), seen.size, vector.owner)
 
 
-def selector(allowed: Mask) -> Any:
+class _Selector:
+    """The owner of the form that Faiss takes of a filter: the same for every index."""
+
+
+SELECTOR = _Selector()
+
+
+def selector(filter: Filter) -> Any:
     """Return a Faiss selector of the allowed items; it copies the mask."""
     faiss = load_faiss()
 
-    return faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+    return faiss.IDSelectorBitmap(np.packbits(filter.mask, bitorder="little"))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
@@ -49,8 +49,8 @@ class FlatIndex(DenseIndex):
         """
         return cls(ItemVectors.of(vectors, storage=storage))
 
-    def _search(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> Candidates:
-        numbers = None if allowed is None else np.flatnonzero(allowed).astype(np.int32)
+    def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+        numbers = None if filter is None else filter.numbers
         parts = self._batches(rows, k, numbers, threads)
         offsets, start = [np.zeros(1, np.int64)], 0
         for bounds, _, _ in parts:
@@ -60,7 +60,7 @@ class FlatIndex(DenseIndex):
         scores = np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)])
         # A batch reads every vector once, however many queries it holds.
         read = len(parts) * (len(self) if numbers is None else len(numbers)) * self._row_bytes
-        return Candidates.trusted(np.concatenate(offsets), items, scores, None, Stats(bytes=read))
+        return Candidates.trusted(np.concatenate(offsets), items, scores, None, Stats(bytes=read, exact=True))
 
     def _batches(
         self, rows: Floats, k: int, numbers: Numbers | None, threads: int

@@ -9,15 +9,18 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.dots import pair_dots
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.encoder import Matrix
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 
 class GroupedIndex(Index):
@@ -64,18 +67,28 @@ class GroupedIndex(Index):
         """Bytes of vectors, owners and members."""
         return int(self.index.nbytes + self.owners.nbytes + self._members.nbytes + self._starts.nbytes)
 
-    def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
+    @property
+    def effort(self) -> int | None:
+        """The effort of the index over the vectors."""
+        return self.index.effort
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index over vectors that are searched as hard as this."""
+        return type(self)(self.index.with_effort(effort), self.owners)
+
+    def search(
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+    ) -> Candidates:
         """Return the best `k` items of every row: more vectors are fetched until `k` items are certain."""
         wanted = min(check_positive("k", k), max(1, len(self)))
-        if allowed is not None and (allowed.dtype != np.bool_ or allowed.shape != (len(self),)):
-            raise InputError(f"`allowed` must be {len(self)} booleans. Got {allowed.dtype} of shape {allowed.shape}.")
-        mask = None if allowed is None else allowed[self.owners]
+        prepared = self._prepared(filter)
+        inner = None if prepared is None else prepared.form(self, lambda given: given.translated(self.owners))
         rows = self.index._query_rows(queries)
         parts: list[tuple[Numbers, Scores]] = [(np.zeros(0, np.int32), np.zeros(0, np.float32))] * len(rows)
         open_rows, depth = np.arange(len(rows)), 2 * wanted
-        stats = Stats()
+        stats = Stats(exact=True)
         while len(open_rows):
-            found = self.index.search(rows[open_rows], depth, allowed=mask, threads=threads)
+            found = self.index.search(rows[open_rows], depth, filter=inner, threads=threads)
             stats = stats + found.stats
             left = []
             for at, row in enumerate(open_rows.tolist()):
@@ -101,13 +114,10 @@ class GroupedIndex(Index):
             return None
         return items[order].astype(np.int32), best[order]
 
-    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Score the given items by their best vectors, and rank them."""
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items by their best vectors, in their order."""
         rows, items = self.index._query_rows(queries), candidates.items
-        if len(candidates) != len(rows):
-            raise InputError(f"`candidates` must have a row for each of {len(rows)} queries. Got {len(candidates)}.")
-        if len(items) and int(items.max()) >= len(self):
-            raise InputError(f"Every candidate must be an item below {len(self)}. Got {int(items.max())}.")
+        self._check_candidates(len(rows), candidates)
         counts = (self._starts[1:] - self._starts[:-1])[items]
         ends = np.cumsum(counts)
         within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
@@ -115,10 +125,7 @@ class GroupedIndex(Index):
         numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
         scores = pair_dots(rows, numbers, self.index.stored, vectors)
         best = np.maximum.reduceat(scores, ends - counts) if len(items) else scores
-        stats = Stats(scorer_calls=len(items), bytes=self.index._cost(len(vectors)).bytes)
-        return Candidates.ranked(
-            candidates.offsets, items, best, catalogue=candidates.catalogue, query_ids=candidates.query_ids, stats=stats
-        )
+        return Scored(best, Stats(scored=len(items), bytes=self.index._cost(len(vectors)).bytes))
 
     def vectors_of(self, item: int) -> NDArray[np.int32]:
         """Return the numbers of an item's vectors."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import FormatError, InputError
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.approximate import ApproximateIndex, check_whole
-from vizsla.indexes.faiss_storage import empty_storage, faiss_threads, full_storage, load_faiss, selector
+from vizsla.indexes.faiss_storage import SELECTOR, empty_storage, faiss_threads, full_storage, load_faiss, selector
 from vizsla.indexes.hnsw_graph import HnswGraph
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 from vizsla.progress import progress
@@ -110,18 +111,22 @@ class HnswIndex(ApproximateIndex):
         """What `build` was given, so that other vectors can be indexed alike."""
         return super().options | {"M": self.graph.m, "ef_construction": self.graph.ef_construction, "ef": self.ef}
 
-    def with_ef(self, ef: int) -> HnswIndex:
-        """Return the same index, sharing all arrays, that keeps `ef` items in view when it searches."""
-        other = HnswIndex.__new__(HnswIndex)
-        other.__dict__.update(self.__dict__)
-        other.ef = check_whole("ef", ef, MOST_EF)
+    @property
+    def effort(self) -> int:
+        """How many items a search keeps in view: `ef`."""
+        return self.ef
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index, sharing all arrays, that keeps so many items in view when it searches."""
+        other = copy(self)
+        other.ef = check_whole("effort", effort, MOST_EF)
         return other
 
-    def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
+    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
 
-        chosen = None if allowed is None else selector(allowed)
-        view = self.ef if allowed is None else self._masked_ef(int(allowed.sum()))
+        chosen = None if filter is None else filter.form(SELECTOR, selector)
+        view = self.ef if filter is None else self._masked_ef(filter.count)
         how = faiss.SearchParametersHNSW(efSearch=min(max(view, k), len(self)), sel=chosen)
         with faiss_threads(threads):
             numbers: NDArray[np.int64] = self._faiss.search(rows, k, params=how)[1]

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.filter import Filter
 from vizsla.index import Index, Mask
+from vizsla.scored import Scored
+from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.encoder import Matrix
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 POSTING_BYTES = 8
 
@@ -40,6 +44,8 @@ class InvertedIndex(Index):
         Item numbers, ascending within a list.
     impacts : float32 array
         What the term gives the item: finite, above 0.
+    absent : float64 array, optional
+        What each term of a query gives every item, whether it holds the term or not.
 
     Examples
     --------
@@ -52,50 +58,58 @@ class InvertedIndex(Index):
 
     kind = "inverted"
 
-    def __init__(self, count: int, offsets: Offsets, items: Numbers, impacts: Scores):
-        self._offsets, self._items, self._impacts = offsets, items, impacts
+    def __init__(
+        self,
+        count: int,
+        offsets: Offsets,
+        items: Numbers,
+        impacts: Scores,
+        *,
+        absent: NDArray[np.float64] | None = None,
+    ):
+        self._offsets, self._items, self._impacts, self._absent = offsets, items, impacts, absent
         try:
             self._postings = _native.Postings(count, offsets, items, impacts)
         except (ValueError, TypeError) as error:
             raise InputError(f"The postings must be sound. Got others: {_reason(error)}.") from error
+        if absent is not None and absent.shape != (self.width,):
+            raise InputError(f"`absent` must have a number for each of {self.width} terms. Got {absent.shape}.")
 
     @classmethod
-    def build(cls, vectors: Matrix) -> Self:
+    def build(cls, vectors: Rows | Matrix, *, absent: NDArray[np.float64] | None = None) -> Self:
         """Index the rows of a matrix, items × terms. Zeros are left out; a negative or infinite weight raises."""
-        offsets, terms, weights = _rows(vectors)
-        return cls.from_rows(offsets, terms, weights, width=vectors.shape[1])
+        return cls.from_rows(SparseRows.of(vectors, name="vectors"), absent=absent)
 
     @classmethod
     def from_rows(
         cls,
-        offsets: Offsets,
-        terms: Numbers,
-        weights: Scores,
+        rows: SparseRows,
         *,
-        width: int,
         gains: NDArray[np.float64] | None = None,
         norms: NDArray[np.float64] | None = None,
+        absent: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Index flat rows of (term, weight).
+        """Index rows of (term, weight).
 
         Parameters
         ----------
-        offsets, terms, weights : arrays
-            Row `i` is the entries from ``offsets[i]`` to ``offsets[i + 1]``; a row names each term once.
-        width : int
-            The number of terms.
+        rows : SparseRows
+            A row an item, which names each term once.
         gains, norms : float64 arrays, optional
             A gain for each term and a norm for each item: an impact becomes gain × weight / (weight + norm), which
             is the shape of every BM25.
+        absent : float64 array, optional
+            As for the class.
         """
         none = np.zeros(0, np.float64)
         try:
             inverted = _native.invert(
-                offsets, terms, weights, width, none if gains is None else gains, none if norms is None else norms
-            )
+                rows.offsets, rows.columns, rows.values, rows.width,
+                none if gains is None else gains, none if norms is None else norms,
+            )  # fmt: skip
         except (ValueError, TypeError) as error:
             raise InputError(f"The rows must be sound. Got others: {_reason(error)}.") from error
-        return cls(len(offsets) - 1, *inverted)
+        return cls(len(rows), *inverted, absent=absent)
 
     def __len__(self) -> int:
         return self._postings.items
@@ -114,6 +128,7 @@ class InvertedIndex(Index):
     def nbytes(self) -> int:
         """Bytes of the postings and of the bounds of their blocks."""
         arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes
+        arrays += 0 if self._absent is None else self._absent.nbytes
         return int(arrays + self._postings.block_bytes)
 
     def to_csr(self) -> csr_array:
@@ -122,46 +137,25 @@ class InvertedIndex(Index):
 
         return csc_array((self._impacts, self._items, self._offsets), shape=(len(self), self.width)).tocsr()
 
-    def search(self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1) -> Candidates:
-        """Return the best `k` items of every row that share a term with it."""
+    def search(
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items of every row that share a term with it; a term that is named twice counts twice."""
         check_positive("k", k)
         check_positive("threads", threads)
-        return self.search_rows(*self._query_rows(queries), k, allowed=allowed, threads=threads)
-
-    def search_rows(
-        self,
-        offsets: Offsets,
-        terms: Numbers,
-        weights: Scores,
-        k: int,
-        *,
-        bases: Scores | None = None,
-        allowed: Mask | None = None,
-        threads: int = 1,
-    ) -> Candidates:
-        """Search with flat rows of (term, weight): the short way, without SciPy.
-
-        Parameters
-        ----------
-        offsets, terms, weights : arrays
-            The queries' rows. A term that is named twice counts twice.
-        k : int
-            How many items at most.
-        bases : float32 array, optional
-            Added to every score of a query; not negative.
-        allowed : bool array, optional
-            Only items whose entry is True are found.
-        threads : int
-            How many queries are answered at a time.
-        """
+        rows, prepared = self._query_rows(queries), self._prepared(filter)
+        allowed = None if prepared is None else prepared.mask
+        bases = self._bases(rows)
         try:
-            if len(offsets) == 2 and offsets.item(0) == 0 and offsets.item(1) == len(terms):
+            if len(rows.offsets) == 2 and rows.offsets.item(0) == 0 and rows.offsets.item(1) == len(rows.columns):
                 base = 0.0 if bases is None else float(bases[0])
-                items, scores, read = self._postings.search_one(terms, weights, base, k, allowed)
+                items, scores, read = self._postings.search_one(rows.columns, rows.values, base, k, allowed)
                 bounds = np.array((0, len(items) // 4))
             else:
-                bases = _no_bases(offsets) if bases is None else bases
-                packed, items, scores, read = self._postings.search(offsets, terms, weights, bases, k, allowed, threads)
+                bases = np.zeros(len(rows), np.float32) if bases is None else bases
+                packed, items, scores, read = self._postings.search(
+                    rows.offsets, rows.columns, rows.values, bases, k, allowed, threads
+                )
                 bounds = np.frombuffer(packed, np.int64)
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound. Got others: {_reason(error)}.") from error
@@ -170,72 +164,60 @@ class InvertedIndex(Index):
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, read, read * POSTING_BYTES),
+            Stats(0.0, 0, 0, read, read * POSTING_BYTES, True),
         )
 
-    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Score the given items for every row, and rank them."""
-        return self.score_rows(*self._query_rows(queries), candidates)
-
-    def score_rows(
-        self, offsets: Offsets, terms: Numbers, weights: Scores, candidates: Candidates, *, bases: Scores | None = None
-    ) -> Candidates:
-        """Score candidates with flat rows of (term, weight)."""
-        if len(candidates) != len(offsets) - 1:
-            wanted = f"a row for each of {len(offsets) - 1} queries"
-            raise InputError(f"`candidates` must have {wanted}. Got {len(candidates)} rows.")
-        bases = _no_bases(offsets) if bases is None else bases
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items for every row, in their order."""
+        rows = self._query_rows(queries)
+        self._check_candidates(len(rows), candidates)
+        bases = self._bases(rows)
+        bases = np.zeros(len(rows), np.float32) if bases is None else bases
         try:
-            scores, read = self._postings.score(offsets, terms, weights, bases, candidates.offsets, candidates.items)
+            scores, read = self._postings.score(
+                rows.offsets, rows.columns, rows.values, bases, candidates.offsets, candidates.items
+            )
         except (ValueError, TypeError) as error:
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
-        return Candidates.ranked(
-            candidates.offsets,
-            candidates.items,
-            np.frombuffer(scores, np.float32),
-            catalogue=candidates.catalogue,
-            query_ids=candidates.query_ids,
-            stats=Stats(scorer_calls=len(candidates.items), postings=read, bytes=read * POSTING_BYTES),
-        )
+        stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
+        return Scored(np.frombuffer(scores, np.float32), stats)
 
-    def _query_rows(self, queries: Matrix) -> tuple[Offsets, Numbers, Scores]:
-        if queries.ndim != 2 or queries.shape[1] != self.width:
-            raise InputError(f"`queries` must have {self.width} columns, one a term. Got shape {queries.shape}.")
-        return _rows(queries)
+    def _bases(self, rows: SparseRows) -> Scores | None:
+        """Return what every item gets from terms that it may not hold."""
+        if self._absent is None:
+            return None
+        try:
+            shares = rows.values * self._absent[rows.columns]
+        except IndexError:
+            raise InputError(f"`queries` must name terms below {self.width}. Got others.") from None
+        return np.bincount(rows.row_numbers(), shares, len(rows)).astype(np.float32)
+
+    def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
+        rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
+        if rows.width != self.width:
+            raise InputError(f"`queries` must have {self.width} columns, one a term. Got shape {rows.shape}.")
+        return rows
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(items=len(self))
         writer.array("offsets", self._offsets)
         writer.array("items", self._items)
         writer.array("impacts", self._impacts)
+        writer.parameters(absent=self._absent is not None)
+        if self._absent is not None:
+            writer.array("absent", self._absent)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         count = reader.parameter("items", int)
         arrays = reader.array("offsets", np.int64), reader.array("items", np.int32), reader.array("impacts", np.float32)
+        absent = reader.array("absent", np.float64) if reader.parameter("absent", bool) else None
+        if absent is not None and not (np.isfinite(absent).all() and (absent >= 0).all()):
+            raise FormatError(f"{reader.path / 'absent.npy'}: must be finite and not negative.")
         try:
-            return cls(count, *arrays)
+            return cls(count, *arrays, absent=absent)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
-
-
-def _rows(matrix: Matrix) -> tuple[Offsets, Numbers, Scores]:
-    """Return a matrix's rows as flat arrays; repeated entries are added up."""
-    from scipy.sparse import csr_array
-
-    rows: csr_array = csr_array(matrix)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return (
-        np.ascontiguousarray(rows.indptr, np.int64),
-        np.ascontiguousarray(rows.indices, np.int32),
-        np.ascontiguousarray(rows.data, np.float32),
-    )
-
-
-def _no_bases(offsets: Offsets) -> Scores:
-    return np.zeros(max(len(offsets) - 1, 0), np.float32)
 
 
 def _reason(error: ValueError | TypeError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers
 from vizsla.errors import FormatError, InputError
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.approximate import ApproximateIndex, check_whole
 from vizsla.indexes.centres import assigned, enough_probes, spherical_centres
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss, selector, set_scale
+from vizsla.indexes.faiss_storage import SELECTOR, faiss_threads, load_faiss, selector, set_scale
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
 
@@ -110,17 +111,21 @@ class IvfIndex(ApproximateIndex):
         """How many lists there are and are read, so that other vectors can be indexed alike."""
         return super().options | {"lists": len(self.centres), "probes": self.probes}
 
-    def with_probes(self, probes: int) -> IvfIndex:
-        """Return the same index, sharing all arrays, that reads `probes` lists when it searches."""
-        other = IvfIndex.__new__(IvfIndex)
-        other.__dict__.update(self.__dict__)
-        other.probes = check_whole("probes", probes, MOST_LISTS)
+    @property
+    def effort(self) -> int:
+        """How many lists a search reads: `probes`."""
+        return self.probes
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index, sharing all arrays, that reads so many lists when it searches."""
+        other = copy(self)
+        other.probes = check_whole("effort", effort, MOST_LISTS)
         return other
 
-    def _propose(self, rows: Floats, k: int, allowed: Mask | None, threads: int) -> NDArray[np.int64]:
+    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
-        lists, sums = self._nearest_lists(rows, len(self) if allowed is None else int(allowed.sum()))
-        chosen = None if allowed is None else selector(allowed)
+        lists, sums = self._nearest_lists(rows, len(self) if filter is None else filter.count)
+        chosen = None if filter is None else filter.form(SELECTOR, selector)
         how = faiss.SearchParametersIVF(nprobe=lists.shape[1], sel=chosen)
         numbers, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
         given = [faiss.swig_ptr(part) for part in (rows, lists, sums, scores, numbers)]

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.filter import Filter
 from vizsla.index import Index, Mask
+from vizsla.scored import Scored
+from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.encoder import Matrix
+    from vizsla.encoder import Rows
+    from vizsla.sparse_rows import Matrix
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
 WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
@@ -104,7 +108,7 @@ class TreeIndex(Index):
         check_choice("weights", weights, list(WEIGHTS))
         self.layers = [layer._replace(buckets=_on_cache_lines(layer.buckets)) for layer in layers]
         self.leaf_items = items
-        self.dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
+        self._dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
         self.beam = check_positive("beam", beam)
         self._entry_bytes = 1 + WEIGHTS[weights]
         self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
@@ -145,11 +149,10 @@ class TreeIndex(Index):
         """Bytes of all layers."""
         return int(sum(array.nbytes for layer in self.layers for array in layer) + self.leaf_items.nbytes)
 
-    def with_beam(self, beam: int) -> Self:
-        """Return the same index with another default beam; it shares all arrays."""
-        other = copy(self)
-        other.beam = check_positive("beam", beam)
-        return other
+    @property
+    def dim(self) -> int:
+        """How many features a query may have, the bias left out."""
+        return self._dim
 
     def with_matchers(self, matchers: Sequence[NodeWeights], *, weights: str | None = None) -> Self:
         """Return the same tree with other matchers, a layer each; `weights` says how they are stored, if otherwise."""
@@ -192,8 +195,19 @@ class TreeIndex(Index):
         positions[self.leaf_items] = np.arange(len(self), dtype=np.int32)
         return positions
 
+    @property
+    def effort(self) -> int:
+        """The beam: how many nodes of a layer are followed; `len(index)` follows all of them."""
+        return self.beam
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index with another beam; it shares all arrays."""
+        other = copy(self)
+        other.beam = check_positive("effort", effort)
+        return other
+
     def search(
-        self, queries: Matrix, k: int, *, allowed: Mask | None = None, threads: int = 1, beam: int | None = None
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
     ) -> Candidates:
         """Return the best `k` items of every row.
 
@@ -201,38 +215,23 @@ class TreeIndex(Index):
 
         Parameters
         ----------
-        queries : csr_array or float32 array
+        queries : SparseRows, csr_array or float32 array
             One row a query.
         k : int
             How many items.
-        allowed : bool array, optional
-            One entry an item.
+        filter : Filter or bool array, optional
+            Which items may be found.
         threads : int
             How many queries at a time.
-        beam : int, optional
-            How many nodes of a layer are followed; `len(index)` follows all of them.
         """
-        rows = _sorted_rows(queries, self.dim)
         check_positive("k", k)
         check_positive("threads", threads)
-        return self.search_rows(*rows, k, allowed=allowed, threads=threads, beam=beam)
-
-    def search_rows(
-        self,
-        offsets: NDArray[np.int64],
-        features: NDArray[np.int32],
-        values: NDArray[np.float32],
-        k: int,
-        *,
-        allowed: Mask | None = None,
-        threads: int = 1,
-        beam: int | None = None,
-    ) -> Candidates:
-        """Search with raw rows of ascending features: the query path without SciPy."""
-        wide = self.beam if beam is None else check_positive("beam", beam)
-        mask = None if allowed is None else self._checked_mask(allowed)
+        rows, prepared = self._query_rows(queries), self._prepared(filter)
+        mask = None if prepared is None else prepared.mask.view(np.uint8)
         try:
-            starts, items, scores, entries = self._tree.search(offsets, features, values, k, wide, mask, threads)
+            starts, items, scores, entries = self._tree.search(
+                rows.offsets, rows.columns, rows.values, k, self.beam, mask, threads
+            )
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound rows. Got others: {error}.") from error
         return Candidates.trusted(
@@ -240,43 +239,26 @@ class TreeIndex(Index):
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, entries, entries * self._entry_bytes),
+            Stats(0.0, 0, 0, entries, entries * self._entry_bytes, self.beam >= len(self)),
         )
 
-    def score(self, queries: Matrix, candidates: Candidates) -> Candidates:
-        """Score the given items by their whole paths."""
-        return self.score_rows(*_sorted_rows(queries, self.dim), candidates)
-
-    def score_rows(
-        self,
-        offsets: NDArray[np.int64],
-        features: NDArray[np.int32],
-        values: NDArray[np.float32],
-        candidates: Candidates,
-    ) -> Candidates:
-        """Score with raw rows of ascending features."""
-        self._check_candidates(len(offsets) - 1, candidates)
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items by their whole paths, in their order."""
+        rows = self._query_rows(queries)
+        self._check_candidates(len(rows), candidates)
         try:
-            scores, entries = self._tree.score(offsets, features, values, candidates.offsets, candidates.items)
+            scores, entries = self._tree.score(
+                rows.offsets, rows.columns, rows.values, candidates.offsets, candidates.items
+            )
         except (ValueError, TypeError) as error:
             raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
-        stats = Stats(0.0, len(candidates.items), entries, entries * self._entry_bytes)
-        return Candidates.ranked(
-            candidates.offsets, candidates.items, scores, catalogue=candidates.catalogue, stats=stats
-        )
+        return Scored(scores, Stats(0.0, len(candidates.items), 0, entries, entries * self._entry_bytes))
 
-    def _checked_mask(self, allowed: Mask) -> NDArray[np.uint8]:
-        if allowed.dtype != np.bool_ or allowed.shape != (len(self),):
-            raise InputError(f"`allowed` must be {len(self)} booleans. Got {allowed.dtype} of shape {allowed.shape}.")
-        return np.ascontiguousarray(allowed).view(np.uint8)
-
-    def _check_candidates(self, rows: int, candidates: Candidates) -> None:
-        if len(candidates) != rows:
-            raise InputError(f"`candidates` must have a row a query ({rows}). Got {len(candidates)} rows.")
-        if len(candidates.items) and candidates.items.max() >= len(self):
-            raise InputError(
-                f"`candidates` must be items of this index (0 to {len(self) - 1}). Got {candidates.items.max()}."
-            )
+    def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
+        rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
+        if rows.width != self.dim:
+            raise InputError(f"`queries` must have {self.dim} columns. Got {rows.width}.")
+        return rows
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(
@@ -330,17 +312,3 @@ def _on_cache_lines(buckets: NDArray[np.uint32]) -> NDArray[np.uint32]:
     aligned = room[first : first + len(buckets)]
     aligned[:] = buckets
     return aligned
-
-
-def _sorted_rows(queries: Matrix, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    from scipy.sparse import csr_array
-
-    matrix: Any = csr_array(queries)
-    if matrix.shape[1] != dim:
-        raise InputError(f"`queries` must have {dim} columns. Got {matrix.shape[1]}.")
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # its arrays may be the caller's
-        matrix.sum_duplicates()
-    if not np.isfinite(matrix.data).all():
-        raise InputError("`queries` must be finite. Got NaN or infinity.")
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32, copy=False)

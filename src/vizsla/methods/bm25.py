@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.index import Index, Mask
+from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.bm25_variants import VARIANTS as VARIANTS
 from vizsla.methods.bm25_variants import Weighting
-from vizsla.methods.vectored import Vectored
+from vizsla.movable import Movable
 from vizsla.progress import progress
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.bag import BagOfWords, BagRows
+from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
 
-class Bm25(Vectored):
+class Bm25(Movable):
     """Exact BM25 search over a catalogue of texts. Use `bm25` or `Bm25.build` to make one.
 
     Parameters
@@ -61,6 +63,7 @@ class Bm25(Vectored):
 
     kind = "bm25"
     scale = "bm25"
+    encoder: BagOfWords
     index: InvertedIndex
 
     def __init__(
@@ -71,19 +74,19 @@ class Bm25(Vectored):
         frequencies: NDArray[np.int64],
         weighting: Weighting,
     ):
-        self._items, self.bag, self.index, self.frequencies, self.weighting = items, bag, index, frequencies, weighting
-        self.encoder = bag
-        if len(index) != len(items):
-            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
-        if index.width != bag.dim or frequencies.shape != (bag.dim,):
-            raise InputError(f"`index` and `frequencies` must be over the bag's {bag.dim} terms. Got another number.")
+        super().__init__(items, bag, index)
+        self.frequencies, self.weighting = frequencies, weighting
+        if frequencies.shape != (bag.dim,):
+            raise InputError(f"`frequencies` must be over the bag's {bag.dim} terms. Got {frequencies.shape}.")
         if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= len(items):
             raise InputError(f"`frequencies` must be between 0 and {len(items)}. Got others.")
         self._idf = weighting.idf(frequencies, len(items))
-        self._absent = weighting.absent(self._idf)
-        for derived in (self._idf, self._absent):
-            if derived is not None:
-                derived.flags.writeable = False
+        self._idf.flags.writeable = False
+
+    @property
+    def bag(self) -> BagOfWords:
+        """How a text becomes terms: the encoder."""
+        return self.encoder
 
     @classmethod
     def build(
@@ -101,84 +104,57 @@ class Bm25(Vectored):
         weighting = Weighting(variant, k1, b, delta)
         stream = TextStream(items, ids)
         bag, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
-        frequencies = np.bincount(rows.terms, minlength=bag.dim).astype(np.int64)
+        frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
         index = _invert(rows, frequencies, weighting)
         return cls(stream.ids, bag, index, frequencies, weighting)
 
     @property
-    def items(self) -> Strings:
-        """Item ids by number."""
-        return self._items
-
-    @property
     def nbytes(self) -> int:
         """Bytes of postings and vocabulary."""
-        words = self.bag.terms.nbytes + (0 if self.bag.forms is self.bag.terms else self.bag.forms.nbytes)
-        return int(self.index.nbytes + words + self.frequencies.nbytes + self.bag.term_of_form.nbytes)
+        return int(super().nbytes + self.frequencies.nbytes)
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        rows = self.bag.rows(texts)
-        found = self.index.search_rows(*rows, k, bases=self._bases(rows), allowed=allowed, threads=threads)
-        found.catalogue = self._items  # the index made it for this call alone
-        return found
-
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        rows = self.bag.rows(texts)
-        return self.index.score_rows(*rows, candidates, bases=self._bases(rows))
+    def __repr__(self) -> str:
+        return f"Bm25({len(self.items):,} items, {self.weighting.variant})"
 
     @property
-    def _weights(self) -> NDArray[np.float32]:
-        # A query's row holds counts, an item's rare words above common ones.
+    def column_weights(self) -> NDArray[np.float32]:
+        """The idf of each term: a query's row holds counts, an item's rare words above common ones."""
         return np.asarray(self._idf, np.float32)
 
-    def _encoded(self, texts: list[str]) -> csr_array:
-        return self.bag.queries(texts)
-
-    def _vectors(self, items: NDArray[np.int64] | slice) -> csr_array:
+    def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:
+        """Return what each term gives these items."""
         return self.index.to_csr()[items]
 
-    def _indexed(self, vectors: Any) -> InvertedIndex:
-        return InvertedIndex.build(vectors)
+    def index_rows(self, rows: Any) -> InvertedIndex:
+        """Index other rows over the same terms."""
+        return InvertedIndex.build(rows, absent=self.weighting.absent(self._idf))
 
-    def _find(self, index: Index, rows: Any, k: int, allowed: Mask | None, threads: int) -> Candidates:
-        bag = _bag_rows(rows)
-        found = _inverted(index).search_rows(*bag, k, bases=self._bases(bag), allowed=allowed, threads=threads)
-        found.catalogue = self._items  # the index made it for this call alone
-        return found
+    def _with(self, **changes: Any) -> Self:
+        same = {"items": self.items, "bag": self.encoder, "index": self.index, "frequencies": self.frequencies}
+        changes = {{"encoder": "bag"}.get(name, name): value for name, value in changes.items()}
+        return type(self)(**{**same, "weighting": self.weighting, **changes})
 
-    def _score_given(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
-        bag = _bag_rows(rows)
-        return _inverted(index).score_rows(*bag, candidates, bases=self._bases(bag))
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        score = self._score_one(queries, item)
+        words = Counter(self.bag.analyser(queries.texts[0]))
+        parts = [self._share(word, count, item) for word, count in words.items()]
+        return Explanation(score, f"bm25 {self.weighting.variant}, the sum over the query's words", parts)
 
-    def _bases(self, rows: BagRows) -> Scores | None:
-        """Return what every item gets from words that it may not hold."""
-        if self._absent is None:
-            return None
-        shares = rows.counts * self._absent[rows.terms]
-        row_numbers = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
-        return np.bincount(row_numbers, shares, len(rows.offsets) - 1).astype(np.float32)
-
-    def _explain(self, text: str, item: int) -> Explanation:
-        one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-        score = self._score([text], one)._required_scores()[0]
-        words = Counter(self.bag.analyser(text))
-        parts = [self._share(word, count, one) for word, count in words.items()]
-        return Explanation(float(score), f"bm25 {self.weighting.variant}, the sum over the query's words", parts)
-
-    def _share(self, word: str, count: int, item: Candidates) -> Explanation:
+    def _share(self, word: str, count: int, item: int) -> Explanation:
         term = self.bag.terms.find(word)
         if term < 0:
             return Explanation(0.0, f"{word!r}: in no item")
-        rows = BagRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32))
-        share = self.index.score_rows(*rows, item, bases=self._bases(rows))._required_scores()[0]
+        row = SparseRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32), self.bag.dim)
+        one = Candidates.matches([np.array([item], np.int32)])
+        share = float(self.index.scores(row, one).scores[0])
         times = "" if count == 1 else f", {count} times in the query"
-        facts = f"in {self.frequencies[term]} of {len(self._items)} items, idf {self._idf[term]:.4f}"
-        return Explanation(float(share), f"{word!r}: {facts}{times}")
+        facts = f"in {self.frequencies[term]} of {len(self.items)} items, idf {self._idf[term]:.4f}"
+        return Explanation(share, f"{word!r}: {facts}{times}")
 
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         writer.parameters(variant=how.variant, k1=how.k1, b=how.b, delta=how.delta)
-        writer.strings("items", self._items)
+        writer.strings("items", self.items)
         self.bag.write(writer, "bag")
         writer.array("frequencies", self.frequencies)
         writer.child("index", self.index)
@@ -234,22 +210,8 @@ def bm25(
     return Bm25.build(items, ids=ids, analyser=analyser, variant=variant, k1=k1, b=b, delta=delta)
 
 
-def _bag_rows(rows: csr_array) -> BagRows:
-    return BagRows(
-        np.ascontiguousarray(rows.indptr, np.int64),
-        np.ascontiguousarray(rows.indices, np.int32),
-        np.ascontiguousarray(rows.data, np.float32),
-    )
-
-
-def _inverted(index: Index) -> InvertedIndex:
-    if not isinstance(index, InvertedIndex):
-        raise InputError(f"`index` must be an inverted index. Got kind {index.kind!r}.")
-    return index
-
-
-def _invert(rows: BagRows, frequencies: NDArray[np.int64], weighting: Weighting) -> InvertedIndex:
-    lengths = _native.row_sums(rows.offsets, rows.counts)
+def _invert(rows: SparseRows, frequencies: NDArray[np.int64], weighting: Weighting) -> InvertedIndex:
+    lengths = _native.row_sums(rows.offsets, rows.values)
     norms = weighting.norms(lengths, float(lengths.mean()) if len(lengths) else 0.0)
-    gains = weighting.gains(weighting.idf(frequencies, len(lengths)))
-    return InvertedIndex.from_rows(*rows, width=len(frequencies), gains=gains, norms=norms)
+    idf = weighting.idf(frequencies, len(lengths))
+    return InvertedIndex.from_rows(rows, gains=weighting.gains(idf), norms=norms, absent=weighting.absent(idf))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
 from vizsla.encoder import Encoder
 from vizsla.encoders.encode import encode_items
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.index import Index, Mask
+from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
-from vizsla.methods.vectored import Vectored
+from vizsla.movable import Movable
+from vizsla.queries import Queries
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
 
-class Dense(Vectored):
+class Dense(Movable):
     """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
 
     A query that the encoder turns into zeros says nothing, and finds nothing; scored, it gives every item 0.
@@ -57,13 +57,9 @@ class Dense(Vectored):
     index: DenseIndex
 
     def __init__(self, items: Strings, encoder: Encoder, index: DenseIndex):
-        self._items, self.encoder, self.index = items, encoder, index
-        if len(index) != len(items):
-            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
-        if encoder.dim != index.dim:
-            raise InputError(f"`encoder` must give the index's {index.dim} dimensions. Got {encoder.dim}.")
         if encoder.sparse:
             raise InputError("`encoder` must give dense vectors. Got a sparse one: see `InvertedIndex`.")
+        super().__init__(items, encoder, index)
 
     @classmethod
     def build(
@@ -86,70 +82,32 @@ class Dense(Vectored):
         built = index if isinstance(index, DenseIndex) else make_index(index, vectors, **options)
         return cls(stream.ids, encoder, built)
 
-    @property
-    def items(self) -> Strings:
-        """Item ids by number."""
-        return self._items
+    def __repr__(self) -> str:
+        return f"Dense({len(self.items):,} items, {self.index.dim} dimensions, {self.index.kind})"
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the index."""
-        return self.index.nbytes
-
-    def with_encoder(self, encoder: Encoder) -> Dense:
-        """Return the same retriever with the encoder it was built with, when a load could not bring that back.
-
-        An encoder with another fingerprint would give vectors that mean something else, so it raises.
-        """
-        if encoder.fingerprint != self.encoder.fingerprint:
-            raise InputError(
-                f"`encoder` must be the one that the vectors were made with ({self.encoder.fingerprint!r}). "
-                f"Got {encoder.fingerprint!r}: build the retriever anew for another encoder."
-            )
-        return Dense(self._items, encoder, self.index)
-
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        return self._find(self.index, self._encoded(texts), k, allowed, threads)
-
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.index.score(self._encoded(texts), candidates)
-
-    def _find(self, index: Index, rows: Any, k: int, allowed: Mask | None, threads: int) -> Candidates:
-        found = index.search(rows, k, allowed=allowed, threads=threads)
-        found.catalogue = self._items  # the index made it for this call alone
-        said: NDArray[np.bool_] = np.any(rows != 0, axis=1)
-        return found if said.all() else _only_rows(found, said)
-
-    def _score_given(self, index: Index, rows: Any, candidates: Candidates) -> Candidates:
-        return index.score(rows, candidates)
-
-    def _vectors(self, items: NDArray[np.int64] | slice) -> NDArray[np.float32]:
+    def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float32]:
+        """Return the vectors of these items."""
         return self.index.stored.take(items)
 
-    def _indexed(self, vectors: Any) -> DenseIndex:
+    def index_rows(self, rows: Any) -> DenseIndex:
+        """Index other vectors with the same kind of index and the same options."""
         options = dict(self.index.options)
         # Bytes would be rounded anew whenever a row changes: rows of such an index are kept in full.
         if options["storage"] == "int8":
             options["storage"] = "float32"
-        return make_index(self.index.kind, vectors, **options)
+        return make_index(self.index.kind, rows, **options)
 
-    def _explain(self, text: str, item: int) -> Explanation:
-        row, one = self._encoded([text]), Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-        score = float(self.index.score(row, one)._required_scores()[0])
-        query_length = float(np.linalg.norm(row.astype(np.float64)))
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        row, score = self._rows(queries), self._score_one(queries, item)
+        query_length = float(np.linalg.norm(np.asarray(row, np.float64)))
         item_length = float(np.linalg.norm(self.index.stored.take(np.array([item])).astype(np.float64)))
         product = query_length * item_length
         cosine = score / product if product else 0.0
         lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"
         return Explanation(score, f"inner product of query and item: {lengths}")
 
-    def _encoded(self, texts: list[str]) -> NDArray[np.float32]:
-        if not texts:
-            return np.zeros((0, self.index.dim), np.float32)
-        return np.ascontiguousarray(self.encoder.queries(texts), np.float32)
-
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.strings("items", self._items)
+        writer.strings("items", self.items)
         write_encoder(writer, self.encoder)
         writer.child("index", self.index)
 
@@ -198,12 +156,3 @@ def dense(
     [['1', '0']]
     """
     return Dense.build(items, encoder, ids=ids, index=index, vectors=vectors, **options)
-
-
-def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
-    """Empty the rows that are not kept."""
-    lengths = np.where(kept, np.diff(found.offsets), 0)
-    inside = np.repeat(kept, np.diff(found.offsets))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    scores = found._required_scores()[inside]
-    return Candidates.trusted(offsets, found.items[inside], scores, found.catalogue, found.stats)

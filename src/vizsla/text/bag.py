@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError
+from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.stemming import stem_words
@@ -19,28 +20,8 @@ from vizsla.text.texts import batches, call_with, listed
 from vizsla.text.vocabulary import read_vocabulary
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-
-
-class BagRows(NamedTuple):
-    """Texts as rows of term counts: row i holds the entries from ``offsets[i]`` to ``offsets[i + 1]``.
-
-    Parameters
-    ----------
-    offsets : int64 array
-        One more than there are texts.
-    terms : int32 array
-        Term numbers, ascending within a row.
-    counts : float32 array
-        How often each occurs: whole numbers, as floats because they serve as weights.
-    """
-
-    offsets: NDArray[np.int64]
-    terms: NDArray[np.int32]
-    counts: NDArray[np.float32]
 
 
 class BagOfWords(Encoder):
@@ -65,9 +46,9 @@ class BagOfWords(Encoder):
     >>> bag, rows = BagOfWords.fit(["to be or not to be", "to do"])
     >>> list(bag.terms)
     ['to', 'be', 'or', 'not', 'do']
-    >>> rows.offsets.tolist(), rows.counts.tolist()
+    >>> rows.offsets.tolist(), rows.values.tolist()
     ([0, 4, 6], [2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
-    >>> bag.rows(["do or die"]).terms.tolist()
+    >>> bag.queries(["do or die"]).columns.tolist()
     [2, 4]
     """
 
@@ -89,7 +70,7 @@ class BagOfWords(Encoder):
         )
 
     @classmethod
-    def fit(cls, texts: Iterable[str], analyser: Analyser | None = None) -> tuple[Self, BagRows]:
+    def fit(cls, texts: Iterable[str], analyser: Analyser | None = None) -> tuple[Self, SparseRows]:
         """Read texts once; return the bag and the texts' rows.
 
         Parameters
@@ -107,9 +88,9 @@ class BagOfWords(Encoder):
         data, offsets = builder.forms()
         surface = Strings(data, offsets, _native.build_slots(data, offsets)[0])
         if analyser.stem is None:
-            return cls(analyser, surface), BagRows(*builder.take_rows(np.zeros(0, np.int32)))
+            return cls(analyser, surface), _rows(builder, np.zeros(0, np.int32), len(surface))
         terms, term_of_form = _stems(analyser.stem, surface)
-        rows = BagRows(*builder.take_rows(term_of_form))
+        rows = _rows(builder, term_of_form, len(terms))
         forms = Strings.of([*surface, *dropped])
         return cls(analyser, terms, forms, np.append(term_of_form, np.full(len(dropped), -1, np.int32))), rows
 
@@ -125,22 +106,24 @@ class BagOfWords(Encoder):
         text = repr((self.analyser.to_dict(), tables)).encode() + self.term_of_form.tobytes()
         return f"bag:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
-    def rows(self, texts: Sequence[str]) -> BagRows:
-        """Count the known terms of each text; unknown ones are left out."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vocabulary, and of the forms of its words."""
+        forms = 0 if self.forms is self.terms else self.forms.nbytes
+        return int(self.terms.nbytes + forms + self.term_of_form.nbytes)
+
+    def queries(self, texts: Sequence[str]) -> SparseRows:
+        """Count the known terms of each text, a column a term; unknown ones are left out.
+
+        The values are whole numbers, as floats because they serve as weights.
+        """
         texts = texts if type(texts) is list else listed(texts)
         offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
         if unknown:
             stems = self.terms.find_all(stem_words(str(self.analyser.stem), unknown))
             offsets, terms, counts, _ = self._lookup.rows_with(texts, stems.astype(np.int32))
         array = np.frombuffer
-        return BagRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32))
-
-    def queries(self, texts: Sequence[str]) -> csr_array:
-        """Return the rows as a CSR array, a column a term."""
-        from scipy.sparse import csr_array
-
-        offsets, terms, counts = self.rows(texts)
-        return csr_array((counts, terms, offsets), shape=(len(offsets) - 1, self.dim))
+        return SparseRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32), self.dim)
 
     def write(self, writer: ArtifactWriter, prefix: str) -> None:
         """Store the bag among an artefact's files, under names that begin with `prefix`."""
@@ -174,6 +157,11 @@ class BagOfWords(Encoder):
             raise InputError(f"`term_of_form` must have an entry for each of {count} forms. Got {len(numbers)}.")
         if count and (numbers.min() < -1 or numbers.max() >= self.dim):
             raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
+
+
+def _rows(builder: _native.BagBuilder, term_of_form: NDArray[np.int32], width: int) -> SparseRows:
+    offsets, terms, counts = builder.take_rows(term_of_form)
+    return SparseRows(offsets, terms, counts, width)
 
 
 def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:

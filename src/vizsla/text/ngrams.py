@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
+from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.ngram_fit import Budgets, fit_ngrams
 from vizsla.text.texts import call_with, listed
 from vizsla.text.vocabulary import read_vocabulary
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
@@ -31,24 +30,6 @@ MOST_FEATURES = 2**31 - 1
 EQUAL = (1.0, 1.0, 1.0)
 LEAST_SHARE = 0.001
 RULES = {"bins", "lower", "norm", "shares", "sublinear"}
-
-
-class NgramRows(NamedTuple):
-    """Texts as sparse rows: row i holds the entries from ``offsets[i]`` to ``offsets[i + 1]``.
-
-    Parameters
-    ----------
-    offsets : int64 array
-        One more than there are texts.
-    features : int32 array
-        Feature numbers, ascending within a row.
-    values : float32 array
-        Their values: positive, and a row that is not empty has length 1.
-    """
-
-    offsets: NDArray[np.int64]
-    features: NDArray[np.int32]
-    values: NDArray[np.float32]
 
 
 class NgramTfidf(Encoder):
@@ -89,8 +70,8 @@ class NgramTfidf(Encoder):
     >>> [ngrams.feature_name(i) for i in range(ngrams.dim)]  # doctest: +NORMALIZE_WHITESPACE
     ['iphone', 'case', 'artistic', '6s', '<unseen unigram>',
      'artistic#iphone', 'iphone#6s', '6s#case', 'iphone#case', '<unseen bigram>']
-    >>> rows = ngrams.rows(["iPhone 6s!"])
-    >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.features, rows.values)]
+    >>> rows = ngrams.queries(["iPhone 6s!"])
+    >>> [(ngrams.feature_name(f), f"{v:.2f}") for f, v in zip(rows.columns, rows.values)]
     [('iphone', '0.45'), ('6s', '0.63'), ('iphone#6s', '0.63')]
     """
 
@@ -183,7 +164,7 @@ class NgramTfidf(Encoder):
         Examples
         --------
         >>> words = NgramTfidf.fit(["a red fig", "a pear"]).with_shares([1, 0.5, 0])
-        >>> [words.feature_name(f) for f in words.rows(["red fig"]).features]
+        >>> [words.feature_name(f) for f in words.queries(["red fig"]).columns]
         ['red', 'fig', 'red#fig']
         """
         _check_shares(shares)
@@ -208,30 +189,21 @@ class NgramTfidf(Encoder):
         weights: Any = np.ascontiguousarray(self.weights).view(np.uint8)
         return f"ngrams:{_native.checksum(weights, _native.checksum(np.frombuffer(rules, np.uint8))):016x}"
 
-    def rows(self, texts: Sequence[str], *, threads: int = 1) -> NgramRows:
-        """Return the texts' features and values; the answer does not depend on `threads`."""
+    def queries(self, texts: Sequence[str], *, threads: int = 1) -> SparseRows:
+        """Return the texts' features and values; the answer does not depend on `threads`.
+
+        Values are positive, and a row that is not empty has length 1.
+        """
         texts = texts if type(texts) is list else listed(texts)
         if threads != 1:
             check_positive("threads", threads)
         offsets, features, values = call_with(self._lookup.rows, texts, threads)
         if type(offsets) is not bytes:
-            return NgramRows(offsets, features, values)
-        return NgramRows(
-            np.frombuffer(offsets, np.int64), np.frombuffer(features, np.int32), np.frombuffer(values, np.float32)
-        )
+            return SparseRows(offsets, features, values, self.dim)
+        array = np.frombuffer
+        return SparseRows(array(offsets, np.int64), array(features, np.int32), array(values, np.float32), self.dim)
 
-    def queries(self, texts: Sequence[str], *, threads: int = 1) -> csr_array:
-        """Return the rows as a CSR array, a column a feature, columns ascending."""
-        from scipy.sparse import csr_array
-
-        offsets, features, values = (np.require(part, requirements="W") for part in self.rows(texts, threads=threads))
-        if len(features) <= np.iinfo(np.int32).max:  # wide offsets would make SciPy widen the columns too
-            offsets = offsets.astype(np.int32)
-        matrix = csr_array((values, features, offsets), shape=(len(offsets) - 1, self.dim))
-        matrix.has_sorted_indices = matrix.has_canonical_format = True
-        return matrix
-
-    def items(self, texts: Sequence[str], *, threads: int = 1) -> csr_array:
+    def items(self, texts: Sequence[str], *, threads: int = 1) -> SparseRows:
         """Encode item texts: as queries."""
         return self.queries(texts, threads=threads)
 

@@ -16,6 +16,7 @@ from vizsla.methods.pefa.build_xs import AUTO, _number
 from vizsla.methods.pefa.choose_xl import LEVELS, NEAR, NEIGHBOURS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.votes import HOW, XlSettings
 from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 
 SAMPLE = 200
@@ -88,7 +89,7 @@ def pefa_xl(
         raise InputError(f"`base` must be a retriever. Got {type(base).__name__}.")
     if not isinstance(encoder, Encoder) or encoder.sparse:
         raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
-    log = ClickLog.of(clicks, base.items, lambda texts: encoder.queries(texts), dim=encoder.dim)
+    log = ClickLog.of(clicks, base.items, lambda texts: Queries(texts).encoded(encoder), dim=encoder.dim)
     worth = _scale(base, log) if scale == AUTO else _number("scale", scale)
     trials = [
         XlSettings(w, k, how, n, worth, least)
@@ -131,7 +132,7 @@ def _scale(base: Retriever, log: ClickLog) -> float:
     if base.scale == "inner product" or not len(log):
         return 1.0
     chosen = np.arange(len(log))[:: max(1, len(log) // SAMPLE)]
-    found = base._search(log.take_queries(chosen), DEPTH, None, 1)
+    found = base._search(Queries(log.take_queries(chosen)), DEPTH, None, 1)
     bounds, scores = found.offsets.tolist(), found._required_scores()
     lists = [scores[start:end] for start, end in pairwise(bounds) if end - start > 1]
     similar = log.vectors[chosen] @ log.vectors[chosen].T

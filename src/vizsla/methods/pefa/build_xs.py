@@ -21,14 +21,14 @@ from vizsla.methods.pefa.choose_xs import (
     trials_xs,
 )
 from vizsla.methods.pefa.settings import LEAN, XsSettings
-from vizsla.methods.pefa.xs import PefaXs
-from vizsla.methods.vectored import Vectored
+from vizsla.methods.pefa.xs import PefaXs, encoded_with
+from vizsla.movable import Movable
 
 AUTO = "auto"
 
 
 def pefa_xs(
-    base: Vectored,
+    base: Movable,
     clicks: Any,
     *,
     weight: float | str = AUTO,
@@ -71,7 +71,7 @@ def pefa_xs(
 
 
 def pefa_max(
-    base: Vectored,
+    base: Movable,
     clicks: Any,
     *,
     weight: float | str = AUTO,
@@ -99,7 +99,7 @@ def pefa_max(
     return _built(base, clicks, trials_max(weights, shifts, start), leans, cold, seed)
 
 
-def pefa(base: Vectored, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
+def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))
     if isinstance(base, Dense):
@@ -110,13 +110,13 @@ def pefa(base: Vectored, clicks: Any, *, cold: float = COLD, seed: int = 0) -> P
 def _built(
     base: Any, clicks: Any, trials: list[Trial], leans: Sequence[float], cold: float, seed: int
 ) -> PefaXs:
-    if not isinstance(base, Vectored):
+    if not isinstance(base, Movable):
         wanted = "a dense retriever or BM25"
         raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
     if base.encoder.sparse and "below" in trials[0]:
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")
-    log = ClickLog.of(clicks, base.items, base._encoded, dim=base.index.dim, sparse=base.encoder.sparse)
-    vectors, weights = base._vectors(slice(None)), base._weights
+    log = ClickLog.of(clicks, base.items, encoded_with(base), dim=base.index.dim, sparse=base.encoder.sparse)
+    vectors, weights = base.item_rows(), base.column_weights
     if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
         return PefaXs.build(base, log, XsSettings(1.0))  # nothing to choose by: the base, until more clicks come
     choice = None

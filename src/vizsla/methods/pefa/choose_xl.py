@@ -14,6 +14,7 @@ from vizsla.clicks.trials import DEPTH, MEASURE, Split, best_trial, splits
 from vizsla.methods.pefa.choose_xs import means
 from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
 from vizsla.methods.pefa.xl import _keys, _looked_up, _matches, query_index
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 
 WEIGHTS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1)
@@ -74,12 +75,13 @@ def _tried(
 
 def _scored(base: Retriever, texts: list[str], voted: Whole, width: int) -> tuple[Whole, Values]:
     """Return the base's best and all voted items, as ascending keys, with the base's scores."""
-    found = base._search(texts, BASE_DEPTH, None, 1)
+    queries = Queries(texts)
+    found = base._search(queries, BASE_DEPTH, None, 1)
     own, scores = _keys(found, width), found._required_scores().astype(np.float64)
     missing = np.setdiff1d(voted, own)
     if len(missing):
-        rest = base._score(texts, _matches(missing, len(texts), base.items))
-        own, scores = np.concatenate([own, _keys(rest, width)]), np.concatenate([scores, rest._required_scores()])
+        rest = base._score(queries, _matches(missing, len(texts), base.items), None, 1)
+        own, scores = np.concatenate([own, missing]), np.concatenate([scores, rest.scores])
     order = np.argsort(own, kind="stable")
     return own[order], scores[order]
 

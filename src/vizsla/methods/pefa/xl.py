@@ -8,16 +8,19 @@ import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.clicks.choice import Choice
-from vizsla.clicks.log import ClickLog, Floats
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.matrices import unit_rows
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
+from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
@@ -112,63 +115,65 @@ class PefaXl(Retriever):
         index = query_index(kind, log, **options)
         return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        found = self.base._search(texts, max(k, self.depth), allowed, threads)
-        keys, values = self._votes(texts, threads)
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        found = self.base._search(queries, max(k, self.depth), filter, threads)
+        keys, values = self._votes(queries, threads)
         width = len(self.items)
-        if allowed is not None:
-            kept = allowed[keys % width]
+        if filter is not None:
+            kept = filter.mask[keys % width]
             keys, values = keys[kept], values[kept]
         own = _keys(found, width)
         missing = np.setdiff1d(keys, own, assume_unique=True)
         base = found._required_scores().astype(np.float64)
         stats = found.stats
         if len(missing):
-            scored = self.base._score(texts, _matches(missing, len(texts), self.items))
-            own, base = np.concatenate([own, _keys(scored, width)]), np.concatenate([base, scored._required_scores()])
+            scored = self.base._score(queries, _matches(missing, len(queries), self.items), filter, threads)
+            own, base = np.concatenate([own, missing]), np.concatenate([base, scored.scores])
             stats = stats + scored.stats
-        return self._ranked(own, base, keys, values, len(texts), stats).top(k)
+        return self._ranked(own, base, keys, values, len(queries), stats.with_exact(False)).top(k)
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        scored = self.base._score(texts, candidates)
-        keys, values = self._votes(texts, 1)
-        base = scored._required_scores().astype(np.float64)
-        return self._ranked(_keys(scored, len(self.items)), base, keys, values, len(texts), scored.stats)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        scored = self.base._score(queries, candidates, filter, threads)
+        totals = self._totals(_keys(candidates, len(self.items)), scored.scores, *self._votes(queries, threads))
+        return Scored(totals.astype(np.float32), scored.stats)
 
     def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
         width = len(self.items)
-        totals = base + self.settings.worth * (_looked_up(own, keys, values) - self._levels[own % width])
+        totals = self._totals(own, base, keys, values)
         order = np.argsort(own, kind="stable")
         offsets = np.concatenate([[0], np.cumsum(np.bincount(own // width, minlength=rows))]).astype(np.int64)
         items = (own[order] % width).astype(np.int32)
         scores = totals[order].astype(np.float32)
         return Candidates.ranked(offsets, items, scores, catalogue=self.items, stats=stats)
 
-    def _votes(self, texts: list[str], threads: int) -> tuple[Whole, Values]:
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.float64)
-        if self.index is None or self.settings.weight == 1 or not texts:
-            return nothing
-        return counted(self._ballot(texts, threads), len(self.items), self.settings)
+    def _totals(self, own: Whole, base: Any, keys: Whole, values: Values) -> Values:
+        votes = _looked_up(own, keys, values) - self._levels[own % len(self.items)]
+        totals: Values = base + self.settings.worth * votes
+        return totals
 
-    def _ballot(self, texts: list[str], threads: int) -> Ballot:
-        rows = self._encode(texts)
-        lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
-        unit = np.asarray(rows / np.where(lengths > 0, lengths, 1.0), np.float32)
+    def _votes(self, queries: Queries, threads: int) -> tuple[Whole, Values]:
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.float64)
+        if self.index is None or self.settings.weight == 1 or not len(queries):
+            return nothing
+        return counted(self._ballot(queries, threads), len(self.items), self.settings)
+
+    def _ballot(self, queries: Queries, threads: int) -> Ballot:
         if self.index is None:
             raise InputError("There must be past queries to vote. Got none.")
         # A query that says nothing is similar to nobody: similarity 0 is no vote.
+        unit = unit_rows(queries.encoded(self.encoder), self.encoder.dim)
         return ballot(self.index.search(unit, self.settings.neighbours, threads=threads), self.log)
 
-    def _encode(self, texts: list[str]) -> Floats:
-        return np.ascontiguousarray(self.encoder.queries(texts), np.float32)
+    def _encode(self, texts: list[str]) -> Any:
+        return Queries(texts).encoded(self.encoder)
 
-    def _explain(self, text: str, item: int) -> Explanation:
-        base = self.base.explain(text, self.items[item])
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        base = self.base._explain(queries, item, filter)
         shares = [Explanation(base.score, "base", [base])]
-        keys, values = self._votes([text], 1)
+        keys, values = self._votes(queries, 1)
         total = float(self.settings.worth * _looked_up(np.array([item]), keys, values)[0])
         if total:
-            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(text, item)))
+            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(queries, item)))
         else:
             shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
         level = -float(self.settings.worth * self._levels[item])
@@ -176,8 +181,8 @@ class PefaXl(Retriever):
             shares.append(Explanation(level, "what an item with clicks must earn by votes"))
         return Explanation(base.score + total + level, "base share and click share", shares)
 
-    def _voters(self, text: str, item: int) -> list[Explanation]:
-        votes, how = self._ballot([text], 1), self.settings
+    def _voters(self, queries: Queries, item: int) -> list[Explanation]:
+        votes, how = self._ballot(queries, 1), self.settings
         said = np.flatnonzero((votes.items == item) & (votes.similar > how.near))
         worth = how.worth / (how.neighbours if how.votes == "mean" else 1)
         return [

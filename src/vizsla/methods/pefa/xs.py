@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.candidates import Candidates
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
-from vizsla.clicks.matrices import Rows, is_sparse
-from vizsla.encoder import Encoder
+from vizsla.encoded import Encoded
+from vizsla.encoder import Encoder, Rows
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
@@ -22,16 +22,16 @@ from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import asked, blended, speakers
 from vizsla.methods.pefa.explain_xs import explain_xs
 from vizsla.methods.pefa.settings import XsSettings
-from vizsla.methods.vectored import Vectored
-from vizsla.retriever import Retriever
-from vizsla.strings import Strings
+from vizsla.movable import Movable
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows, as_scipy
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-class PefaXs(Retriever):
+class PefaXs(Encoded):
     """A retriever over vectors or bags adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
 
     Parameters
@@ -52,40 +52,26 @@ class PefaXs(Retriever):
 
     def __init__(
         self,
-        base: Vectored,
+        base: Movable,
         log: ClickLog,
         settings: XsSettings,
         index: DenseIndex | GroupedIndex | InvertedIndex,
         *,
         choice: Choice | None = None,
     ):
-        self.base, self.log, self.settings, self.index, self.choice = base, log, settings, index, choice
-        self.scale = base.scale
-        if len(index) != len(base.items) or index.dim != base.index.dim + settings.extra:
-            raise InputError("`index` must be over the base's items and dimensions. Got another.")
+        self.base, self.log, self.settings, self.choice, self.scale = base, log, settings, choice, base.scale
+        super().__init__(base.items, base.encoder, index)
         if log.width != len(base.items) or log.dim != base.index.dim:
             raise InputError("`log` must be of clicks on the base's items, in its dimensions. Got another.")
 
     @classmethod
-    def build(cls, base: Vectored, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
+    def build(cls, base: Movable, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
         """Move the items' vectors and index them like the base's."""
-        vectors = blended(base._vectors(slice(None)), log, np.arange(len(base.items)), settings, base._weights)
+        vectors = blended(base.item_rows(), log, np.arange(len(base.items)), settings, base.column_weights)
         return cls(base, log, settings, _indexed(base, log, settings, vectors), choice=choice)
 
-    @property
-    def items(self) -> Strings:
-        """Item ids by number."""
-        return self.base.items
-
-    @property
-    def encoder(self) -> Encoder:
-        """The base's encoder."""
-        return self.base.encoder
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the index that is searched; base and log are kept for explaining and for new clicks."""
-        return self.index.nbytes
+    def __repr__(self) -> str:
+        return f"PefaXs({self.base!r}, {len(self.log):,} past queries)"
 
     def with_clicks(self, clicks: Any) -> PefaXs:
         """Return the retriever with more clicks: only the items they touch are computed anew.
@@ -104,36 +90,37 @@ class PefaXs(Retriever):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
-    def with_encoder(self, encoder: Encoder) -> PefaXs:
-        """Give the encoder that a load could not bring back; see `Dense.with_encoder`."""
-        if not isinstance(self.base, Dense):
-            raise InputError("`encoder` must be left as it is: this base keeps its own words.")
-        return PefaXs(self.base.with_encoder(encoder), self.log, self.settings, self.index, choice=self.choice)
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Give the encoder that a load could not bring back; see `Encoded.with_encoder`."""
+        return self._with(base=self.base.with_encoder(encoder))
 
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
-        log, touched = self.log.changed(clicks, self.items, self.base._encoded, sign=sign)
+        log, touched = self.log.changed(clicks, self.items, encoded_with(self.base), sign=sign)
         if isinstance(self.index, InvertedIndex):  # lists are written anew in any case
             return PefaXs.build(self.base, log, self.settings, choice=self.choice)
         inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
         vectors = np.array(inner.stored.take(slice(0, len(self.items))), np.float32)
-        vectors[touched] = blended(self.base._vectors(touched), log, touched, self.settings)
-        index = _indexed(self.base, log, self.settings, vectors)
-        return PefaXs(self.base, log, self.settings, index, choice=self.choice)
+        vectors[touched] = blended(self.base.item_rows(touched), log, touched, self.settings)
+        return self._with(log=log, index=_indexed(self.base, log, self.settings, vectors))
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        rows = asked(self.base._encoded(texts), self.settings)
-        return self.base._find(self.index, rows, k, allowed, threads)
+    def _with(self, **changes: Any) -> Self:
+        same = {"base": self.base, "log": self.log, "settings": self.settings, "index": self.index}
+        return type(self)(**{**same, "choice": self.choice, **changes})
 
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.base._score_given(self.index, asked(self.base._encoded(texts), self.settings), candidates)
+    def _check_dim(self) -> None:
+        if self.index.dim != self.base.index.dim + self.settings.extra:
+            raise InputError("`index` must be over the base's items and dimensions. Got another.")
 
-    def _explain(self, text: str, item: int) -> Explanation:
-        row = self.base._encoded([text])
-        one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-        score = float(self.base._score_given(self.index, asked(row, self.settings), one)._required_scores()[0])
-        own = float(self.base._score([text], one)._required_scores()[0])
-        query = row.toarray()[0] if is_sparse(row) else row[0]
-        return explain_xs(score, query, own, self.log, item, self.settings, self.base._weights)
+    def _rows(self, queries: Queries) -> Rows:
+        rows: Rows = asked(queries.encoded(self.encoder), self.settings)
+        return rows
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        row = queries.encoded(self.encoder)
+        query = (row.toarray() if isinstance(row, SparseRows) else row)[0]
+        own = self.base._score_one(queries, item)
+        score = self._score_one(queries, item)
+        return explain_xs(score, query, own, self.log, item, self.settings, self.base.column_weights)
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -158,11 +145,16 @@ class PefaXs(Retriever):
 
 
 def _indexed(
-    base: Vectored, log: ClickLog, settings: XsSettings, vectors: Rows
+    base: Movable, log: ClickLog, settings: XsSettings, vectors: Any
 ) -> DenseIndex | GroupedIndex | InvertedIndex:
     if not settings.best:
-        built: DenseIndex | InvertedIndex = base._indexed(vectors)
+        built: DenseIndex | InvertedIndex = base.index_rows(vectors)  # type: ignore[assignment]
         return built
-    said, owners = speakers(base._vectors(slice(None)), log, settings)
-    index = base._indexed(np.concatenate([vectors, said]))
+    said, owners = speakers(base.item_rows(), log, settings)
+    index: Any = base.index_rows(np.concatenate([vectors, said]))
     return GroupedIndex(index, np.concatenate([np.arange(len(vectors), dtype=np.int32), owners]))
+
+
+def encoded_with(base: Movable) -> Callable[[list[str]], Any]:
+    """Return how query texts become rows that a click log keeps: an array, or a CSR array."""
+    return lambda texts: as_scipy(base.encode(texts)) if base.encoder.sparse else base.encode(texts)

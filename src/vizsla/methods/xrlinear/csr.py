@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
+from vizsla.sparse_rows import SparseRows
+from vizsla.sparse_rows import as_scipy as as_scipy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
@@ -33,7 +35,7 @@ class Csr(NamedTuple):
         return np.repeat(np.arange(self.rows), np.diff(self.offsets))
 
 
-def as_csr(matrix: Matrix | Csr, name: str) -> Csr:
+def as_csr(matrix: Matrix | Csr | SparseRows, name: str) -> Csr:
     """Any sparse or dense matrix in the native layout; the arrays are shared where they already fit.
 
     Examples
@@ -43,6 +45,8 @@ def as_csr(matrix: Matrix | Csr, name: str) -> Csr:
     """
     if isinstance(matrix, Csr):
         return matrix
+    if isinstance(matrix, SparseRows):
+        return Csr(matrix.offsets, matrix.columns, matrix.values, matrix.width)
     from scipy import sparse
 
     if not sparse.issparse(matrix) and np.ndim(matrix) != 2:
@@ -57,24 +61,6 @@ def as_csr(matrix: Matrix | Csr, name: str) -> Csr:
         np.ascontiguousarray(csr.data, dtype=np.float32),
         csr.shape[1],
     )
-
-
-def as_scipy(matrix: Matrix) -> csr_array:
-    """Return any sparse or dense matrix as a CSR array of float32, without stored zeros.
-
-    Examples
-    --------
-    >>> as_scipy(np.array([[0, 2.5]])).indices.tolist()
-    [1]
-    """
-    from scipy import sparse
-
-    csr: Any = sparse.csr_array(matrix).astype(np.float32, copy=False)
-    if not csr.has_canonical_format or not csr.data.all():
-        csr = csr.copy()  # its arrays may be the caller's
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-    return csr  # type: ignore[no-any-return]
 
 
 def from_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
 from vizsla.explanation import Explanation
 from vizsla.indexes.tree_matchers import node_matcher
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
+    from vizsla.queries import Queries
 
 MOST_FEATURES = 5
 
 
-def explain(model: XrLinear, text: str, item: int) -> Explanation:
+def explain(model: XrLinear, queries: Queries, item: int) -> Explanation:
     """Return the item's score as the sum of its path's log activations, and what made each of them."""
-    rows = model.features([text])
+    rows = model._rows(queries)
     query = dict(zip(rows.columns.tolist(), rows.values.tolist(), strict=True))
-    one = Candidates(np.array([0, 1]), np.array([item], np.int32), None)
-    score = float(model.index.score_rows(*rows[:3], one)._required_scores()[0])
+    score = model._score_one(queries, item)
     path = model.index.path(item)
     steps = [_step(model, number, node, query) for number, node in enumerate(path)]
     reason = f"xrlinear: the sum of {len(path)} log activations on the way to the item"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla.clicks.hold_out import warm_rows
 from vizsla.indexes.tree import NodeWeights, TreeIndex
-from vizsla.methods.xrlinear.csr import as_csr
+from vizsla.methods.xrlinear.csr import as_csr, as_scipy
 from vizsla.methods.xrlinear.instances import Instances
 from vizsla.methods.xrlinear.matchers import train_matchers
 from vizsla.methods.xrlinear.representation import pifa
@@ -137,7 +137,7 @@ def _draw(instances: Instances, pick: np.random.Generator) -> Trial:
 
 def _recalls(trial: Trial, encoder: NgramTfidf, threads: int) -> NDArray[np.float64]:
     """Learn from the rest, and return how much is found for each query that was held out."""
-    features = encoder.queries(trial.texts, threads=threads)
+    features = as_scipy(encoder.queries(trial.texts, threads=threads))
     taught = np.ones(len(trial.texts), dtype=np.bool_)
     taught[trial.held] = False
     index = _learn(features[taught], trial.clicks[taught], threads)

@@ -110,7 +110,7 @@ class ItemTexts:
 
     def _similar(self, vectors: csr_array, count: int, among: NDArray[np.bool_], threads: int) -> csr_array:
         if self.index is not None:
-            return self.index.search(vectors, count, allowed=among, threads=threads).to_csr(items=len(self))
+            return self.index.search(vectors, count, filter=among, threads=threads).to_csr(items=len(self))
         from scipy.sparse import vstack
 
         blocks = (vectors[first : first + BLOCK] for first in range(0, max(vectors.shape[0], 1), BLOCK))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from vizsla.candidates import Candidates
+from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
-from vizsla.filters import Where
-from vizsla.index import Mask
+from vizsla.filter import Filter
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
-from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.taught import Taught
 from vizsla.methods.xrlinear.tree import LabelTree
-from vizsla.retriever import Retriever
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 from vizsla.text.ngrams import NgramTfidf
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-class XrLinear(Retriever):
+class XrLinear(Encoded):
     """A trained matcher. Make one with `train_xrlinear`.
 
     A score is the logarithm of the product of activations on the item's path (Eq. 8): 0 at best.
@@ -51,6 +50,7 @@ class XrLinear(Retriever):
 
     kind = "xrlinear"
     scale = "log relevance"
+    index: TreeIndex
 
     def __init__(
         self,
@@ -62,63 +62,14 @@ class XrLinear(Retriever):
         texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
     ):
-        if len(index) != len(items):
-            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
-        if index.dim != encoder.dim:
-            raise InputError(f"`index` must be over the encoder's {encoder.dim} features. Got {index.dim}.")
+        super().__init__(items, encoder, index)
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
-        self._items, self.encoder, self.index, self.taught = items, encoder, index, taught
-        self.texts, self.calibration = texts, calibration
-
-    @property
-    def items(self) -> Strings:
-        """Item ids by number."""
-        return self._items
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the tree and the vocabulary; what explanations and new items need is not counted."""
-        return self.index.nbytes + int(getattr(self.encoder, "nbytes", 0))
-
-    def __call__(
-        self,
-        queries: str | Sequence[str],
-        k: int = 10,
-        *,
-        where: Where | None = None,
-        threads: int = 1,
-        beam: int | None = None,
-    ) -> Candidates:
-        """Return the best `k` items for each query; see `Retriever.__call__`.
-
-        Parameters
-        ----------
-        queries, k, where, threads
-            As for every retriever.
-        beam : int, optional
-            How many nodes of a layer are followed instead of the model's default: more finds more and takes longer.
-        """
-        if beam is not None and beam != self.index.beam:
-            return self.with_beam(beam)(queries, k, where=where, threads=threads)
-        return super().__call__(queries, k, where=where, threads=threads)
-
-    def with_beam(self, beam: int) -> Self:
-        """Return the same model with another default beam; it shares all arrays."""
-        return self._with(index=self.index.with_beam(check_positive("beam", beam)))
+        self.taught, self.texts, self.calibration = taught, texts, calibration
 
     def exhaustive(self) -> Self:
         """Return the same model without a beam: it scores every item."""
-        return self.with_beam(max(len(self._items), 1))
-
-    def with_encoder(self, encoder: Encoder) -> Self:
-        """Return the same model with the encoder it was trained with, when a load could not bring that back."""
-        if encoder.fingerprint != self.encoder.fingerprint:
-            raise InputError(
-                f"`encoder` must be the one that the model was trained with ({self.encoder.fingerprint!r}). "
-                f"Got {encoder.fingerprint!r}: train anew for another encoder."
-            )
-        return self._with(encoder=encoder)
+        return self.with_effort(max(len(self.items), 1))
 
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Self:
         """Return a model that also knows these items, which have texts but no clicks; nothing is trained again.
@@ -147,9 +98,9 @@ class XrLinear(Retriever):
 
     def leaf_mates(self, item: str) -> list[str]:
         """Return the ids of the items in the same leaf, the item itself left out."""
-        number = self._items.number(item)
+        number = self.items.number(item)
         mates = self.tree.neighbours(number)
-        return self._items.take(mates[mates != number])
+        return self.items.take(mates[mates != number])
 
     def top_features(self, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
         """Return the features with the largest weights of a node's matcher: what the node stands for.
@@ -167,29 +118,18 @@ class XrLinear(Retriever):
 
         return top_features(self, layer, node, most=most)
 
-    def features(self, texts: list[str]) -> Csr:
-        """Encode query texts into rows of ascending features."""
-        if isinstance(self.encoder, NgramTfidf):
-            return Csr(*self.encoder.rows(texts), self.encoder.dim)
-        return as_csr(as_scipy(self.encoder.queries(texts)), "queries")
+    def _rows(self, queries: Queries) -> SparseRows:
+        rows = queries.encoded(self.encoder)
+        # Dense features are read as sparse ones: zeros are left out.
+        return rows if isinstance(rows, SparseRows) else SparseRows.of(as_scipy(rows))
 
-    def _search(self, texts: list[str], k: int, allowed: Mask | None, threads: int) -> Candidates:
-        encoder = self.encoder
-        rows = encoder.rows(texts) if type(encoder) is NgramTfidf else self.features(texts)[:3]
-        found = self.index.search_rows(*rows, k, allowed=allowed, threads=threads)
-        found.catalogue = self._items  # the index made it for this call alone
-        return found
-
-    def _score(self, texts: list[str], candidates: Candidates) -> Candidates:
-        return self.index.score_rows(*self.features(texts)[:3], candidates)
-
-    def _explain(self, text: str, item: int) -> Explanation:
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         from vizsla.methods.xrlinear.explain import explain
 
-        return explain(self, text, item)
+        return explain(self, queries, item)
 
     def _with(self, **changes: Any) -> Self:
-        same = {"items": self._items, "encoder": self.encoder, "index": self.index, "taught": self.taught}
+        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "taught": self.taught}
         return type(self)(**{**same, "texts": self.texts, "calibration": self.calibration, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -199,7 +139,7 @@ class XrLinear(Retriever):
             self.encoder.write(writer, "ngrams")
         else:
             write_encoder(writer, self.encoder)
-        writer.strings("items", self._items)
+        writer.strings("items", self.items)
         self.taught.write(writer, "taught")
         writer.child("tree", self.index)
         if self.texts is not None and self.calibration is not None:

@@ -11,6 +11,7 @@ from vizsla.errors import InputError, check_choice
 from vizsla.indexes.tree import NodeWeights, TreeIndex
 from vizsla.methods.xrlinear.csr import Csr, as_csr
 from vizsla.methods.xrlinear.matchers import Negatives, layer_labels
+from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,9 @@ def matcher_aware(features: Csr, tree: LabelTree, *, beam: int, bias: float, thr
         layers = [offsets.astype(np.int32) for offsets in tree.layers[:number]]
         nodes = int(layers[-1][-1])
         matchers = [NodeWeights(*layer[:3]) for layer in trained]
-        upper = TreeIndex.build(layers, np.arange(nodes, dtype=np.int32), matchers, dim=features.width, bias=bias)
-        found = upper.search_rows(*features[:3], min(beam, nodes), threads=threads, beam=beam).to_csr(items=nodes)
+        leaves = np.arange(nodes, dtype=np.int32)
+        upper = TreeIndex.build(layers, leaves, matchers, dim=features.width, bias=bias, beam=beam)
+        found = upper.search(SparseRows(*features), min(beam, nodes), threads=threads).to_csr(items=nodes)
         return as_csr(found, "negatives")._replace(values=np.ones(found.nnz, np.float32))
 
     return find

@@ -1,0 +1,238 @@
+// Ranked rows for Python: ranking, joining, adding, cutting and rescaling, on flat arrays.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/register.hpp"
+#include "candidates/combine.hpp"
+#include "candidates/interleave.hpp"
+#include "candidates/join.hpp"
+#include "candidates/normalise.hpp"
+#include "candidates/rank.hpp"
+#include "common/checks.hpp"
+
+namespace vizsla {
+
+namespace {
+
+using Offsets = InArray<std::int64_t>;
+using Numbers = InArray<std::int32_t>;
+using Scores = InArray<float>;
+
+void check_offsets(std::span<const std::int64_t> offsets, std::size_t end) {
+  constexpr const char* otherwise = "offsets must rise from 0 to the number of items";
+  require(!offsets.empty() && offsets.front() == 0 && static_cast<std::uint64_t>(offsets.back()) == end, otherwise);
+  require(std::is_sorted(offsets.begin(), offsets.end()), otherwise);
+}
+
+template <class T>
+nb::object to_bytes(const std::vector<T>& values) {
+  RawArray<T> raw(values.size());
+  std::copy(values.begin(), values.end(), raw.data());
+  return raw.take();
+}
+
+// Rows that are filled one after another.
+struct RankedRows {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> items;
+  std::vector<float> scores;
+
+  void add(std::span<const std::uint64_t> keys) {
+    for (const std::uint64_t key : keys) {
+      items.push_back(static_cast<std::int32_t>(item_of(key)));
+      scores.push_back(signed_score_of(key));
+    }
+    offsets.push_back(static_cast<std::int64_t>(items.size()));
+  }
+};
+
+// (offsets, items, scores) with every row best first and cut to k.
+nb::tuple rank(Offsets offsets, Numbers items, Scores scores, std::size_t k) {
+  const auto rows = view(offsets);
+  check_offsets(rows, items.size());
+  require(items.size() == scores.size(), "there must be a score for each item");
+  RankedRows out;
+  {
+    nb::gil_scoped_release unlocked;
+    RowRanker ranker;
+    for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+      ranker.clear();
+      for (auto at = static_cast<std::size_t>(rows[row]); at < static_cast<std::size_t>(rows[row + 1]); ++at) {
+        ranker.push(items.data()[at], scores.data()[at]);
+      }
+      out.add(ranker.best(k));
+    }
+  }
+  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores));
+}
+
+using MatchPart = std::tuple<Offsets, Numbers>;
+using ScoredPart = std::tuple<Offsets, Numbers, Scores>;
+
+std::size_t common_rows(const std::vector<PartRows>& parts) {
+  require(!parts.empty(), "there must be a part");
+  for (const PartRows& part : parts) {
+    check_offsets(part.offsets, part.items.size());
+    require(part.offsets.size() == parts[0].offsets.size(), "parts must have as many rows");
+  }
+  return parts[0].offsets.size() - 1;
+}
+
+// (offsets, items): each row's parts by turns.
+nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
+  std::vector<PartRows> parts;
+  for (const auto& [offsets, items] : given) parts.push_back({view(offsets), view(items), {}});
+  const std::size_t rows = common_rows(parts);
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> items;
+  {
+    nb::gil_scoped_release unlocked;
+    ItemSlots slots;
+    for (std::size_t row = 0; row < rows; ++row) {
+      interleave(parts, row, k, slots, items);
+      offsets.push_back(static_cast<std::int64_t>(items.size()));
+    }
+  }
+  return nb::make_tuple(to_bytes(offsets), to_bytes(items));
+}
+
+// (offsets, items, columns, floors, lacking): see candidates/join.hpp.
+nb::tuple bound_join(const std::vector<ScoredPart>& given) {
+  std::vector<PartRows> parts;
+  for (const auto& [offsets, items, scores] : given) {
+    require(items.size() == scores.size(), "there must be a score for each item");
+    parts.push_back({view(offsets), view(items), view(scores)});
+  }
+  const std::size_t rows = common_rows(parts);
+  Joined out;
+  {
+    nb::gil_scoped_release unlocked;
+    out = join(parts, rows);
+  }
+  nb::list columns, floors, lacking;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    columns.append(to_bytes(out.columns[part]));
+    floors.append(to_bytes(out.floors[part]));
+    if (out.lacking[part].items.empty()) {
+      lacking.append(nb::none());
+    } else {
+      lacking.append(nb::make_tuple(to_bytes(out.lacking[part].offsets), to_bytes(out.lacking[part].items)));
+    }
+  }
+  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), columns, floors, lacking);
+}
+
+using WeightedColumn = std::tuple<double, Scores, Scores, Scores>;
+
+// (offsets, items, scores, rows whose best k are certain) of the weighted sum of columns.
+nb::tuple combine(Offsets offsets, Numbers items, const std::vector<WeightedColumn>& given, std::size_t k) {
+  const auto rows = view(offsets);
+  const auto numbers = view(items);
+  check_offsets(rows, numbers.size());
+  std::vector<Column> columns;
+  for (const auto& [weight, scores, fill, floors] : given) {
+    require(scores.size() == numbers.size(), "there must be a score for each item");
+    require(floors.size() == 0 || floors.size() + 1 == rows.size(), "there must be a floor for each row");
+    columns.push_back({weight, view(scores), view(fill), view(floors)});
+  }
+  RankedRows out;
+  std::size_t certain = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    RowRanker ranker;
+    for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+      const auto first = static_cast<std::size_t>(rows[row]);
+      const auto count = static_cast<std::size_t>(rows[row + 1] - rows[row]);
+      certain += add_row(columns, numbers.subspan(first, count), first, row, k, ranker);
+      out.add(ranker.best(k));
+    }
+  }
+  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores), certain);
+}
+
+// Two numbers a row, where zero lies and how long one is, from the best `depth` of ranked rows.
+nb::object row_scales(Offsets offsets, Scores scores, const std::string& how, std::size_t depth) {
+  const auto rows = view(offsets);
+  const auto values = view(scores);
+  check_offsets(rows, values.size());
+  require(how == "minmax" || how == "zscore", "scales must be of minmax or zscore");
+  const bool minmax = how == "minmax";
+  RawArray<double> out(2 * (rows.size() - 1));
+  for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+    const auto count = std::min(depth, static_cast<std::size_t>(rows[row + 1] - rows[row]));
+    const auto ranked = values.subspan(static_cast<std::size_t>(rows[row]), count);
+    const RowScale scale = minmax ? minmax_scale(ranked) : zscore_scale(ranked);
+    out.data()[2 * row] = scale.zero;
+    out.data()[2 * row + 1] = scale.one;
+  }
+  return out.take();
+}
+
+// The scores on their rows' scales, in the order given.
+nb::object rescale(Offsets offsets, Scores scores, InArray<double> scales) {
+  const auto rows = view(offsets);
+  check_offsets(rows, scores.size());
+  require(scales.size() == 2 * (rows.size() - 1), "there must be two numbers for each row");
+  RawArray<float> out(scores.size());
+  for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+    const RowScale scale{scales.data()[2 * row], scales.data()[2 * row + 1]};
+    for (auto at = static_cast<std::size_t>(rows[row]); at < static_cast<std::size_t>(rows[row + 1]); ++at) {
+      out.data()[at] = scale.of(scores.data()[at]);
+    }
+  }
+  return out.take();
+}
+
+// 1 / (constant + place) of each item among the best `depth` of ranked rows, 0 for who is not there.
+nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::size_t depth, double constant,
+                             Offsets offsets, Numbers items) {
+  const PartRows ranked{view(ranked_offsets), view(ranked_items), {}}, wanted{view(offsets), view(items), {}};
+  check_offsets(ranked.offsets, ranked.items.size());
+  check_offsets(wanted.offsets, wanted.items.size());
+  require(ranked.offsets.size() == wanted.offsets.size(), "there must be as many rows");
+  RawArray<float> out(wanted.items.size());
+  ItemSlots slots;
+  for (std::size_t row = 0; row + 1 < wanted.offsets.size(); ++row) {
+    const std::size_t count = std::min(depth, ranked.count(row));
+    slots.start(count);
+    for (std::size_t at = 0; at < count; ++at) {
+      slots.place(ranked.items[ranked.begin(row) + at], static_cast<std::uint32_t>(at));
+    }
+    for (std::size_t at = wanted.begin(row); at < wanted.begin(row) + wanted.count(row); ++at) {
+      const std::uint32_t place = slots.known(wanted.items[at]);
+      out.data()[at] = place == ItemSlots::none ? 0.0F : static_cast<float>(1.0 / (constant + place + 1));
+    }
+  }
+  return out.take();
+}
+
+}  // namespace
+
+void register_candidates(nb::module_& module) {
+  module.def("rank", &rank, nb::arg("offsets"), nb::arg("items"), nb::arg("scores"), nb::arg("k"),
+             "(offsets, items, scores) as bytes, every row best first and cut to k.");
+  module.def("interleave", &bound_interleave, nb::arg("parts"), nb::arg("k"),
+             "(offsets, items) as bytes: the parts take turns, and an item is taken once.");
+  module.def("join", &bound_join, nb::arg("parts"),
+             "(offsets, items, columns, floors, lacking): the distinct items of all parts, and what each part lacks.");
+  module.def("combine", &combine, nb::arg("offsets"), nb::arg("items"), nb::arg("columns"), nb::arg("k"),
+             "(offsets, items, scores, certain rows) of the weighted sum of (weight, scores, fill, floors).");
+  module.def("row_scales", &row_scales, nb::arg("offsets"), nb::arg("scores"), nb::arg("how"), nb::arg("depth"),
+             "Bytes of float64, two a row: where zero lies and how long one is.");
+  module.def("rescale", &rescale, nb::arg("offsets"), nb::arg("scores"), nb::arg("scales"),
+             "Bytes of float32: the scores on their rows' scales.");
+  module.def("reciprocal_places", &reciprocal_places, nb::arg("ranked_offsets"), nb::arg("ranked_items"),
+             nb::arg("depth"), nb::arg("constant"), nb::arg("offsets"), nb::arg("items"),
+             "Bytes of float32: 1 / (constant + place) among the ranked, or 0.");
+}
+
+}  // namespace vizsla

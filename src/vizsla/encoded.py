@@ -1,0 +1,131 @@
+"""Encoded: items, an encoder and an index make a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.encoder import Encoder, Rows
+from vizsla.errors import InputError, check_positive
+from vizsla.filter import Filter, Where
+from vizsla.index import Index
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.scored import Scored
+from vizsla.sparse_rows import SparseRows
+from vizsla.strings import Strings
+
+
+class Encoded(Retriever):
+    """Queries become rows, and an index over the items answers them: BM25, dense search and XR-Linear are kinds of it.
+
+    A query whose row holds nothing but zeros says nothing, and finds nothing; items can be scored for it.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : Encoder
+        How query texts become rows.
+    index : Index
+        What answers rows.
+    """
+
+    encoder: Encoder
+    index: Any
+
+    def __init__(self, items: Strings, encoder: Encoder, index: Index):
+        self._items, self.encoder, self.index = items, encoder, index
+        if len(index) != len(items):
+            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
+        self._check_dim()
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and of the encoder."""
+        return int(self.index.nbytes + self.encoder.nbytes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._items):,} items)"
+
+    def encode(self, texts: str | Sequence[str] | Queries) -> Rows:
+        """Return the rows of query texts, as `search_encoded` takes them."""
+        return self._rows(Queries.of(texts))
+
+    def search_encoded(self, rows: Rows, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
+        """Return the best `k` items for rows that `encode` made, or that were made elsewhere."""
+        start = perf_counter()
+        filter = None if where is None else self.filter(where)
+        found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
+        return found.with_ms((perf_counter() - start) * 1e3)
+
+    def score_encoded(self, rows: Rows, candidates: Candidates, *, threads: int = 1) -> Candidates:
+        """Score each row's candidates, and rank them."""
+        start = perf_counter()
+        scored: Scored = self.index.scores(rows, self._own(candidates), threads=check_positive("threads", threads))
+        return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        effort: int | None = self.index.effort
+        return effort
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
+        return self._with(index=self.index.with_effort(effort))
+
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Return the same retriever with the encoder it was built with, when a load could not bring that back.
+
+        An encoder with another fingerprint would give rows that mean something else, so it raises.
+        """
+        if encoder.fingerprint != self.encoder.fingerprint:
+            raise InputError(
+                f"`encoder` must be the one that {self!r} was built with ({self.encoder.fingerprint!r}). "
+                f"Got {encoder.fingerprint!r}: build anew for another encoder."
+            )
+        return self._with(encoder=encoder)
+
+    def _with(self, **changes: Any) -> Self:
+        """Return the same retriever with another encoder or index."""
+        return type(self)(**{"items": self._items, "encoder": self.encoder, "index": self.index, **changes})
+
+    def _check_dim(self) -> None:
+        if self.encoder.dim != self.index.dim:
+            raise InputError(f"`encoder` must give the index's {self.index.dim} dimensions. Got {self.encoder.dim}.")
+
+    def _rows(self, queries: Queries) -> Rows:
+        return queries.encoded(self.encoder)
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        return self._search_rows(self._rows(queries), k, filter, threads)
+
+    def _search_rows(self, rows: Rows, k: int, filter: Filter | None, threads: int) -> Candidates:
+        found: Candidates = self.index.search(rows, k, filter=filter, threads=threads)
+        if not isinstance(rows, SparseRows) and not (says := np.any(rows, axis=1)).all():
+            found = _only_rows(found, says)
+        return found.with_catalogue(self._items)
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        scored: Scored = self.index.scores(self._rows(queries), candidates, threads=threads)
+        return scored
+
+
+def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
+    """Empty the rows that are not kept."""
+    lengths = np.where(kept, np.diff(found.offsets), 0)
+    inside = np.repeat(kept, np.diff(found.offsets))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scores = found._required_scores()[inside]
+    return Candidates.trusted(offsets, found.items[inside], scores, found.catalogue, found.stats)

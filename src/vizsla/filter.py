@@ -1,0 +1,137 @@
+"""Filter: a prepared `where`, which says which items an answer may contain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError, check_choice
+from vizsla.strings import Strings
+
+Mask = NDArray[np.bool_]
+T = TypeVar("T")
+
+
+class Filter:
+    """One flag an item, and the forms that indexes derive from it: made once, used for many queries.
+
+    Parameters
+    ----------
+    mask : bool array
+        One entry an item: whether it may be found.
+    items : Strings, optional
+        The catalogue that the mask is over.
+
+    Examples
+    --------
+    >>> stock = Filter.of({"fig"}, Strings.of(["apple", "fig"]))
+    >>> stock
+    Filter(1 of 2 items)
+    >>> Filter.of(["fig", "plum"], stock.items, unknown="ignore").mask.tolist()
+    [False, True]
+    """
+
+    def __init__(self, mask: Mask, items: Strings | None = None):
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 1:
+            raise InputError(f"`mask` must be an array of booleans. Got {getattr(mask, 'dtype', type(mask).__name__)}.")
+        if items is not None and len(mask) != len(items):
+            raise InputError(f"`mask` must have a flag for each of {len(items)} items. Got {len(mask)}.")
+        self.mask = mask.copy() if mask.flags.writeable or not mask.flags.c_contiguous else mask
+        self.mask.flags.writeable = False
+        self.items = items
+        self.count = int(np.count_nonzero(mask))
+        self._forms: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    @classmethod
+    def of(cls, where: Where, items: Strings, *, unknown: str = "raise") -> Filter:
+        """Prepare what may be found of a catalogue.
+
+        Parameters
+        ----------
+        where : Filter, mask, collection of ids, or function of an id
+            Which items; a Filter must be over the same catalogue.
+        items : Strings
+            The catalogue.
+        unknown : {"raise", "ignore"}
+            What becomes of ids that the catalogue does not know.
+        """
+        check_choice("unknown", unknown, ["raise", "ignore"])
+        if isinstance(where, Filter):
+            return where._over(items)
+        if isinstance(where, np.ndarray) and where.dtype.kind != "U":
+            if where.dtype != np.bool_ or where.shape != (len(items),):
+                wanted = f"{len(items)} booleans"
+                raise InputError(f"`where` as an array must be {wanted}. Got {where.dtype} of shape {where.shape}.")
+            return cls(where, items)
+        if callable(where):
+            return cls(np.fromiter((bool(where(item)) for item in items), np.bool_, len(items)), items)
+        return cls(_mask_of_ids(_listed(where), items, unknown), items)
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    def __repr__(self) -> str:
+        return f"Filter({self.count:,} of {len(self.mask):,} items)"
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int32]:
+        """The allowed items' numbers, ascending."""
+        return np.flatnonzero(self.mask).astype(np.int32)
+
+    def form(self, owner: Any, make: Callable[[Filter], T]) -> T:
+        """Return what `owner` derived from this filter, or derive it now; it lives as long as both do."""
+        with self._lock:
+            form = self._forms.get(owner)
+        if form is None:
+            form = make(self)
+            with self._lock:
+                self._forms[owner] = form
+        known: T = form
+        return known
+
+    def translated(self, numbers: NDArray[np.int32]) -> Filter:
+        """Return the filter for a catalogue whose item `i` is item ``numbers[i]`` here."""
+        return Filter(self.mask[numbers])
+
+    def _over(self, items: Strings) -> Filter:
+        if self.items is not items and (self.items is None or self.items != items):
+            raise InputError(
+                f"`where` must be prepared for this catalogue of {len(items)} items. Got {self!r} of another: use "
+                "`.filter(where)` of the retriever that is asked."
+            )
+        return self
+
+
+Where = Filter | Mask | Iterable[str] | Callable[[str], bool]
+
+
+def _listed(where: Any) -> list[str]:
+    if isinstance(where, str):
+        raise InputError(f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}.")
+    try:
+        ids = list(where)
+    except TypeError:
+        raise InputError(f"`where` must be a mask, ids or a function of an id. Got {type(where).__name__}.") from None
+    wrong = next((id for id in ids if not isinstance(id, str)), None)
+    if wrong is not None:
+        hint = " As a mask it must be a numpy array of booleans." if isinstance(wrong, bool | np.bool_) else ""
+        raise InputError(f"`where` must hold ids, which are texts. Got {wrong!r}.{hint}")
+    return ids
+
+
+def _mask_of_ids(ids: list[str], items: Strings, unknown: str) -> Mask:
+    numbers = items.find_all(ids)
+    missing = numbers < 0
+    if unknown == "raise" and missing.any():
+        hint = 'Prepare it with `.filter(where, unknown="ignore")` if the list may be out of step.'
+        raise InputError(f"`where` must name known items. Got {ids[int(np.argmax(missing))]!r}. {hint}")
+    mask = np.zeros(len(items), dtype=np.bool_)
+    mask[numbers[~missing]] = True
+    return mask

@@ -1,0 +1,29 @@
+"""Movable: a retriever whose items are rows of a matrix that another method may move."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.encoded import Encoded
+from vizsla.index import Index
+
+
+class Movable(Encoded):
+    """What a method that moves rows, as PEFA does, asks of a retriever: its rows, and how to index others."""
+
+    @property
+    def column_weights(self) -> NDArray[np.float32] | None:
+        """What each column of a query's row weighs when the row stands for an item; None: 1 each."""
+        return None
+
+    @abstractmethod
+    def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:
+        """Return these items' rows: a float32 array, or a CSR array."""
+
+    @abstractmethod
+    def index_rows(self, rows: Any) -> Index:
+        """Index other rows as the retriever's own are."""

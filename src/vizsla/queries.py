@@ -1,0 +1,115 @@
+"""Queries: one call's query texts, and what encoders made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from vizsla.errors import InputError
+from vizsla.sparse_rows import SparseRows
+
+if TYPE_CHECKING:
+    from vizsla.encoder import Encoder, Rows
+
+T = TypeVar("T")
+
+
+class Queries:
+    """Query texts that every part of a call shares, so that no encoder sees them twice.
+
+    Parameters
+    ----------
+    texts : list of str
+        The queries.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> calls = []
+    >>> def lengths(texts):
+    ...     calls.append(list(texts))
+    ...     return [[len(text)] for text in texts]
+    >>> encoder, queries = FunctionEncoder(lengths, dim=1, name="length"), Queries(["fig", "pear"])
+    >>> queries.encoded(encoder).ravel().tolist(), queries.encoded(encoder).ravel().tolist(), len(calls)
+    ([3.0, 4.0], [3.0, 4.0], 1)
+    """
+
+    __slots__ = ("_memory", "_rows", "texts")
+
+    def __init__(self, texts: list[str]):
+        self.texts = texts
+        self._rows: dict[str, Rows] = {}
+        self._memory: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, queries: str | Sequence[str] | Queries, *, rows: int | None = None) -> Queries:
+        """Take a text, many, or what was made of them; anything else, or another count than `rows`, raises.
+
+        Examples
+        --------
+        >>> Queries.of("fig tree").texts
+        ['fig tree']
+        """
+        if isinstance(queries, Queries):
+            return queries._counted(rows)
+        if isinstance(queries, str):
+            return cls([queries])._counted(rows)
+        return cls(_listed(queries))._counted(rows)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Queries({len(self)} texts, {len(self._rows)} encodings)"
+
+    def encoded(self, encoder: Encoder) -> Rows:
+        """Return the encoder's rows, computed once for each fingerprint."""
+        fingerprint = encoder.fingerprint
+        rows = self._rows.get(fingerprint)
+        if rows is None:
+            rows = self._rows[fingerprint] = encoded_queries(encoder, self.texts)
+        return rows
+
+    def known(self, key: Any) -> Any:
+        """Return what a part of this call remembered under this key, or None."""
+        return self._memory.get(key)
+
+    def remember(self, key: Any, value: T) -> T:
+        """Keep something for later in this call: begin the key with the object that remembers."""
+        self._memory[key] = value
+        return value
+
+    def _counted(self, rows: int | None) -> Queries:
+        if rows is not None and len(self.texts) != rows:
+            raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(self.texts)}.")
+        return self
+
+
+def _listed(queries: Any) -> list[str]:
+    try:
+        texts = list(queries)
+    except TypeError:
+        kind = type(queries).__name__
+        raise InputError(f"`queries` must be a text or a sequence of texts. Got {kind}.") from None
+    wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
+    if wrong:
+        raise InputError(f"`queries` must be a text or a sequence of texts. Got {wrong[0]} in it.")
+    return texts
+
+
+def encoded_queries(encoder: Encoder, texts: list[str]) -> Rows:
+    """Encode query texts and check what comes: a row a text, `dim` wide, finite numbers."""
+    if encoder.sparse:
+        rows: Rows = SparseRows.of(encoder.queries(texts), name="queries")
+    elif texts:
+        rows = np.ascontiguousarray(encoder.queries(texts), np.float32)
+        if not np.isfinite(rows).all():
+            raise InputError(f"Encoder {encoder.fingerprint!r} must return finite numbers. Got NaN or infinity.")
+    else:
+        rows = np.zeros((0, encoder.dim), np.float32)
+    if rows.shape != (len(texts), encoder.dim):
+        wanted = f"({len(texts)}, {encoder.dim})"
+        raise InputError(f"Encoder {encoder.fingerprint!r} must return shape {wanted}. Got {rows.shape}.")
+    return rows

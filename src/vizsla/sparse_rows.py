@@ -1,0 +1,138 @@
+"""SparseRows: rows of a sparse matrix in three flat arrays, as encoders make them and native kernels read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
+
+    Matrix = NDArray[np.float32] | csr_array | csr_matrix
+
+
+class SparseRows:
+    """Row `i` holds the entries from ``offsets[i]`` to ``offsets[i + 1]``, by ascending column.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        One more than there are rows.
+    columns : int32 array
+        Column numbers, ascending within a row.
+    values : float32 array
+        A number for each.
+    width : int
+        How many columns there are.
+
+    Examples
+    --------
+    >>> rows = SparseRows.of(np.array([[0, 2], [3, 0]]))
+    >>> rows.columns.tolist(), rows.values.tolist(), rows.shape
+    ([1, 0], [2.0, 3.0], (2, 2))
+    """
+
+    __slots__ = ("columns", "offsets", "values", "width")
+
+    def __init__(
+        self, offsets: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float32], width: int
+    ):
+        self.offsets, self.columns, self.values, self.width = offsets, columns, values, width
+
+    @classmethod
+    def of(cls, matrix: Matrix | SparseRows, *, name: str = "matrix") -> SparseRows:
+        """Read any sparse or dense matrix; arrays that fit already are shared, repeated entries are added up."""
+        if isinstance(matrix, SparseRows):
+            return matrix
+        from scipy import sparse
+
+        if not sparse.issparse(matrix) and np.ndim(matrix) != 2:
+            raise InputError(f"`{name}` must be a matrix with two dimensions. Got {np.ndim(matrix)}.")
+        csr: Any = sparse.csr_array(matrix)
+        if not csr.has_canonical_format:
+            csr = csr.copy()  # its arrays may be the caller's
+            csr.sum_duplicates()
+        return cls(
+            np.ascontiguousarray(csr.indptr, dtype=np.int64),
+            np.ascontiguousarray(csr.indices, dtype=np.int32),
+            np.ascontiguousarray(csr.data, dtype=np.float32),
+            csr.shape[1],
+        )
+
+    @classmethod
+    def of_entries(cls, rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> SparseRows:
+        """Build the pattern of a matrix from its entries, each kept once, with the value 1.
+
+        Examples
+        --------
+        >>> SparseRows.of_entries(np.array([1, 0, 1]), np.array([0, 1, 0]), (2, 2)).offsets.tolist()
+        [0, 1, 2]
+        """
+        keys = np.unique(np.asarray(rows, dtype=np.int64) * shape[1] + columns)
+        offsets = np.searchsorted(keys, np.arange(shape[0] + 1, dtype=np.int64) * shape[1]).astype(np.int64)
+        numbers = (keys % max(shape[1], 1)).astype(np.int32)
+        return cls(offsets, numbers, np.ones(len(keys), dtype=np.float32), shape[1])
+
+    def __len__(self) -> int:
+        return max(len(self.offsets) - 1, 0)
+
+    def __repr__(self) -> str:
+        return f"SparseRows({len(self):,} rows, {self.width:,} columns, {len(self.columns):,} entries)"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), self.width
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SparseRows):
+            return NotImplemented
+        pairs = ((self.offsets, other.offsets), (self.columns, other.columns), (self.values, other.values))
+        return self.width == other.width and all(np.array_equal(a, b) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """Return the row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def to_scipy(self) -> csr_array:
+        """Return the rows as a CSR array of float32 that can be changed."""
+        from scipy.sparse import csr_array
+
+        offsets: Any = self.offsets
+        if len(self.columns) <= np.iinfo(np.int32).max:  # wide offsets would make SciPy widen the columns too
+            offsets = offsets.astype(np.int32)
+        parts = (np.require(part, requirements="W") for part in (self.values, self.columns))
+        matrix = csr_array((*parts, offsets), shape=self.shape)
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        return matrix
+
+    def toarray(self) -> NDArray[np.float32]:
+        """Return the rows in full."""
+        full: NDArray[np.float32] = self.to_scipy().toarray()
+        return full
+
+
+def as_scipy(matrix: Matrix | SparseRows) -> csr_array:
+    """Return any sparse or dense matrix as a CSR array of float32, without stored zeros.
+
+    Examples
+    --------
+    >>> as_scipy(np.array([[0, 2.5]])).indices.tolist()
+    [1]
+    """
+    from scipy import sparse
+
+    if isinstance(matrix, SparseRows):
+        matrix = matrix.to_scipy()
+    csr: Any = sparse.csr_array(matrix).astype(np.float32, copy=False)
+    if not csr.has_canonical_format or not csr.data.all():
+        csr = csr.copy()  # its arrays may be the caller's
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    return csr  # type: ignore[no-any-return]
