@@ -17,7 +17,7 @@ from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
 from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
 from vizsla.methods.xrlinear.item_texts import ItemTexts
-from vizsla.methods.xrlinear.taught import Taught
+from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.retriever import Retriever
 from vizsla.strings import Strings
@@ -41,7 +41,7 @@ class XrLinear(Retriever):
         Query texts to features. Code, such as a function, is saved by its fingerprint only: see `with_encoder`.
     index : TreeIndex
         The tree and its matchers.
-    taught : Taught
+    training_queries : TrainingQueries
         The training queries of every item, for explanations.
     texts : ItemTexts, optional
         The items' own texts, to find neighbours of items that have no clicks.
@@ -57,7 +57,7 @@ class XrLinear(Retriever):
         items: Strings,
         encoder: Encoder,
         index: TreeIndex,
-        taught: Taught,
+        training_queries: TrainingQueries,
         *,
         texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
@@ -68,8 +68,11 @@ class XrLinear(Retriever):
             raise InputError(f"`index` must be over the encoder's {encoder.dim} features. Got {index.dim}.")
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
-        self._items, self.encoder, self.index, self.taught = items, encoder, index, taught
-        self.texts, self.calibration = texts, calibration
+        self._items, self.encoder, self.index = items, encoder, index
+        self.training_queries, self.texts, self.calibration = training_queries, texts, calibration
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._items):,} items, beam {self.index.beam})"
 
     @property
     def items(self) -> Strings:
@@ -189,8 +192,9 @@ class XrLinear(Retriever):
         return explain(self, text, item)
 
     def _with(self, **changes: Any) -> Self:
-        same = {"items": self._items, "encoder": self.encoder, "index": self.index, "taught": self.taught}
-        return type(self)(**{**same, "texts": self.texts, "calibration": self.calibration, **changes})
+        same = {"items": self._items, "encoder": self.encoder, "index": self.index}
+        known = {"training_queries": self.training_queries, "texts": self.texts, "calibration": self.calibration}
+        return type(self)(**{**same, **known, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
         ngrams = isinstance(self.encoder, NgramTfidf)
@@ -200,7 +204,7 @@ class XrLinear(Retriever):
         else:
             write_encoder(writer, self.encoder)
         writer.strings("items", self._items)
-        self.taught.write(writer, "taught")
+        self.training_queries.write(writer, "training_queries")
         writer.child("tree", self.index)
         if self.texts is not None and self.calibration is not None:
             self.texts.write(writer, "texts")
@@ -212,10 +216,10 @@ class XrLinear(Retriever):
         if not isinstance(index, TreeIndex):
             raise FormatError(f"{reader.path / 'tree'}: expected a tree. Got kind {index.kind!r}.")
         encoder = NgramTfidf.read(reader, "ngrams") if reader.parameter("ngrams", bool) else read_encoder(reader)
-        taught, texts, calibration = Taught.read(reader, "taught", items=len(items)), None, None
+        queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
         try:
-            return cls(items, encoder, index, taught, texts=texts, calibration=calibration)
+            return cls(items, encoder, index, queries, texts=texts, calibration=calibration)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
