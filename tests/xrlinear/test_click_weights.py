@@ -91,7 +91,7 @@ def test_a_cost_is_that_of_the_pair():
     assert instances.clicks.toarray().tolist() == [[6, 2], [0, 1], [1, 0]]
     assert instances.costs("none").toarray().tolist() == [[1, 1], [0, 1], [1, 0]]
     assert instances.costs("raw").toarray().tolist() == [[3, 1], [0, 0.5], [1, 0]]
-    assert instances.costs("log").toarray() == pytest.approx(np.log2([[4, 2], [1, 1.5], [2, 1]]))
+    assert instances.costs("damped").toarray() == pytest.approx(np.sqrt(np.log2([[4, 2], [1, 1.5], [2, 1]])))
 
 
 @pytest.mark.parametrize("how", COSTS)
@@ -154,7 +154,7 @@ def test_a_query_s_items_are_ranked_by_their_weights(noise):
     """Damped or as they are, even where weights are noise; all alike, as by a coin."""
     log = liked(noise=noise)
     shares = {how: heavier_first(train_xrlinear(log, click_weights=how, kind_shares=(1, 1, 0)), log) for how in COSTS}
-    assert shares["none"] < 0.65 and shares["log"] > 0.85 and shares["raw"] > 0.85
+    assert shares["none"] < 0.65 and shares["damped"] > 0.85 and shares["raw"] > 0.85
 
 
 def instances_and_features(log):
@@ -165,9 +165,9 @@ def instances_and_features(log):
 def test_the_way_is_chosen_on_held_out_clicks(monkeypatch):
     """Row for row of the trial: what stands, unless another is surely better by nDCG with weights as gains."""
     instances, features = instances_and_features(liked())
-    assert choose_click_weights(instances, features) in ("log", "raw")  # "none" does not know whom everybody likes
+    assert choose_click_weights(instances, features) in ("damped", "raw")  # "none" does not know whom everybody likes
     assert choose_click_weights(instances, features) == choose_click_weights(instances, features, threads=2)
-    for best in ("none", "raw", "log"):
+    for best in ("none", "raw", "damped"):
         quality = {how: np.full(200, 0.5 + 0.1 * (how == best)) for how in click_weight_choice.TRIED}
         tried = iter(click_weight_choice.TRIED)
         monkeypatch.setattr(click_weight_choice, "ndcgs", lambda *_, q=quality, t=tried, **__: q[next(t)])
@@ -184,15 +184,15 @@ def test_the_trial_learns_with_each_way_and_measures_by_true_weights(monkeypatch
 
     monkeypatch.setattr(click_weight_choice, "search_held_out", search)
     monkeypatch.setattr(click_weight_choice, "ndcgs", lambda found, clicks, depth: wanted.append(clicks) or np.ones(3))
-    assert choose_click_weights(instances, features) == "log"
-    assert learned == [[1.0, round(float(np.log2(101)), 3)], [1.0], [1.0, 100.0]]
+    assert choose_click_weights(instances, features) == "damped"
+    assert learned == [[1.0, round(float(np.sqrt(np.log2(101))), 3)], [1.0], [1.0, 100.0]]
     assert all(set(clicks.data) == {1.0, 100.0} for clicks in wanted)
 
 
 def test_a_small_log_keeps_damped_weights(monkeypatch):
     monkeypatch.setattr(click_weight_choice, "search_held_out", None)
     instances, features = instances_and_features(liked(100))
-    assert choose_click_weights(instances, features) == "log"
+    assert choose_click_weights(instances, features) == "damped"
     monkeypatch.setattr(sampling, "FEWEST", 0)
     with pytest.raises(TypeError):  # there would have been a trial
         choose_click_weights(instances, features)
@@ -207,9 +207,9 @@ def test_nothing_is_tried_where_the_way_is_given_or_all_weigh_the_same(monkeypat
 def test_the_way_is_saved_and_checked(tmp_path):
     saved = train_xrlinear(Dataset.of(FRUIT, clicks=TWO)).save(tmp_path / "saved")
     loaded = vizsla.load(saved)
-    assert loaded.training_queries.click_weights == "log"
-    assert loaded.with_items({"lime": "a lime"}).training_queries.click_weights == "log"
+    assert loaded.training_queries.click_weights == "damped"
+    assert loaded.with_items({"lime": "a lime"}).training_queries.click_weights == "damped"
     manifest = saved / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"log"', '"cube"'))
+    manifest.write_text(manifest.read_text().replace('"damped"', '"cubed"'))
     with pytest.raises(FormatError), warnings.catch_warnings(action="ignore"):
         vizsla.load(saved)

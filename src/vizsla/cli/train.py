@@ -55,7 +55,7 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--click-weights",
         default="auto",
-        choices=("auto", "none", "log", "raw"),
+        choices=("auto", "none", "damped", "raw"),
         help="what a click counts: all the same, damped, or its weight (default: auto, tried on held-out clicks)",
     )
     parser.add_argument("--no-item-texts", dest="item_texts", action="store_false", help="learn from queries only")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from vizsla.methods.xrlinear.instances import Instances
 
-DAMPED = "log"
+DAMPED = "damped"
 """What stands unless others are surely better: the heavier click counts more, and no click drowns the others."""
 
 TRIED = (DAMPED, "none", "raw")
@@ -26,10 +26,10 @@ CLICK_WEIGHTS = ("auto", *COSTS)
 
 
 def choose_click_weights(instances: Instances, features: csr_array, *, seed: int = 0, threads: int = 1) -> str:
-    """Return how clicks should count: "log", unless "none" or "raw" is surely better on held-out clicks.
+    """Return how clicks should count: "damped", unless "none" or "raw" is surely better on held-out clicks.
 
     Better is a higher nDCG@10 with the clicks' weights as gains: where people chose several items for a query, the one
-    that most of them chose should come first. A log that is too small to choose on keeps "log".
+    that most of them chose should come first. A log that is too small to choose on keeps "damped".
 
     Parameters
     ----------

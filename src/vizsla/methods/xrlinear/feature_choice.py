@@ -36,7 +36,7 @@ def fit_features(instances: Instances, *, costs: str = DAMPED, seed: int = 0, th
     ----------
     instances : Instances
         What the model will learn from.
-    costs : {"none", "log", "raw"}
+    costs : {"none", "damped", "raw"}
         What a click costs; see `click_costs`.
     seed : int
         Draws the items and the queries.

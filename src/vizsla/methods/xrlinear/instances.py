@@ -49,8 +49,8 @@ class Instances(NamedTuple):
         Examples
         --------
         >>> from vizsla.dataset import Dataset
-        >>> log = Dataset.of({"f": "a fig", "p": ""}, clicks=[("red", "f", 300), ("green", "p", 100)])
-        >>> training_instances(log).costs("log").toarray().tolist()
+        >>> log = Dataset.of({"f": "a fig", "p": ""}, clicks=[("red", "f", 1500), ("green", "p", 100)])
+        >>> training_instances(log).costs("damped").toarray().tolist()
         [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
         """
         from scipy.sparse import csr_array

@@ -99,9 +99,9 @@ def train_xrlinear(
         Weight of the losses against the regulariser.
     bias : float
         Value of the feature that every query has; 0 for none.
-    click_weights : {"auto", "none", "log", "raw"}
-        What a click costs: all the same, damped by the logarithm, or what it weighs. "auto" damps them, unless another
-        way is surely better on held-out clicks; where all weigh the same there is nothing to choose. See `click_costs`.
+    click_weights : {"auto", "none", "damped", "raw"}
+        What a click costs: as much as any other, more if it is heavier, or what it weighs. "auto" is "damped", unless
+        another way is surely better on held-out clicks; where all weigh the same nothing is chosen. See `click_costs`.
     threshold : float
         Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
     max_nonzeros : int, optional

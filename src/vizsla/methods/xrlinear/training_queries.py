@@ -31,7 +31,7 @@ class TrainingQueries:
         Query numbers.
     weights : float32 array
         The clicks' weights, as the log has them.
-    click_weights : {"none", "log", "raw"}
+    click_weights : {"none", "damped", "raw"}
         What the weights were in training; see `click_costs`.
     """
 
