@@ -18,8 +18,8 @@ def write_exchange(source: Path, folder: Path, splits: tuple[str, ...]) -> str:
     dataset = Dataset.open(source)
     (folder / "source.json").write_text(json.dumps(str(source)))
     for kind in (False, True):
-        instances = training_instances(dataset, item_texts=kind, weighted=False)
-        _write(folder, "with-items" if kind else "queries", instances.texts, instances.clicks)
+        instances = training_instances(dataset, item_texts=kind)
+        _write(folder, "with-items" if kind else "queries", instances.texts, instances.costs("none"))
     for split in splits:
         judged = dataset.qrels(split)
         relevant = judged[np.flatnonzero(np.diff(judged.indptr))]

@@ -100,6 +100,10 @@ class SparseRows:
         """Return the row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    def with_values(self, values: NDArray[np.float32]) -> SparseRows:
+        """Return the same entries with other values."""
+        return SparseRows(self.offsets, self.columns, values, self.width)
+
     def to_scipy(self) -> csr_array:
         """Return the rows as a CSR array of float32 that can be changed."""
         from scipy.sparse import csr_array

@@ -56,7 +56,7 @@ def _bm25(variant: str = "lucene") -> Retriever:
 def _xrlinear() -> XrLinear:
     with warnings.catch_warnings(action="ignore"):  # one item has no text
         log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
-    return train_xrlinear(log, branching=3, max_leaf=6, weighted=True, beam=2)
+    return train_xrlinear(log, branching=3, max_leaf=6, click_weights="raw", beam=2)
 
 
 @cache

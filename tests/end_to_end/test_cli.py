@@ -222,13 +222,13 @@ def test_train_on_a_click_log_then_search(data, tmp_path, capsys):
     clicks.write_text("query\titem\tweight\nsmall fruit\tfig\t3\nlarge fruit\tapple\t1\ntiny fruit\tfig\t2\n")
     items = data / "corpus.jsonl"
     out = tmp_path / "xr"
-    options = ["--weighted", "--kind-shares", "1", "0.5", "0"]
+    options = ["--click-weights", "raw", "--kind-shares", "1", "0.5", "0"]
     assert main(["train", "xrlinear", str(items), "--clicks", str(clicks), "-o", str(out), *options]) == 0
     assert vizsla.load(out).encoder.shares == (1.0, 0.5, 0.0)
     assert main(["search", str(out), "small", "fruit", "--explain", "-k", "2"]) == 0
     printed = capsys.readouterr().out
-    assert "features: unigrams 1, bigrams 0.5\n" in printed
-    assert "taught by 2 training queries" in printed and printed.index("fig") < printed.index("apple")
+    assert "features: unigrams 1, bigrams 0.5\nclick weights: raw\n" in printed
+    assert "chosen for 2 training queries" in printed and printed.index("fig") < printed.index("apple")
     assert main(["check", str(out)]) == 0
 
 

@@ -7,9 +7,9 @@ from scipy import sparse
 from tests.tree.reference import dense_weights
 from vizsla import _native
 from vizsla.errors import InputError
-from vizsla.methods.xrlinear.csr import as_csr
 from vizsla.methods.xrlinear.matchers import layer_labels, train_layer, train_matchers, union
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
+from vizsla.sparse_rows import SparseRows
 
 
 def log(seed=0, instances=120, features=60, items=40):
@@ -36,7 +36,7 @@ def equal(a, b):
 
 def test_children_are_trained_on_the_instances_of_their_parent_only(trained):
     X, clicks, tree, layers = trained
-    labels = layer_labels(as_csr(clicks, "clicks"), tree)
+    labels = layer_labels(SparseRows.of(clicks, name="clicks"), tree)
     shapes = [(X.shape[0], m.width) for m in labels]
     reached, positives = (
         sparse.csr_array((m.values, m.columns, m.offsets), s) for m, s in zip(labels[-2:], shapes[-2:], strict=True)
@@ -57,7 +57,7 @@ def test_children_are_trained_on_the_instances_of_their_parent_only(trained):
 def test_a_node_is_positive_when_an_item_below_it_is(trained):
     _, clicks, tree, _ = trained
     dense = clicks.toarray()
-    for number, layer in enumerate(layer_labels(as_csr(clicks * 3, "clicks"), tree)):
+    for number, layer in enumerate(layer_labels(SparseRows.of(clicks * 3, name="clicks"), tree)):
         for node in range(layer.width):
             below = tree.items_under(number, node) if number < tree.depth else tree.items[[node]]
             rows = layer.row_numbers()[layer.columns == node]
@@ -79,7 +79,7 @@ def test_further_negatives_reach_the_children_of_the_named_nodes(trained):
 def test_union_is_a_set_union():
     rng = np.random.default_rng(0)
     a, b = rng.random((2, 9, 7)) < 0.3
-    joined = union(as_csr(a, "a"), as_csr(b, "b"))
+    joined = union(SparseRows.of(a, name="a"), SparseRows.of(b, name="b"))
     dense = sparse.csr_array((joined.values, joined.columns, joined.offsets), (9, 7)).toarray()
     np.testing.assert_array_equal(dense, (a | b).astype(float))
 

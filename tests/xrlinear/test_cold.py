@@ -32,14 +32,14 @@ def test_items_without_clicks_are_found_by_their_text(model):
 
 def test_without_cold_start_they_are_found_less(log, model, train):
     plain = train(log, cold_start=False)
-    asked = [item_text(n).rpartition(" ")[0] for n in range(42, 48)]
+    queries = [item_text(n).rpartition(" ")[0] for n in range(42, 48)]
     wanted = Candidates.matches([np.array([n], np.int32) for n in range(42, 48)], catalogue=model.items)
     ranks = [
-        [row.index(f"i{n}") for n, row in zip(range(42, 48), m.exhaustive()(asked, k=48).ids, strict=True)]
+        [row.index(f"i{n}") for n, row in zip(range(42, 48), m.exhaustive()(queries, k=48).ids, strict=True)]
         for m in (model, plain)
     ]
     assert sum(ranks[0]) <= sum(ranks[1])
-    assert not np.array_equal(model.score(asked, wanted).scores, plain.score(asked, wanted).scores)
+    assert not np.array_equal(model.score(queries, wanted).scores, plain.score(queries, wanted).scores)
 
 
 def test_a_cold_matcher_is_the_calibrated_mix(model):
@@ -91,7 +91,7 @@ def test_removed_items_are_gone_and_the_others_keep_their_scores(model):
     old = everything(model).to_dict()
     for query, row in everything(fewer).to_dict().items():
         assert row == {item: score for item, score in old[query].items() if item not in gone}
-    assert fewer.explain("nick4", "i4").parts[-1].reason.startswith("taught by 3 training queries")
+    assert fewer.explain("nick4", "i4").parts[-1].reason.startswith("chosen for 3 training queries")
 
 
 def test_one_after_another_is_all_at_once(model):

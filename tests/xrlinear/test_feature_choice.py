@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from vizsla.clicks import sample
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.xrlinear import feature_choice
-from vizsla.methods.xrlinear.feature_choice import SHARES, fit_features, surely_best
+from vizsla.methods.xrlinear.feature_choice import SHARES, fit_features
 from vizsla.methods.xrlinear.instances import training_instances
 from vizsla.methods.xrlinear.train import train_xrlinear
 
@@ -56,50 +57,14 @@ def test_the_choice_does_not_depend_on_threads_and_is_the_model_s():
 
 def test_few_clicks_decide_nothing(monkeypatch):
     log = made_up_words()
-    monkeypatch.setattr(feature_choice, "FEWEST", 1501)  # a fifth of 7,500 queries
+    monkeypatch.setattr(sample, "FEWEST", 1501)  # a fifth of 7,500 queries
     assert fit_features(training_instances(log, item_texts=False)).shares == EQUAL
-    monkeypatch.setattr(feature_choice, "FEWEST", 1500)
+    monkeypatch.setattr(sample, "FEWEST", 1500)
     assert fit_features(training_instances(log, item_texts=False)).shares == WORDS
 
 
-def test_no_held_out_query_is_learned_from_and_every_item_stays_known(monkeypatch):
-    monkeypatch.setattr(feature_choice, "ROWS", 500)
-    instances = training_instances(made_up_words(), item_texts=False)
-    trial = feature_choice._draw(instances, np.random.default_rng(0))
-    assert len(trial.held) == 100 and trial.clicks.shape[0] == 500
-    rest = np.delete(np.arange(500), trial.held)
-    assert (np.bincount(trial.clicks[rest].indices, minlength=trial.clicks.shape[1]) > 0).all()
-    learned = []
-    knowing = lambda features, clicks, threads: learned.append(clicks) or _Knowing()  # noqa: E731
-    monkeypatch.setattr(feature_choice, "_learn", knowing)
-    recalls = feature_choice._recalls(trial, feature_choice.default_encoder(trial.texts), 1)
-    assert (learned[0] != trial.clicks[rest]).nnz == 0
-    wanted = trial.clicks[trial.held].indices
-    assert recalls.tolist() == (wanted < feature_choice.DEPTH).astype(float).tolist()
-
-
-class _Knowing:
-    """Finds the first items for everybody."""
-
-    def search(self, features, k):
-        from vizsla.candidates import Candidates
-
-        rows = features.shape[0]
-        return Candidates(np.arange(rows + 1) * k, np.tile(np.arange(k), rows), np.tile(-np.arange(k), rows))
-
-
-def test_only_a_sure_gain_counts():
-    """Three standard errors: 0.1 ± 0.3 over n queries is sure from n = 81 on."""
-    gain = np.array([1.0] + [0.0] * 9)  # mean 0.1, deviation 0.3
-    for times, best in ((8, 0), (9, 1)):
-        gains = np.tile(gain, times)
-        assert surely_best(np.stack([np.zeros_like(gains), gains])) == best
-    better, best_of_all = np.tile(gain, 20), np.tile(gain, 20) + 0.05
-    assert surely_best(np.stack([np.zeros_like(better), better, best_of_all, -better])) == 2
-
-
 def test_shares_can_be_given_and_then_nothing_is_tried(monkeypatch):
-    monkeypatch.setattr(feature_choice, "_recalls", None)
+    monkeypatch.setattr(feature_choice, "search_held_out", None)
     log = made_up_words(40)
     assert train_xrlinear(log, kind_shares=[0.5, 0, 1]).encoder.shares == (0.5, 0.0, 1.0)
     with pytest.raises(InputError, match="Only one of `encoder` and `kind_shares`"):

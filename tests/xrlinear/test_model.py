@@ -41,12 +41,12 @@ def test_a_wider_beam_never_finds_worse(model):
 def test_reasons_add_up_and_name_ngrams_and_queries(model):
     why = model.explain("nick7 kitchen", "i7")
     score = model.score("nick7 kitchen", model("nick7 kitchen", k=48)).to_dict()["0"]["i7"]
-    steps, taught = why.parts[:-1], why.parts[-1]
+    steps, chosen = why.parts[:-1], why.parts[-1]
     assert why.score == pytest.approx(score) == pytest.approx(sum(step.score for step in steps), abs=1e-4)
     assert len(steps) == len(model.index.layers)
     assert any(part.reason == "'nick7'" for part in steps[-1].parts)
-    assert taught.reason.startswith("taught by 3 training queries")
-    assert {part.reason for part in taught.parts} == {"'nick7'", "'kitchen thing7'", "'nick7 kitchen'"}
+    assert chosen.reason.startswith("chosen for 3 training queries")
+    assert {part.reason for part in chosen.parts} == {"'nick7'", "'kitchen thing7'", "'nick7 kitchen'"}
 
 
 def test_the_tree_can_be_read(model):
@@ -59,8 +59,26 @@ def test_the_tree_can_be_read(model):
     assert len(model.top_features(0, 0, most=4)) == 4
 
 
-def test_bytes_are_those_that_answering_needs(model):
-    assert model.nbytes == model.index.nbytes + model.encoder.nbytes
+def test_bytes_are_those_that_answering_needs(model, tmp_path):
+    """All that a saved model holds, but item ids and what only explanations and new items need; headers left out."""
+    saved = model.save(tmp_path / "saved")
+    unneeded = ("items.", "training_queries.", "texts.")
+    files = [f for f in saved.rglob("*.npy") if not (f.parent == saved and f.name.startswith(unneeded))]
+    assert {f.parent.name for f in files} == {"saved", "tree"}
+    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in files)
+
+
+def test_bytes_count_an_encoder_that_is_an_artefact(train, tmp_path):
+    log = toy(cold=2)
+    model = train(log, encoder=LsaEncoder.fit([item.text for item in log.items], dim=12))
+    saved = model.save(tmp_path / "saved")
+    parts = [file for folder in ("tree", "encoder") for file in (saved / folder).rglob("*.npy")]
+    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in parts)
+
+
+def test_a_model_says_what_it_is(model):
+    assert repr(model) == "XrLinear(48 items, beam 10)"
+    assert repr(model.with_effort(3).with_items({f"n{n}": "" for n in range(952)})) == "XrLinear(1,000 items, beam 3)"
 
 
 def test_two_processes_share_one_saved_model(model, tmp_path):

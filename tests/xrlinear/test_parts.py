@@ -8,13 +8,13 @@ from scipy.sparse import csr_array
 
 from vizsla.errors import InputError
 from vizsla.methods.xrlinear import calibrate as calibrating
-from vizsla.methods.xrlinear.csr import as_csr
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, with_cold_leaves
 from vizsla.methods.xrlinear.matchers import train_matchers
 from vizsla.methods.xrlinear.negatives import given, matcher_aware
 from vizsla.methods.xrlinear.representation import item_vectors, pifa
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
+from vizsla.sparse_rows import SparseRows
 
 
 def random_sparse(pick, rows, columns, density=0.3):
@@ -45,7 +45,7 @@ def test_representations_are_what_the_paper_says():
 
 def test_matcher_aware_negatives_are_where_the_matchers_lead():
     pick = np.random.default_rng(1)
-    features, clicks = as_csr(random_sparse(pick, 40, 15), "x"), as_csr(random_sparse(pick, 40, 30, 0.05), "y")
+    features, clicks = SparseRows.of(random_sparse(pick, 40, 15)), SparseRows.of(random_sparse(pick, 40, 30, 0.05))
     tree = cluster_items(random_sparse(pick, 30, 15), branching=3, max_leaf=4)
     trained = train_matchers(features, clicks, tree, threshold=0.0)
     x = np.hstack([csr_array((features.values, features.columns, features.offsets)).toarray(), np.ones((40, 1))])

@@ -17,8 +17,8 @@ def toy(items: int = 48, *, cold: int = 0, text: bool = True) -> Dataset:
     queries, clicks = {}, []
     for number in range(items - cold):
         topic = TOPICS[number % len(TOPICS)]
-        asked = (f"nick{number}", f"{topic} thing{number}", f"nick{number} {topic}")
-        for way, words in enumerate(asked):
+        texts = (f"nick{number}", f"{topic} thing{number}", f"nick{number} {topic}")
+        for way, words in enumerate(texts):
             queries[f"q{number}-{way}"] = words
             clicks.append((f"q{number}-{way}", f"i{number}", float(1 + way)))
     return Dataset.of(catalogue, queries=queries, clicks=clicks)

@@ -9,7 +9,7 @@ from vizsla.cli.options import add_data, add_output, open_data
 
 OPTIONS = (
     "kind_shares", "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform",
-    "threshold", "max_nonzeros", "weights", "weighted", "item_texts", "cold_start", "beam", "seed", "threads",
+    "threshold", "max_nonzeros", "weights", "click_weights", "item_texts", "cold_start", "beam", "seed", "threads",
 )  # fmt: skip
 """Arguments of `train_xrlinear` that the command line has too."""
 
@@ -52,7 +52,12 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transform", default="l3-hinge", help="from margins to scores (default: l3-hinge)")
     parser.add_argument("--max-nonzeros", type=int, help="most weights of a matcher")
     parser.add_argument("--weights", default="float32", choices=("float32", "int16", "int8"), help="how to store them")
-    parser.add_argument("--weighted", action="store_true", help="let a click cost what it weighs")
+    parser.add_argument(
+        "--click-weights",
+        default="auto",
+        choices=("auto", "none", "damped", "raw"),
+        help="what a click counts: all the same, damped, or its weight (default: auto, tried on held-out clicks)",
+    )
     parser.add_argument("--no-item-texts", dest="item_texts", action="store_false", help="learn from queries only")
     parser.add_argument("--no-cold-start", dest="cold_start", action="store_false", help="no path for new items")
     parser.add_argument("--beam", type=int, default=10, help="nodes followed unless a search says otherwise")
@@ -74,3 +79,4 @@ def _train_xrlinear(arguments: argparse.Namespace) -> None:
     if isinstance(model.encoder, NgramTfidf):
         shares = zip(KINDS, model.encoder.shares, strict=True)
         print("features: " + ", ".join(f"{kind}s {share:g}" for kind, share in shares if share))
+    print(f"click weights: {model.training_queries.click_weights}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla.candidates import Numbers, Offsets
 from vizsla.clicks.matrices import Rows, empty_rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.errors import FormatError, InputError
+from vizsla.offsets import are_offsets
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _read_vectors(reader: ArtifactReader) -> Rows:
 
     offsets, numbers = reader.array("query_offsets", np.int64), reader.array("query_terms", np.int32)
     weights = reader.array("query_weights", np.float32)
-    rises = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(numbers) and not (np.diff(offsets) < 0).any()
+    rises = are_offsets(offsets, len(numbers))
     if not rises or len(numbers) != len(weights) or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < terms):
         raise FormatError(f"{reader.path / 'query_terms.npy'}: the past queries' rows do not fit together.")
     return csr_array((weights, numbers, offsets), shape=(len(offsets) - 1, terms))

@@ -76,9 +76,9 @@ def calibrate(
     seen = [np.zeros((0, 3))]
     labels = [np.zeros(0, dtype=np.bool_)]
     for row, (queries, positive) in enumerate(_meetings(chosen, by_item, leaf_of, pick)):
-        asked = features[queries]
-        by_neighbours = asked @ _dense(mean, row)[:-1] + bias * _dense(mean, row)[-1]
-        seen.append(np.column_stack([by_neighbours, asked @ _dense(own, row), np.full(len(queries), bias)]))
+        rows = features[queries]
+        by_neighbours = rows @ _dense(mean, row)[:-1] + bias * _dense(mean, row)[-1]
+        seen.append(np.column_stack([by_neighbours, rows @ _dense(own, row), np.full(len(queries), bias)]))
         labels.append(positive)
     return _fit(np.concatenate(seen), np.concatenate(labels))
 

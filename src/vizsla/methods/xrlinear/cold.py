@@ -12,9 +12,9 @@ from vizsla.errors import InputError, check_positive
 from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex
 from vizsla.indexes.tree_matchers import layer_matchers
 from vizsla.methods.xrlinear.calibration import Calibration
-from vizsla.methods.xrlinear.csr import as_scipy
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
+from vizsla.sparse_rows import as_scipy
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_items(
     _check_new(model, pairs)
     ids = Strings.unique([*model.items, *(item for item, _ in pairs)], what="item id")
     vectors = as_scipy(model.encoder.items([text for _, text in pairs]))
-    near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.taught.counts > 0)
+    near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.training_queries.counts > 0)
     matchers = matchers_by_item(model.index)
     cold = cold_matchers(near, matchers, vectors, calibration)
     last = model.index.layers[-1]
@@ -46,7 +46,7 @@ def add_items(
     return model._with(
         items=ids,
         index=with_leaf_items(model.index, matchers, cold, leaves),
-        taught=model.taught.rearranged(old),
+        training_queries=model.training_queries.rearranged(old),
         texts=texts.with_rows(vectors),
     )
 
@@ -63,7 +63,7 @@ def remove_items(model: Model, ids: Iterable[str]) -> Model:
     return model._with(
         items=Strings.of(model.items.take(numbers.astype(np.int32))),
         index=with_kept_items(model.index, numbers),
-        taught=model.taught.rearranged(numbers),
+        training_queries=model.training_queries.rearranged(numbers),
         texts=None if model.texts is None else model.texts.take(numbers),
     )
 

@@ -1,4 +1,4 @@
-"""Why an item is where it is: the path, the n-grams that carried it, the queries that taught it."""
+"""Why an item is where it is: the path, the n-grams that carried it, the training queries that chose it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def explain(model: XrLinear, queries: Queries, item: int) -> Explanation:
     path = model.index.path(item)
     steps = [_step(model, number, node, query) for number, node in enumerate(path)]
     reason = f"xrlinear: the sum of {len(path)} log activations on the way to the item"
-    return Explanation(score, reason, [*steps, *_taught(model, item)])
+    return Explanation(score, reason, [*steps, *_training_queries(model, item)])
 
 
 def _step(model: XrLinear, number: int, node: int, query: dict[int, float]) -> Explanation:
@@ -61,12 +61,14 @@ def _name(model: XrLinear, feature: int) -> str:
     return repr(model.encoder.feature_name(feature)) if isinstance(model.encoder, NgramTfidf) else f"feature {feature}"
 
 
-def _taught(model: XrLinear, item: int) -> list[Explanation]:
-    count = model.taught.count(item)
+def _training_queries(model: XrLinear, item: int) -> list[Explanation]:
+    count = model.training_queries.count(item)
     if count == 0:
         return [Explanation(0.0, "no training query: placed by its text")]
-    queries = [Explanation(weight, repr(text)) for text, weight in model.taught.of_item(item)]
-    return [Explanation(0.0, f"taught by {count} training queries (with their clicks), the heaviest first:", queries)]
+    queries = [Explanation(weight, repr(text)) for text, weight in model.training_queries.of_item(item)]
+    what = "training query" if count == 1 else "training queries"
+    reason = f"chosen for {count} {what} (with the clicks' weights), the heaviest first:"
+    return [Explanation(0.0, reason, queries)]
 
 
 def top_features(model: XrLinear, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
+from vizsla.methods.xrlinear.click_costs import click_costs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,7 +24,7 @@ class Instances(NamedTuple):
     texts : list of str
         The queries with clicks first, then the items' texts.
     clicks : csr_array
-        Instances × items, weights above 0.
+        Instances × items: the weights of the clicks as the log has them, above 0, and 1 for an item's own text.
     rows : int array
         The dataset's row of each text that is a query.
     """
@@ -38,6 +39,27 @@ class Instances(NamedTuple):
         return len(self.rows)
 
     @property
+    def weights(self) -> NDArray[np.float32]:
+        """What the log's clicks weigh, the items' own texts left out."""
+        return np.asarray(self.clicks.data[: self.clicks.indptr[self.queries]])
+
+    def costs(self, how: str) -> csr_array:
+        """Return instances × items: what each click costs in training, see `click_costs`; an item's own text costs 1.
+
+        Examples
+        --------
+        >>> from vizsla.dataset import Dataset
+        >>> log = Dataset.of({"f": "a fig", "p": ""}, clicks=[("red", "f", 1500), ("green", "p", 100)])
+        >>> training_instances(log).costs("damped").toarray().tolist()
+        [[2.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+        """
+        from scipy.sparse import csr_array
+
+        costs = self.clicks.data.copy()
+        costs[: len(self.weights)] = click_costs(self.weights, how)
+        return csr_array((costs, self.clicks.indices, self.clicks.indptr), shape=self.clicks.shape)
+
+    @property
     def warm(self) -> NDArray[np.bool_]:
         """Which items have clicks."""
         return np.bincount(self.clicks[: self.queries].indices, minlength=self.clicks.shape[1]) > 0
@@ -49,7 +71,7 @@ class Instances(NamedTuple):
         return np.bincount(rows, self.warm[self.clicks.indices], minlength=self.clicks.shape[0]) > 0
 
 
-def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: bool = False) -> Instances:
+def training_instances(dataset: Dataset, *, item_texts: bool = True) -> Instances:
     """Collect what a dataset teaches.
 
     Parameters
@@ -58,16 +80,14 @@ def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: b
         Its clicks are the training signal; its items' texts may be instances too.
     item_texts : bool
         Let every item's own text be an instance that should find the item.
-    weighted : bool
-        Let a click cost what it weighs, scaled so that the mean click weighs 1; otherwise a click is a click.
 
     Examples
     --------
     >>> from vizsla.dataset import Dataset
     >>> log = Dataset.of({"f": "a fig", "p": ""}, queries=["figs", "pears"], clicks=[("0", "f", 3), ("1", "p", 1)])
-    >>> instances = training_instances(log, weighted=True)
+    >>> instances = training_instances(log)
     >>> instances.texts, instances.clicks.toarray().tolist()
-    (['figs', 'pears', 'a fig'], [[1.5, 0.0], [0.0, 0.5], [1.0, 0.0]])
+    (['figs', 'pears', 'a fig'], [[3.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
     from scipy.sparse import csr_array, vstack
 
@@ -77,7 +97,8 @@ def training_instances(dataset: Dataset, *, item_texts: bool = True, weighted: b
         raise InputError("`dataset` must have clicks to learn from. Got none: name a click log or a split 'train'.")
     texts = _texts_of_rows(dataset, rows)
     chosen = clicks[rows].astype(np.float32)
-    chosen.data = chosen.data / chosen.data.mean() if weighted else np.ones_like(chosen.data)
+    if not (np.isfinite(chosen.data).all() and chosen.data.min() > 0):
+        raise InputError("A click's weight must be a finite number above 0. Got another: leave such clicks out.")
     if item_texts:
         own, numbers = _item_texts(dataset)
         ones = np.ones(len(numbers), np.float32)

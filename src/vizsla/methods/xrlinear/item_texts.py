@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.errors import FormatError
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.offsets import are_offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -99,8 +100,7 @@ class ItemTexts:
 
         offsets, features = reader.array(f"{prefix}.offsets", np.int64), reader.array(f"{prefix}.features", np.int32)
         values = reader.array(f"{prefix}.values", np.float32)
-        rising = len(offsets) > 0 and offsets[0] == 0 and not (np.diff(offsets) < 0).any()
-        if not rising or offsets[-1] != len(features) or len(values) != len(features):
+        if not are_offsets(offsets, len(features)) or len(values) != len(features):
             raise FormatError(f"{reader.path}: the items' texts must be rows of features and values.")
         if len(features) and not 0 <= features.min() <= features.max() < dim:
             raise FormatError(f"{reader.path}: a feature of the items' texts is out of range.")

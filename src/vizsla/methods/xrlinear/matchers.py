@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.errors import InputError, check_choice, check_positive
-from vizsla.methods.xrlinear.csr import Csr, as_csr, from_entries
 from vizsla.progress import progress
+from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
-    from vizsla.methods.xrlinear.csr import Matrix
     from vizsla.methods.xrlinear.tree import LabelTree
+    from vizsla.sparse_rows import Matrix
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 
@@ -41,9 +41,9 @@ class LayerWeights(NamedTuple):
 
 
 def train_layer(
-    X: Matrix | Csr,
-    labels: Matrix | Csr,
-    reached: Matrix | Csr,
+    X: Matrix | SparseRows,
+    labels: Matrix | SparseRows,
+    reached: Matrix | SparseRows,
     child_offsets: NDArray[np.int64],
     *,
     loss: str = "squared_hinge",
@@ -99,7 +99,8 @@ def train_layer(
     ([0, 1, 0, 1], [0.667, -0.667, -0.667, 0.667])
     """
     check_choice("loss", loss, LOSSES)
-    features, positives, instances = as_csr(X, "X"), as_csr(labels, "labels"), as_csr(reached, "reached")
+    features, positives = SparseRows.of(X, name="X"), SparseRows.of(labels, name="labels")
+    instances = SparseRows.of(reached, name="reached")
     offsets = np.ascontiguousarray(child_offsets, dtype=np.int64)
     if len(offsets) == 0 or positives.width != offsets[-1]:
         raise InputError(f"`labels` must have a column for each child. Got {positives.width}.")
@@ -116,12 +117,12 @@ def train_layer(
     return LayerWeights(*arrays)
 
 
-Negatives = Callable[[int, list[LayerWeights]], "Matrix | Csr | None"]
+Negatives = Callable[[int, list[LayerWeights]], "Matrix | SparseRows | None"]
 
 
 def train_matchers(
-    X: Matrix | Csr,
-    clicks: Matrix | Csr,
+    X: Matrix | SparseRows,
+    clicks: Matrix | SparseRows,
     tree: LabelTree,
     *,
     negatives: Negatives | None = None,
@@ -164,13 +165,14 @@ def train_matchers(
     >>> [layer.offsets.tolist() for layer in train_matchers(np.eye(2), np.eye(2), tree)]
     [[0, 2, 4], [0, 2, 4]]
     """
-    features, labels = as_csr(X, "X"), layer_labels(as_csr(clicks, "clicks"), tree)
+    features, labels = SparseRows.of(X, name="X"), layer_labels(SparseRows.of(clicks, name="clicks"), tree)
     trained: list[LayerWeights] = []
     for number, offsets in enumerate(progress(tree.layers, what="training the tree's layers")):
         reached = labels[number]
         more = negatives(number, trained) if negatives is not None and number > 0 else None
         if more is not None:
-            reached = union(reached, as_csr(more, "negatives")) if teacher_forcing else as_csr(more, "negatives")
+            further = SparseRows.of(more, name="negatives")
+            reached = union(reached, further) if teacher_forcing else further
         last = number == tree.depth - 1
         if last and item_instances is not None:
             reached = with_rows(reached, item_instances)
@@ -179,7 +181,7 @@ def train_matchers(
     return trained
 
 
-def layer_labels(clicks: Csr, tree: LabelTree) -> list[Csr]:
+def layer_labels(clicks: SparseRows, tree: LabelTree) -> list[SparseRows]:
     """Return the positives of every layer, from the root to the items' places.
 
     A node is positive for an instance when an item below it is; its weight is the largest of theirs.
@@ -188,55 +190,55 @@ def layer_labels(clicks: Csr, tree: LabelTree) -> list[Csr]:
     --------
     >>> from vizsla.methods.xrlinear.tree import LabelTree
     >>> tree = LabelTree([[0, 2], [0, 1, 2]], [1, 0])
-    >>> [layer.columns.tolist() for layer in layer_labels(as_csr(np.eye(2), "clicks"), tree)]
+    >>> [layer.columns.tolist() for layer in layer_labels(SparseRows.of(np.eye(2), name="clicks"), tree)]
     [[0, 0], [1, 0], [1, 0]]
     """
     if clicks.width != len(tree):
         raise InputError(f"`clicks` must have a column for each of the tree's {len(tree)} items. Got {clicks.width}.")
     rows = clicks.row_numbers()
     columns, values = tree.places[clicks.columns].astype(np.int64), clicks.values
-    labels = [_largest(rows, columns, values, (clicks.rows, len(tree)))]
+    labels = [_largest(rows, columns, values, (len(clicks), len(tree)))]
     for number in range(tree.depth - 1, -1, -1):
         below, parents = labels[0], tree.parents(number)
-        shape = (clicks.rows, len(tree.layers[number]) - 1)
+        shape = (len(clicks), len(tree.layers[number]) - 1)
         labels.insert(0, _largest(below.row_numbers(), parents[below.columns].astype(np.int64), below.values, shape))
     return labels
 
 
-def with_rows(matrix: Csr, kept: NDArray[np.bool_]) -> Csr:
+def with_rows(matrix: SparseRows, kept: NDArray[np.bool_]) -> SparseRows:
     """Return the pattern with only these rows' entries.
 
     Examples
     --------
-    >>> with_rows(as_csr(np.eye(2), "matrix"), np.array([False, True])).offsets.tolist()
+    >>> with_rows(SparseRows.of(np.eye(2), name="matrix"), np.array([False, True])).offsets.tolist()
     [0, 0, 1]
     """
     rows = matrix.row_numbers()
     entries = kept[rows]
-    return from_entries(rows[entries], matrix.columns[entries].astype(np.int64), (matrix.rows, matrix.width))
+    return SparseRows.of_entries(rows[entries], matrix.columns[entries].astype(np.int64), (len(matrix), matrix.width))
 
 
-def union(a: Csr, b: Csr) -> Csr:
+def union(a: SparseRows, b: SparseRows) -> SparseRows:
     """Return the pattern of both matrices together.
 
     Examples
     --------
-    >>> union(as_csr(np.eye(2), "a"), as_csr(np.eye(2)[::-1], "b")).columns.tolist()
+    >>> union(SparseRows.of(np.eye(2), name="a"), SparseRows.of(np.eye(2)[::-1], name="b")).columns.tolist()
     [0, 1, 0, 1]
     """
-    if (a.rows, a.width) != (b.rows, b.width):
-        raise InputError(f"`negatives` must have shape {a.rows, a.width}. Got {b.rows, b.width}.")
+    if (len(a), a.width) != (len(b), b.width):
+        raise InputError(f"`negatives` must have shape {len(a), a.width}. Got {len(b), b.width}.")
     rows = np.concatenate([a.row_numbers(), b.row_numbers()])
-    return from_entries(rows, np.concatenate([a.columns, b.columns]).astype(np.int64), (a.rows, a.width))
+    return SparseRows.of_entries(rows, np.concatenate([a.columns, b.columns]).astype(np.int64), (len(a), a.width))
 
 
 def _largest(
     rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float32], shape: tuple[int, int]
-) -> Csr:
+) -> SparseRows:
     """Build the matrix of these entries; of several in one place the largest value counts."""
     keys = rows * shape[1] + columns
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    pattern = from_entries(rows, columns, shape)
+    pattern = SparseRows.of_entries(rows, columns, shape)
     largest = np.maximum.reduceat(values[order], starts) if len(starts) else values[:0]
-    return pattern._replace(values=np.ascontiguousarray(largest, dtype=np.float32))
+    return pattern.with_values(np.ascontiguousarray(largest, dtype=np.float32))

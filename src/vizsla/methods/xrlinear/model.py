@@ -16,7 +16,7 @@ from vizsla.filter import Filter
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
-from vizsla.methods.xrlinear.taught import Taught
+from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows, as_scipy
@@ -41,7 +41,7 @@ class XrLinear(Encoded):
         Query texts to features. Code, such as a function, is saved by its fingerprint only: see `with_encoder`.
     index : TreeIndex
         The tree and its matchers.
-    taught : Taught
+    training_queries : TrainingQueries
         The training queries of every item, for explanations.
     texts : ItemTexts, optional
         The items' own texts, to find neighbours of items that have no clicks.
@@ -58,7 +58,7 @@ class XrLinear(Encoded):
         items: Strings,
         encoder: Encoder,
         index: TreeIndex,
-        taught: Taught,
+        training_queries: TrainingQueries,
         *,
         texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
@@ -66,7 +66,10 @@ class XrLinear(Encoded):
         super().__init__(items, encoder, index)
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
-        self.taught, self.texts, self.calibration = taught, texts, calibration
+        self.training_queries, self.texts, self.calibration = training_queries, texts, calibration
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.items):,} items, beam {self.index.beam})"
 
     @property
     def highest(self) -> float:  # type: ignore[override]
@@ -135,8 +138,9 @@ class XrLinear(Encoded):
         return explain(self, queries, item)
 
     def _with(self, **changes: Any) -> Self:
-        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "taught": self.taught}
-        return type(self)(**{**same, "texts": self.texts, "calibration": self.calibration, **changes})
+        same = {"items": self.items, "encoder": self.encoder, "index": self.index}
+        known = {"training_queries": self.training_queries, "texts": self.texts, "calibration": self.calibration}
+        return type(self)(**{**same, **known, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
         ngrams = isinstance(self.encoder, NgramTfidf)
@@ -146,7 +150,7 @@ class XrLinear(Encoded):
         else:
             write_encoder(writer, self.encoder)
         writer.strings("items", self.items)
-        self.taught.write(writer, "taught")
+        self.training_queries.write(writer, "training_queries")
         writer.child("tree", self.index)
         if self.texts is not None and self.calibration is not None:
             self.texts.write(writer, "texts")
@@ -158,10 +162,10 @@ class XrLinear(Encoded):
         if not isinstance(index, TreeIndex):
             raise FormatError(f"{reader.path / 'tree'}: expected a tree. Got kind {index.kind!r}.")
         encoder = NgramTfidf.read(reader, "ngrams") if reader.parameter("ngrams", bool) else read_encoder(reader)
-        taught, texts, calibration = Taught.read(reader, "taught", items=len(items)), None, None
+        queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
         try:
-            return cls(items, encoder, index, taught, texts=texts, calibration=calibration)
+            return cls(items, encoder, index, queries, texts=texts, calibration=calibration)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error

@@ -9,34 +9,33 @@ from numpy.typing import NDArray
 
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.tree import NodeWeights, TreeIndex
-from vizsla.methods.xrlinear.csr import Csr, as_csr
 from vizsla.methods.xrlinear.matchers import Negatives, layer_labels
 from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vizsla.methods.xrlinear.csr import Matrix
     from vizsla.methods.xrlinear.matchers import LayerWeights
     from vizsla.methods.xrlinear.tree import LabelTree
+    from vizsla.sparse_rows import Matrix
 
 SCHEMES = ("tfn", "man", "tfn+man")
 
 
-def matcher_aware(features: Csr, tree: LabelTree, *, beam: int, bias: float, threads: int) -> Negatives:
+def matcher_aware(features: SparseRows, tree: LabelTree, *, beam: int, bias: float, threads: int) -> Negatives:
     """Return the nodes to which the layers trained so far lead each instance (matcher-aware negatives, MAN).
 
     These are the mistakes that the next layer will have to cope with.
     """
 
-    def find(number: int, trained: Sequence[LayerWeights]) -> Csr:
+    def find(number: int, trained: Sequence[LayerWeights]) -> SparseRows:
         layers = [offsets.astype(np.int32) for offsets in tree.layers[:number]]
         nodes = int(layers[-1][-1])
         matchers = [NodeWeights(*layer[:3]) for layer in trained]
         leaves = np.arange(nodes, dtype=np.int32)
         upper = TreeIndex.build(layers, leaves, matchers, dim=features.width, bias=bias, beam=beam)
-        found = upper.search(SparseRows(*features), min(beam, nodes), threads=threads).to_csr(items=nodes)
-        return as_csr(found, "negatives")._replace(values=np.ones(found.nnz, np.float32))
+        found = upper.search(features, min(beam, nodes), threads=threads).to_csr(items=nodes)
+        return SparseRows.of(found, name="negatives").with_values(np.ones(found.nnz, np.float32))
 
     return find
 
@@ -55,13 +54,13 @@ def given(matrix: Matrix, tree: LabelTree, rows: NDArray[np.int64], instances: i
     instances : int
         How many instances there are.
     """
-    shown = as_csr(matrix, "negatives")
-    if shown.width != len(tree) or (len(rows) and shown.rows <= rows.max()):
-        raise InputError(f"`negatives` must have the shape of the dataset's clicks. Got {shown.rows, shown.width}.")
+    shown = SparseRows.of(matrix, name="negatives")
+    if shown.width != len(tree) or (len(rows) and len(shown) <= rows.max()):
+        raise InputError(f"`negatives` must have the shape of the dataset's clicks. Got {len(shown), shown.width}.")
     counts = np.diff(shown.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(counts), np.full(instances - len(rows), counts.sum())]).astype(np.int64)
     at = np.repeat(shown.offsets[rows] - offsets[: len(rows)], counts) + np.arange(int(counts.sum()))
-    labels = layer_labels(Csr(offsets, shown.columns[at], np.ones(len(at), np.float32), shown.width), tree)
+    labels = layer_labels(SparseRows(offsets, shown.columns[at], np.ones(len(at), np.float32), shown.width), tree)
     return lambda number, trained: labels[number]
 
 

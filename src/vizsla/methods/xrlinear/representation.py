@@ -11,7 +11,7 @@ from vizsla.errors import InputError, check_choice, check_range
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.methods.xrlinear.csr import Matrix
+    from vizsla.sparse_rows import Matrix
 
 REPRESENTATIONS = ("pifa", "text", "concat", "blend")
 

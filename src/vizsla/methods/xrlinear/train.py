@@ -10,8 +10,8 @@ import numpy as np
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
+from vizsla.methods.xrlinear.click_weight_choice import CLICK_WEIGHTS, DAMPED, choose_click_weights
 from vizsla.methods.xrlinear.cold_training import ColdItems
-from vizsla.methods.xrlinear.csr import Csr, as_csr, as_scipy
 from vizsla.methods.xrlinear.feature_choice import default_encoder, fit_features
 from vizsla.methods.xrlinear.instances import Instances, training_instances
 from vizsla.methods.xrlinear.item_texts import ItemTexts
@@ -20,14 +20,15 @@ from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, train_matchers
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
 from vizsla.methods.xrlinear.representation import item_vectors
-from vizsla.methods.xrlinear.taught import Taught
+from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items
+from vizsla.sparse_rows import SparseRows, as_scipy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.dataset import Dataset
-    from vizsla.methods.xrlinear.csr import Matrix
+    from vizsla.sparse_rows import Matrix
 
 
 def train_xrlinear(
@@ -46,7 +47,7 @@ def train_xrlinear(
     loss: str = "squared_hinge",
     C: float = 1.0,
     bias: float = 1.0,
-    weighted: bool = False,
+    click_weights: str = "auto",
     threshold: float = 0.1,
     max_nonzeros: int | None = None,
     transform: str = "l3-hinge",
@@ -98,8 +99,9 @@ def train_xrlinear(
         Weight of the losses against the regulariser.
     bias : float
         Value of the feature that every query has; 0 for none.
-    weighted : bool
-        Let a click cost what it weighs, scaled so that the mean click weighs 1.
+    click_weights : {"auto", "none", "damped", "raw"}
+        What a click costs: as much as any other, more if it is heavier, or what it weighs. "auto" is "damped", unless
+        another way is surely better on held-out clicks; where all weigh the same nothing is chosen. See `click_costs`.
     threshold : float
         Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
     max_nonzeros : int, optional
@@ -127,22 +129,27 @@ def train_xrlinear(
     """
     shape = {"branching": branching, "max_leaf": max_leaf}
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
+    check_choice("click_weights", click_weights, CLICK_WEIGHTS)
     check_scheme(negatives)
-    instances = training_instances(dataset, item_texts=item_texts, weighted=weighted)
-    encoder = _features(encoder, kind_shares, instances, seed=seed, threads=threads)
+    instances = training_instances(dataset, item_texts=item_texts)
+    how = DAMPED if click_weights == "auto" else click_weights
+    encoder = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
     features = as_scipy(encoder.queries(instances.texts))
+    if click_weights == "auto":
+        how = choose_click_weights(instances, features, seed=seed, threads=threads)
+    costs = instances.costs(how)
     texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
     cold = None
     if cold_start and texts is not None:
         cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
     if tree is None:
         tree = _grow(
-            _vectors(representation, share, features, instances, texts, dense=not encoder.sparse),
+            _vectors(representation, share, features, costs, texts, dense=not encoder.sparse),
             cold, **shape, seed=seed, threads=threads,
         )  # fmt: skip
-    inputs = as_csr(features, "features")
+    inputs = SparseRows.of(features, name="features")
     layers = train_matchers(
-        inputs, as_csr(instances.clicks, "clicks"), tree,
+        inputs, SparseRows.of(costs, name="clicks"), tree,
         negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
         teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
         # A matcher that is made from others is not learned, and its item's text would only push its neighbours down.
@@ -150,15 +157,16 @@ def train_xrlinear(
         loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
     )  # fmt: skip
     matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
-    asked, clicks = features[: instances.queries], instances.clicks[: instances.queries]
+    queries, clicks = features[: instances.queries], instances.clicks[: instances.queries]
     if cold is not None:
-        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, asked, clicks, bias=bias, seed=seed)
+        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, queries, clicks, bias=bias, seed=seed)
     index = TreeIndex.build(
         [layer.astype(np.int32) for layer in tree.layers], tree.items, matchers,
         dim=encoder.dim, bias=bias, transform=transform, weights=weights, beam=beam,
     )  # fmt: skip
-    taught, known = Taught.of(instances.texts[: instances.queries], clicks), cold.texts if cold else None
-    return XrLinear(dataset.item_ids, encoder, index, taught, texts=known, calibration=calibration)
+    chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=how)
+    known = cold.texts if cold else None
+    return XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
 
 
 def _check_options(
@@ -179,7 +187,7 @@ def _check_options(
 
 
 def _features(
-    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: int
+    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any
 ) -> Encoder:
     if encoder is not None and shares is not None:
         raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
@@ -203,13 +211,13 @@ def _vectors(
     representation: str | Matrix,
     share: float,
     features: csr_array,
-    instances: Instances,
+    costs: csr_array,
     texts: ItemTexts | None,
     *,
     dense: bool,
 ) -> Matrix:
     written = None if texts is None else texts.vectors
-    vectors = item_vectors(representation, features, instances.clicks, written, share=share)
+    vectors = item_vectors(representation, features, costs, written, share=share)
     # Features that were dense cluster faster as such.
     return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
 
@@ -220,8 +228,8 @@ def _grow(vectors: Matrix, cold: ColdItems | None, **options: Any) -> LabelTree:
 
 
 def _further(
-    scheme: str | Matrix | Negatives, features: Csr, tree: LabelTree, instances: Instances, **options: Any
+    scheme: str | Matrix | Negatives, features: SparseRows, tree: LabelTree, instances: Instances, **options: Any
 ) -> Negatives | None:
     if isinstance(scheme, str):
         return None if scheme == "tfn" else matcher_aware(features, tree, **options)
-    return scheme if callable(scheme) else given(scheme, tree, instances.rows, features.rows)
+    return scheme if callable(scheme) else given(scheme, tree, instances.rows, len(features))

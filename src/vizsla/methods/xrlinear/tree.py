@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.errors import InputError, check_positive
-from vizsla.methods.xrlinear.csr import Csr, as_csr
+from vizsla.offsets import are_offsets
+from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
-    from vizsla.methods.xrlinear.csr import Matrix
+    from vizsla.sparse_rows import Matrix
 
 
 BRANCHING, MAX_LEAF = 256, 100
@@ -158,7 +159,7 @@ def tree_shape(items: int, *, branching: int = 32, max_leaf: int = 100) -> tuple
 
 
 def cluster_items(
-    vectors: Matrix | Csr,
+    vectors: Matrix | SparseRows,
     *,
     branching: int = 32,
     max_leaf: int = 100,
@@ -195,7 +196,7 @@ def cluster_items(
     >>> cluster_items(np.eye(4)[[0, 1, 0, 1]], max_leaf=2, branching=2).items.tolist()
     [0, 2, 1, 3]
     """
-    rows = vectors.rows if isinstance(vectors, Csr) else vectors.shape[0]
+    rows = vectors.shape[0]
     layers = tree_shape(rows, branching=branching, max_leaf=max_leaf)
     iterations, starts = check_positive("iterations", iterations), check_positive("starts", starts)
     sample, threads = check_positive("sample", sample), check_positive("threads", threads)
@@ -204,8 +205,10 @@ def cluster_items(
             dense = np.ascontiguousarray(vectors, dtype=np.float32)
             items = _native.cluster_dense(dense, layers, iterations, starts, sample, seed, threads)
         else:
-            csr = as_csr(vectors, "vectors")
-            items = _native.cluster_sparse(*csr, layers, iterations, starts, sample, seed, threads)
+            rows = SparseRows.of(vectors, name="vectors")
+            items = _native.cluster_sparse(
+                rows.offsets, rows.columns, rows.values, rows.width, layers, iterations, starts, sample, seed, threads
+            )
     except ValueError as error:
         raise InputError(f"The item vectors cannot be clustered: {error}.") from None
     return LabelTree(layers, items)
@@ -235,7 +238,7 @@ def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:
 def _check_layers(layers: tuple[NDArray[np.int64], ...], items: int) -> None:
     nodes = 1
     for number, layer in enumerate(layers):
-        if len(layer) != nodes + 1 or layer[0] != 0 or (np.diff(layer) < 0).any():
+        if not len(layer) or not are_offsets(layer, int(layer[-1]), rows=nodes):
             raise InputError(f"Layer {number} must be {nodes + 1} ascending offsets from 0. Got {layer!r:.80}.")
         nodes = int(layer[-1])
     if not layers or nodes != items:

@@ -1,4 +1,4 @@
-"""Which training queries taught an item: kept for explanations."""
+"""The training queries that chose each item, with the weights of their clicks: kept for explanations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import FormatError
+from vizsla.methods.xrlinear.click_costs import COSTS
+from vizsla.offsets import are_offsets
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-class Taught:
+class TrainingQueries:
     """The training queries of every item, heaviest first.
 
     Parameters
@@ -29,16 +31,25 @@ class Taught:
     queries : int32 array
         Query numbers.
     weights : float32 array
-        The clicks' weights.
+        The clicks' weights, as the log has them.
+    click_weights : {"none", "damped", "raw"}
+        What the weights were in training; see `click_costs`.
     """
 
     def __init__(
-        self, texts: Strings, offsets: NDArray[np.int64], queries: NDArray[np.int32], weights: NDArray[np.float32]
+        self,
+        texts: Strings,
+        offsets: NDArray[np.int64],
+        queries: NDArray[np.int32],
+        weights: NDArray[np.float32],
+        *,
+        click_weights: str = "none",
     ):
         self.texts, self.offsets, self.queries, self.weights = texts, offsets, queries, weights
+        self.click_weights = click_weights
 
     @classmethod
-    def of(cls, texts: list[str], clicks: csr_array) -> Self:
+    def of(cls, texts: list[str], clicks: csr_array, *, click_weights: str = "none") -> Self:
         """Turn clicks, queries × items, round."""
         by_item = clicks[: len(texts)].T.tocsr()
         rows = np.repeat(np.arange(by_item.shape[0]), np.diff(by_item.indptr))
@@ -48,6 +59,7 @@ class Taught:
             by_item.indptr.astype(np.int64),
             by_item.indices[order].astype(np.int32),
             by_item.data[order].astype(np.float32),
+            click_weights=click_weights,
         )
 
     def of_item(self, item: int, *, most: int = 5) -> list[tuple[str, float]]:
@@ -57,11 +69,11 @@ class Taught:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many queries taught each item."""
+        """How many training queries each item has."""
         return np.diff(self.offsets)
 
     def count(self, item: int) -> int:
-        """Return how many queries taught an item."""
+        """Return how many training queries an item has."""
         return int(self.offsets[item + 1] - self.offsets[item])
 
     def rearranged(self, items: NDArray[np.int64]) -> Self:
@@ -70,10 +82,13 @@ class Taught:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         starts = np.repeat(self.offsets[np.maximum(items, 0)] - offsets[:-1], counts)
         at = starts + np.arange(int(offsets[-1]))
-        return type(self)(self.texts, offsets, self.queries[at], self.weights[at])
+        return type(self)(
+            self.texts, offsets, self.queries[at], self.weights[at], click_weights=self.click_weights
+        )
 
     def write(self, writer: ArtifactWriter, prefix: str) -> None:
         """Store all arrays."""
+        writer.parameters(click_weights=self.click_weights)
         writer.strings(f"{prefix}.texts", self.texts)
         writer.array(f"{prefix}.offsets", self.offsets)
         writer.array(f"{prefix}.queries", self.queries)
@@ -85,10 +100,11 @@ class Taught:
         offsets = reader.array(f"{prefix}.offsets", np.int64)
         queries = reader.array(f"{prefix}.queries", np.int32)
         weights = reader.array(f"{prefix}.weights", np.float32)
-        texts = reader.strings(f"{prefix}.texts")
-        rising = len(offsets) == items + 1 and offsets[0] == 0 and not (np.diff(offsets) < 0).any()
-        if not rising or offsets[-1] != len(queries) or len(weights) != len(queries):
+        texts, how = reader.strings(f"{prefix}.texts"), reader.parameter("click_weights", str)
+        if not are_offsets(offsets, len(queries), rows=items) or len(weights) != len(queries):
             raise FormatError(f"{reader.path}: the training queries do not fit {items} items.")
         if len(queries) and not 0 <= queries.min() <= queries.max() < len(texts):
             raise FormatError(f"{reader.path}: a training query's number is out of range.")
-        return cls(texts, offsets, queries, weights)
+        if how not in COSTS:
+            raise FormatError(f"{reader.path}: `click_weights` must be one of {', '.join(COSTS)}. Got {how!r:.50}.")
+        return cls(texts, offsets, queries, weights, click_weights=how)
