@@ -58,18 +58,21 @@ class LineFile:
                 offset += len(raw)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the same lines, many at a time and not yet decoded."""
-        number, offset, pieces = 1, 0, [b""]
+        """Yield the same lines, many at a time and not decoded; a damaged gzip file first gives what it still can."""
+        number, offset, pieces, damage = 1, 0, [b""], None
         with self._open() as stream:
-            for piece in self._pieces(stream):
+            piece: bytes | None = None
+            while damage is None and piece != b"":
+                piece, damage = self._piece(stream)
                 end = piece.rfind(b"\n") + 1
                 pieces.append(piece[:end] if end else piece)
                 if end:
                     data = b"".join(pieces)
                     yield Block(data, number, offset)
                     number, offset, pieces = number + data.count(b"\n"), offset + len(data), [piece[end:]]
-        rest = b"".join(pieces)
-        if rest:
+        if damage is not None:
+            raise self._damaged(damage, number)
+        if rest := b"".join(pieces):
             yield Block(rest, number, offset)
 
     def at(self, offset: int) -> Line:
@@ -109,18 +112,6 @@ class LineFile:
                 yield raw
         except DAMAGE as error:
             raise self._damaged(error, number + 1) from None
-
-    def _pieces(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """Yield everything in pieces of about `BLOCK_BYTES`; what precedes the damage of a gzip stream comes first."""
-        number = 1
-        while True:
-            piece, damage = self._piece(stream)
-            yield piece
-            number += piece.count(b"\n")
-            if damage is not None:
-                raise self._damaged(damage, number) from None
-            if not piece:
-                return
 
     def _piece(self, stream: IO[bytes]) -> tuple[bytes, Exception | None]:
         if not self.gzipped:
