@@ -51,11 +51,14 @@ class LineFile:
             self.gzipped = stream.read(2) == GZIP
 
     def __iter__(self) -> Iterator[Line]:
-        offset = 0
-        with self._open() as stream:
-            for number, raw in enumerate(self._guarded(stream), 1):
-                yield self.line(raw, number, offset)
-                offset += len(raw)
+        for block in self.blocks():
+            offset = block.offset
+            *whole, rest = block.data.split(b"\n")
+            for number, raw in enumerate(whole, block.number):
+                yield self._decoded(raw.removesuffix(b"\r"), number, offset)
+                offset += len(raw) + 1
+            if rest:
+                yield self._decoded(rest, block.number + len(whole), offset)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the same lines, many at a time and not decoded; a damaged gzip file first gives what it still can."""
@@ -84,6 +87,9 @@ class LineFile:
     def line(self, raw: bytes, number: int, offset: int) -> Line:
         """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
         body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
+        return self._decoded(body, number, offset)
+
+    def _decoded(self, body: bytes, number: int, offset: int) -> Line:
         if offset == 0:
             body = body.removeprefix(BOM)
         if b"\0" in body:
@@ -103,15 +109,6 @@ class LineFile:
         if self._stat() != self._state:
             raise DataError("the file changed after it was opened.", path=self.path, remedy="Open the dataset again.")
         return gzip.open(self.path, "rb") if self.gzipped else self.path.open("rb")  # type: ignore[return-value]
-
-    def _guarded(self, stream: IO[bytes]) -> Iterator[bytes]:
-        number = 0
-        try:
-            for raw in stream:
-                number += 1
-                yield raw
-        except DAMAGE as error:
-            raise self._damaged(error, number + 1) from None
 
     def _piece(self, stream: IO[bytes]) -> tuple[bytes, Exception | None]:
         if not self.gzipped:
