@@ -45,6 +45,38 @@ def pair_dots(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None)
     The inner product of each query row with its vector, as bytes of float32.
     """
 
+class EntryFormat:
+    def __init__(self, *, separator: str, width: int, query: int, item: int, value: int = -1, time: int = -1, grades: bool = False) -> None: ...
+
+class EntryTable:
+    def __init__(self, queries: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, items: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, *, stop_at_unknown: bool) -> None: ...
+
+    def add(self, query: bytes, item: bytes, value: float, line: int) -> bool:
+        """Adds one entry; False if its query or item is unknown."""
+
+    def read(self, block: bytes, position: int, line: int, format: EntryFormat) -> tuple[int, int, int]:
+        """
+        Reads lines up to the end or to one that is not plain: where it stopped, that line's number, blank lines passed.
+        """
+
+    @property
+    def seen(self) -> int: ...
+
+    @property
+    def unknown_queries(self) -> tuple[int, bytes]: ...
+
+    @property
+    def unknown_items(self) -> tuple[int, bytes]: ...
+
+    def take(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """Rows, columns, values and line numbers, which leave the table."""
+
+    def queries(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """Bytes and offsets of the queries that were numbered as they came."""
+
+    def items(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """Bytes and offsets of the items that were numbered as they came."""
+
 def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int = 0) -> int:
     """XXH64 of the bytes."""
 
