@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,9 @@ _TABLES = (
 )
 _UNUSABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}
 _UNUSABLE |= {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+
+# What Python makes of values of another type, and of SQLite's messages that quote them.
+_ODD = (UnicodeDecodeError, struct.error)
 
 # A connection must not be used, nor closed, by a child that was forked: it is kept for the parent's sake.
 _OF_PARENTS: list[sqlite3.Connection] = []
@@ -138,6 +142,8 @@ class ScoreFile:
                 wanted = "`path` must be a file that can be read and written"
                 raise InputError(f"{wanted}. Got {self.path}, where SQLite says: {error}.") from error
             raise self.damaged(str(error)) from error
+        except _ODD as error:
+            raise self.damaged(f"it holds what was never stored: {error}") from error
 
 
 @contextmanager
