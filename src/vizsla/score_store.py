@@ -63,7 +63,7 @@ class ScoreStore:
         texts = {fingerprint, *(text for pair in pairs for text in pair)}
         bits = np.ascontiguousarray(scores, np.float32).view(np.int32).tolist()
         with self._file.writing() as connection:
-            rows = sorted((_digest(text), _bytes(text)) for text in texts)
+            rows = sorted((_digest(data), data) for data in map(_bytes, texts))
             connection.executemany("INSERT OR IGNORE INTO texts (digest, text) VALUES (?, ?)", rows)
             numbers = self._numbers(connection, texts)
             keys = [(numbers[fingerprint], numbers[query], numbers[item]) for query, item in pairs]
@@ -91,14 +91,15 @@ class ScoreStore:
 
     def _numbers(self, connection: sqlite3.Connection, texts: Iterable[str]) -> Texts:
         """Return the number of every text that is stored."""
-        wanted = {_digest(text): text for text in texts}
+        wanted = {_digest(data): (data, text) for text in texts for data in (_bytes(text),)}
         numbers: Texts = {}
         for some in _some(wanted):
             sql = f"SELECT id, digest, text FROM texts WHERE digest IN ({_marks(some)})"
             for number, digest, stored in connection.execute(sql, some):
-                if digest not in wanted or stored != _bytes(wanted[digest]):
+                data, text = wanted.get(digest, (None, ""))
+                if stored != data:
                     raise self._file.damaged("a text is not the one that was stored")
-                numbers[wanted[digest]] = number
+                numbers[text] = number
         return numbers
 
 
@@ -132,8 +133,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(_bytes(text), digest_size=16).digest()
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
 
 
 def _seal(scorer: int | None, query: int, item: int, bits: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -96,18 +96,23 @@ class TextScorer(Scorer):
 
     def _item_texts(self, numbers: Numbers) -> list[str]:
         distinct, places = np.unique(numbers, return_inverse=True)
-        texts = [self._item_text(number) for number in distinct.tolist()]
+        texts = list(self._texts_of(distinct))
+        if not all(isinstance(text, str) for text in texts):
+            wrong = next(at for at, text in enumerate(texts) if not isinstance(text, str))
+            item, kind = self._items[int(distinct[wrong])], type(texts[wrong]).__name__
+            raise InputError(f"`texts` must hold texts. Got {kind} for {item!r}.")
         return [texts[place] for place in places.tolist()]
 
-    def _item_text(self, number: int) -> str:
-        item = self._items[number]
-        try:
-            text = self._texts[item] if isinstance(self._texts, Mapping) else self._texts.items[number].default_text()
-        except KeyError:
-            raise InputError(f"`texts` must have a text for every item. Got none for {item!r}.") from None
-        if not isinstance(text, str):
-            raise InputError(f"`texts` must hold texts. Got {type(text).__name__} for {item!r}.")
-        return text
+    def _texts_of(self, numbers: Numbers) -> Iterator[str]:
+        if not isinstance(self._texts, Mapping):
+            records = self._texts.items
+            yield from (records[number].default_text() for number in numbers.tolist())
+            return
+        for item in self._items.take(numbers):
+            try:
+                yield self._texts[item]
+            except KeyError:
+                raise InputError(f"`texts` must have a text for every item. Got none for {item!r}.") from None
 
 
 def checked_numbers(given: Any, count: int) -> Scores:
