@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,11 +13,11 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/register.hpp"
-#include "candidates/combine.hpp"
 #include "candidates/interleave.hpp"
 #include "candidates/join.hpp"
 #include "candidates/normalise.hpp"
 #include "candidates/rank.hpp"
+#include "candidates/weighted_sum.hpp"
 #include "common/checks.hpp"
 
 namespace vizsla {
@@ -105,76 +106,99 @@ nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
   return nb::make_tuple(to_bytes(offsets), to_bytes(items));
 }
 
-// (offsets, items, columns, floors, lacking): see candidates/join.hpp.
-nb::tuple bound_join(const std::vector<ScoredPart>& given) {
-  std::vector<PartRows> parts;
-  for (const auto& [offsets, items, scores] : given) {
-    require(items.size() == scores.size(), "there must be a score for each item");
-    parts.push_back({view(offsets), view(items), view(scores)});
-  }
-  const std::size_t rows = common_rows(parts);
-  Joined out;
-  {
-    nb::gil_scoped_release unlocked;
-    out = join(parts, rows);
-  }
-  nb::list columns, floors, lacking;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    columns.append(to_bytes(out.columns[part]));
-    floors.append(to_bytes(out.floors[part]));
-    if (out.lacking[part].items.empty()) {
-      lacking.append(nb::none());
-    } else {
-      lacking.append(nb::make_tuple(to_bytes(out.lacking[part].offsets), to_bytes(out.lacking[part].items)));
+// A weighted sum while its parts are asked for what is missing; see candidates/weighted_sum.hpp.
+class BoundSum {
+ public:
+  // `ceilings`: for each part an array with a number a row, or None where the last found score is the ceiling.
+  BoundSum(const std::vector<ScoredPart>& given, const std::vector<double>& weights,
+           const std::vector<std::optional<Scores>>& ceilings, std::size_t k)
+      : sum_(made(given, weights, ceilings, k)) {}
+
+  // For each part None, or (offsets, items) to score; None when nothing is missing any more.
+  nb::object wanted() {
+    asked_ = sum_.wanted();
+    nb::list parts;
+    bool any = false;
+    for (const Wanted& part : asked_) {
+      if (part.items.empty()) {
+        parts.append(nb::none());
+      } else {
+        parts.append(nb::make_tuple(to_bytes(part.offsets), to_bytes(part.items)));
+        any = true;
+      }
     }
+    return any ? nb::object(parts) : nb::none();
   }
-  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), columns, floors, lacking);
-}
 
-using WeightedColumn = std::tuple<double, Scores, Scores, Scores>;
-
-// (offsets, items, scores, rows whose best k are certain) of the weighted sum of columns.
-nb::tuple combine(Offsets offsets, Numbers items, const std::vector<WeightedColumn>& given, std::size_t k) {
-  const auto rows = view(offsets);
-  const auto numbers = view(items);
-  check_offsets(rows, numbers.size());
-  std::vector<Column> columns;
-  for (const auto& [weight, scores, fill, floors] : given) {
-    require(scores.size() == numbers.size(), "there must be a score for each item");
-    require(floors.size() == 0 || floors.size() + 1 == rows.size(), "there must be a floor for each row");
-    columns.push_back({weight, view(scores), view(fill), view(floors)});
+  void fill(std::size_t part, Scores scores) {
+    require(part < asked_.size(), "there must be such a part");
+    sum_.fill(asked_[part], part, view(scores));
   }
-  RankedRows out;
-  std::size_t certain = 0;
-  {
-    nb::gil_scoped_release unlocked;
+
+  // (offsets, items, scores, rows whose best k are certain).
+  nb::tuple best() {
+    RankedRows out;
+    std::size_t certain = 0;
     RowRanker ranker;
-    for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
-      const auto first = static_cast<std::size_t>(rows[row]);
-      const auto count = static_cast<std::size_t>(rows[row + 1] - rows[row]);
-      certain += add_row(columns, numbers.subspan(first, count), first, row, k, ranker);
-      out.add(ranker.best(k));
+    for (std::size_t row = 0; row < sum_.rows(); ++row) {
+      bool sure = false;
+      out.add(sum_.best(row, ranker, sure));
+      certain += sure;
     }
+    return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores), certain);
   }
-  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores), certain);
-}
 
-// Two numbers a row, where zero lies and how long one is, from the best `depth` of ranked rows.
-nb::object row_scales(Offsets offsets, Scores scores, const std::string& how, std::size_t depth) {
+ private:
+  static WeightedSum made(const std::vector<ScoredPart>& given, const std::vector<double>& weights,
+                          const std::vector<std::optional<Scores>>& ceilings, std::size_t k) {
+    std::vector<PartRows> parts;
+    for (const auto& [offsets, items, scores] : given) {
+      require(items.size() == scores.size(), "there must be a score for each item");
+      parts.push_back({view(offsets), view(items), view(scores)});
+    }
+    const std::size_t rows = common_rows(parts);
+    require(weights.size() == parts.size() && ceilings.size() == parts.size(), "parts must have weights and ceilings");
+    require(k > 0, "k must be above 0");
+    for (const double weight : weights) require(weight >= 0 && std::isfinite(weight), "weights must not be negative");
+    std::vector<std::vector<float>> highest;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      auto& row_ceilings = highest.emplace_back(rows);
+      require(!ceilings[part] || ceilings[part]->size() == rows, "there must be a ceiling for each row");
+      for (std::size_t row = 0; row < rows; ++row) {
+        row_ceilings[row] = ceilings[part] ? ceilings[part]->data()[row] : parts[part].floor(row);
+      }
+    }
+    return WeightedSum(parts, weights, std::move(highest), rows, k);
+  }
+
+  WeightedSum sum_;
+  std::vector<Wanted> asked_;
+};
+
+// (offsets, items, scores, scales): ranked rows on their own scales, ranked anew and cut to k. A scale is two numbers a
+// row, where zero lies and how long one is, from the best `depth`.
+nb::tuple normalise(Offsets offsets, Numbers items, Scores scores, const std::string& how, std::size_t depth,
+                    std::size_t k) {
   const auto rows = view(offsets);
   const auto values = view(scores);
   check_offsets(rows, values.size());
+  require(items.size() == scores.size(), "there must be a score for each item");
   require(how == "minmax" || how == "zscore", "scales must be of minmax or zscore");
   const bool minmax = how == "minmax";
-  RawArray<double> out(2 * (rows.size() - 1));
+  RawArray<double> scales(2 * (rows.size() - 1));
+  RankedRows out;
+  RowRanker ranker;
   for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
-    const auto count = std::min(depth, static_cast<std::size_t>(rows[row + 1] - rows[row]));
-    const auto ranked = values.subspan(static_cast<std::size_t>(rows[row]), count);
+    const auto first = static_cast<std::size_t>(rows[row]), count = static_cast<std::size_t>(rows[row + 1]) - first;
+    const auto ranked = values.subspan(first, std::min(depth, count));
     const RowScale scale = minmax ? minmax_scale(ranked) : zscore_scale(ranked);
-    out.data()[2 * row] = scale.zero;
-    out.data()[2 * row + 1] = scale.one;
+    scales.data()[2 * row] = scale.zero;
+    scales.data()[2 * row + 1] = scale.one;
+    ranker.clear();
+    for (std::size_t at = first; at < first + count; ++at) ranker.push(items.data()[at], scale.of(values[at]));
+    out.add(ranker.best(k));
   }
-  return out.take();
+  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores), scales.take());
 }
 
 // The scores on their rows' scales, in the order given.
@@ -222,12 +246,16 @@ void register_candidates(nb::module_& module) {
              "(offsets, items, scores) as bytes, every row best first and cut to k.");
   module.def("interleave", &bound_interleave, nb::arg("parts"), nb::arg("k"),
              "(offsets, items) as bytes: the parts take turns, and an item is taken once.");
-  module.def("join", &bound_join, nb::arg("parts"),
-             "(offsets, items, columns, floors, lacking): the distinct items of all parts, and what each part lacks.");
-  module.def("combine", &combine, nb::arg("offsets"), nb::arg("items"), nb::arg("columns"), nb::arg("k"),
-             "(offsets, items, scores, certain rows) of the weighted sum of (weight, scores, fill, floors).");
-  module.def("row_scales", &row_scales, nb::arg("offsets"), nb::arg("scores"), nb::arg("how"), nb::arg("depth"),
-             "Bytes of float64, two a row: where zero lies and how long one is.");
+  nb::class_<BoundSum>(module, "WeightedSum")
+      .def(nb::init<const std::vector<ScoredPart>&, const std::vector<double>&,
+                    const std::vector<std::optional<Scores>>&, std::size_t>(),
+           nb::arg("parts"), nb::arg("weights"), nb::arg("ceilings").none(), nb::arg("k"))
+      .def("wanted", &BoundSum::wanted, "For each part None or (offsets, items) to score; None at the end.")
+      .def("fill", &BoundSum::fill, nb::arg("part"), nb::arg("scores"), "Give a part's scores of what was wanted.")
+      .def("best", &BoundSum::best, "(offsets, items, scores, certain rows): the best k by the weighted sum.");
+  module.def("normalise", &normalise, nb::arg("offsets"), nb::arg("items"), nb::arg("scores"), nb::arg("how"),
+             nb::arg("depth"), nb::arg("k"),
+             "(offsets, items, scores, scales) as bytes: ranked rows on their own scales, cut to k.");
   module.def("rescale", &rescale, nb::arg("offsets"), nb::arg("scores"), nb::arg("scales"),
              "Bytes of float32: the scores on their rows' scales.");
   module.def("reciprocal_places", &reciprocal_places, nb::arg("ranked_offsets"), nb::arg("ranked_items"),

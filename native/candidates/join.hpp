@@ -1,4 +1,4 @@
-// What several parts found, joined row by row: the distinct items, each part's score of each, and what a part lacks.
+// What several parts found, joined row by row: the distinct items, and each part's score of each.
 #pragma once
 
 #include <cmath>
@@ -18,60 +18,67 @@ struct PartRows {
 
   std::size_t begin(std::size_t row) const { return static_cast<std::size_t>(offsets[row]); }
   std::size_t count(std::size_t row) const { return static_cast<std::size_t>(offsets[row + 1] - offsets[row]); }
+
+  // The score of the last that was found; infinity where nothing was.
+  float floor(std::size_t row) const {
+    return count(row) == 0 ? std::numeric_limits<float>::infinity() : scores[begin(row) + count(row) - 1];
+  }
 };
 
 // A score that is not there. No part gives NaN, so NaN can stand for it.
 inline constexpr float missing_score = std::numeric_limits<float>::quiet_NaN();
 
-// The distinct items in the order in which they are met, part after part, and a column of scores for each part.
-struct Joined {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> items;
-  std::vector<std::vector<float>> columns;
-  std::vector<std::vector<float>> floors;  // for each part and row, the score of the last that was found
-  struct Lacking {
-    std::vector<std::int64_t> offsets{0};
-    std::vector<std::int32_t> items;
-  };
-  std::vector<Lacking> lacking;
-};
+// Distinct items in the order in which they are met, part after part; a score for each item and part.
+class JoinedRows {
+ public:
+  JoinedRows(std::span<const PartRows> parts, std::size_t rows) : parts_(parts.size()) {
+    std::size_t most = 0;
+    for (const PartRows& part : parts) most += part.items.size();
+    items_.reserve(most);
+    scores_.reserve(most * parts_);
+    offsets_.reserve(rows + 1);
+    offsets_.push_back(0);
+    ItemSlots slots;
+    for (std::size_t row = 0; row < rows; ++row) add_row(parts, row, slots);
+  }
 
-inline Joined join(std::span<const PartRows> parts, std::size_t rows) {
-  Joined out;
-  out.columns.resize(parts.size());
-  out.floors.resize(parts.size());
-  out.lacking.resize(parts.size());
-  ItemSlots slots;
-  for (std::size_t row = 0; row < rows; ++row) {
+  std::size_t rows() const { return offsets_.size() - 1; }
+  std::size_t begin(std::size_t row) const { return offsets_[row]; }
+  std::size_t end(std::size_t row) const { return offsets_[row + 1]; }
+  std::int32_t item(std::size_t at) const { return items_[at]; }
+  float* scores(std::size_t at) { return scores_.data() + at * parts_; }
+
+  bool complete(std::size_t at) {
+    for (std::size_t part = 0; part < parts_; ++part) {
+      if (std::isnan(scores(at)[part])) return false;
+    }
+    return true;
+  }
+
+ private:
+  void add_row(std::span<const PartRows> parts, std::size_t row, ItemSlots& slots) {
     std::size_t most = 0;
     for (const PartRows& part : parts) most += part.count(row);
     slots.start(most);
-    const std::size_t first = out.items.size();
-    for (auto& column : out.columns) column.resize(first + most, missing_score);
-    std::uint32_t distinct = 0;
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      for (std::size_t at = parts[p].begin(row); at < parts[p].begin(row) + parts[p].count(row); ++at) {
-        const std::uint32_t place = slots.place(parts[p].items[at], distinct);
-        if (place == distinct) {
-          out.items.push_back(parts[p].items[at]);
-          ++distinct;
+    const std::size_t first = items_.size();
+    for (std::size_t part = 0; part < parts_; ++part) {
+      for (std::size_t at = parts[part].begin(row); at < parts[part].begin(row) + parts[part].count(row); ++at) {
+        const auto next = static_cast<std::uint32_t>(items_.size() - first);
+        const std::uint32_t place = slots.place(parts[part].items[at], next);
+        if (place == next) {
+          items_.push_back(parts[part].items[at]);
+          scores_.resize(scores_.size() + parts_, missing_score);
         }
-        out.columns[p][first + place] = parts[p].scores[at];
+        scores(first + place)[part] = parts[part].scores[at];
       }
     }
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      const std::size_t found = parts[p].count(row);
-      out.floors[p].push_back(found ? parts[p].scores[parts[p].begin(row) + found - 1] : INFINITY);
-      out.columns[p].resize(first + distinct);
-      auto& lacking = out.lacking[p];
-      for (std::size_t at = first; at < first + distinct; ++at) {
-        if (std::isnan(out.columns[p][at])) lacking.items.push_back(out.items[at]);
-      }
-      lacking.offsets.push_back(static_cast<std::int64_t>(lacking.items.size()));
-    }
-    out.offsets.push_back(static_cast<std::int64_t>(out.items.size()));
+    offsets_.push_back(items_.size());
   }
-  return out;
-}
+
+  std::size_t parts_;
+  std::vector<std::size_t> offsets_;
+  std::vector<std::int32_t> items_;
+  std::vector<float> scores_;
+};
 
 }  // namespace vizsla

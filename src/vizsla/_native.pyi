@@ -15,18 +15,24 @@ def interleave(parts: Sequence[tuple[Annotated[NDArray[numpy.int64], dict(shape=
     (offsets, items) as bytes: the parts take turns, and an item is taken once.
     """
 
-def join(parts: Sequence[tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]]) -> tuple:
-    """
-    (offsets, items, columns, floors, lacking): the distinct items of all parts, and what each part lacks.
-    """
+class WeightedSum:
+    def __init__(self, parts: Sequence[tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], weights: Sequence[float], ceilings: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None] | None, k: int) -> None: ...
 
-def combine(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[tuple[float, Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], k: int) -> tuple:
-    """
-    (offsets, items, scores, certain rows) of the weighted sum of (weight, scores, fill, floors).
-    """
+    def wanted(self) -> object:
+        """For each part None or (offsets, items) to score; None at the end."""
 
-def row_scales(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], how: str, depth: int) -> object:
-    """Bytes of float64, two a row: where zero lies and how long one is."""
+    def fill(self, part: int, scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Give a part's scores of what was wanted."""
+
+    def best(self) -> tuple:
+        """
+        (offsets, items, scores, certain rows): the best k by the weighted sum.
+        """
+
+def normalise(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], how: str, depth: int, k: int) -> tuple:
+    """
+    (offsets, items, scores, scales) as bytes: ranked rows on their own scales, cut to k.
+    """
 
 def rescale(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Bytes of float32: the scores on their rows' scales."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -25,6 +26,8 @@ class Scorer(ABC):
 
     scale: str = "unnamed"
     """What the scores mean. Only scores of one scale may be added without normalisation."""
+    highest: float = inf
+    """No score is above this."""
     model_calls: bool = False
     """Whether scoring a pair calls a model, which is paid for, or is arithmetic."""
     composed: bool = False

@@ -39,6 +39,7 @@ class WrappedScorer(Scorer):
                 f"a >> {name}(scorer, …)."
             )
         self.wrapped, self.scale, self.model_calls = scorer, scorer.scale, scorer.model_calls
+        self.highest = scorer.highest
 
     @property
     def items(self) -> Strings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -42,42 +43,69 @@ class Normalised(Composition):
         return f"{self.parts[0]}.normalised({self.how!r})"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        # By rank, places are those of the filtered list; a scale is the query's own, whatever may be found.
-        whole = filter is None or self.how == "rank"
-        found = self.parts[0]._search(queries, max(k, self.depth) if whole else k, filter, threads)
-        if whole:
-            queries.remember((self, filter), self._reference(found))
-        scored = self._rescaled(queries, found, found._required_scores(), filter, threads)
-        stats = (found.stats + scored.stats).with_exact(found.stats.exact)
-        return found.rescored(Scored(scored.scores, stats), k=k)
+        if self.how == "rank":
+            return self._by_rank(queries, k, filter, threads)
+        if filter is None:
+            return self._scaled(queries, self.parts[0]._search(queries, max(k, self.depth), None, threads), k)
+        # A scale is the query's own, whatever may be found.
+        found = self.parts[0]._search(queries, k, filter, threads)
+        scored = self._rescaled(queries, found, found._required_scores(), threads)
+        return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        if self.how == "rank":  # places are all that counts
+            return self._places(queries, candidates, filter, threads)
         scored = self._aligned[0].score(queries, candidates, filter, threads)
-        rescaled = self._rescaled(queries, candidates, scored.scores, filter, threads)
+        rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return Scored(rescaled.scores, scored.stats + rescaled.stats)
 
-    def _rescaled(
-        self, queries: Queries, candidates: Candidates, scores: Scores, filter: Filter | None, threads: int
-    ) -> Scored:
+    def _scaled(self, queries: Queries, found: Candidates, k: int) -> Candidates:
+        """Return a whole answer on its own scale, which the call remembers."""
+        lists = found.offsets, found.items, found._required_scores()
+        offsets, items, scores, scales = _native.normalise(*lists, self.how, self.depth, k)
+        queries.remember((self, None), np.frombuffer(scales, np.float64))
+        return Candidates.trusted(
+            np.frombuffer(offsets, np.int64),
+            np.frombuffer(items, np.int32),
+            np.frombuffer(scores, np.float32),
+            found.catalogue,
+            found.stats,
+        )
+
+    def _rescaled(self, queries: Queries, candidates: Candidates, scores: Scores, threads: int) -> Scored:
         """Return the scores on the queries' scales; finding these costs a search, unless this call has made it."""
-        under = filter if self.how == "rank" else None
-        reference, stats = queries.known((self, under)), Stats()
-        if reference is None:
-            found = self.parts[0]._search(queries, self.depth, under, threads)
-            reference, stats = queries.remember((self, under), self._reference(found)), found.stats
-        if self.how == "rank":
-            places = reference.offsets, reference.items, self.depth, RECIPROCAL_RANK_CONSTANT
-            packed: Any = _native.reciprocal_places(*places, candidates.offsets, candidates.items)
-        else:
-            packed = _native.rescale(candidates.offsets, scores, reference)
+        stats = Stats()
+        if queries.known((self, None)) is None:
+            found = self.parts[0]._search(queries, self.depth, None, threads)
+            stats = self._scaled(queries, found, 1).stats
+        packed: Any = _native.rescale(candidates.offsets, scores, queries.known((self, None)))
         return Scored(np.frombuffer(packed, np.float32), stats)
 
-    def _reference(self, found: Candidates) -> Any:
-        """Return what scores are rescaled by: the ranked list itself, or two numbers a query."""
-        if self.how == "rank":
-            return found
-        scales: Any = _native.row_scales(found.offsets, found._required_scores(), self.how, self.depth)
-        return np.frombuffer(scales, np.float64)
+    def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        found = self.parts[0]._search(queries, max(k, self.depth), filter, threads)
+        queries.remember((self, filter), found)
+        return found.rescored(Scored(self._places(queries, found, filter, threads).scores, found.stats), k=k)
+
+    def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Return the reciprocal of each candidate's place, which is that in the filtered list."""
+        ranked, stats = queries.known((self, filter)), Stats()
+        if ranked is None:
+            ranked = queries.remember((self, filter), self.parts[0]._search(queries, self.depth, filter, threads))
+            stats = ranked.stats
+        lists = ranked.offsets, ranked.items, self.depth, RECIPROCAL_RANK_CONSTANT
+        packed: Any = _native.reciprocal_places(*lists, candidates.offsets, candidates.items)
+        return Scored(np.frombuffer(packed, np.float32), stats)
+
+    def _ceilings(self, queries: Queries, found: Candidates) -> Scores | None:
+        highest = self.parts[0].highest
+        # By rank, who is not in the list comes after its last, whatever the part would say.
+        if found.stats.exact or self.how == "rank":
+            return None
+        if highest == inf:
+            return super()._ceilings(queries, found)
+        scales = queries.known((self, None))
+        ceilings: Scores = ((highest - scales[::2]) / scales[1::2]).astype(np.float32)
+        return ceilings
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         raw = self.parts[0]._explain(queries, item, filter)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
-from vizsla.compose.joined import Joined, weighted_sum
+from vizsla.compose.fusion import fused, weighted_sum
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -25,8 +25,9 @@ Term = tuple[float, Retriever]
 class Sum(Composition):
     """A weighted sum over the union of the parts' best `depth`.
 
-    An item that one part did not find is scored by that part, never counted as 0: absent is not zero. Scores of
-    unlike scales are refused; bring them to one scale with `.normalised(...)`.
+    An item that one part did not find is scored by that part, never counted as 0: absent is not zero. Only items are
+    left unscored that cannot be among the best `k` whatever the part would say. Scores of unlike scales are refused;
+    bring them to one scale with `.normalised(...)`.
     """
 
     operation = "sum"
@@ -43,21 +44,11 @@ class Sum(Composition):
         return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        depth = max(k, self.depth)
-        found = [part.search(queries, depth, filter, threads) for part in self._aligned]
-        joined = Joined.of(found, self.items)
-        stats = _total(side.stats for side in found)
-        fills: list[Scores | None] = [None] * len(found)
-        for number, lacking in enumerate(joined.lacking):
-            if lacking is not None:
-                scored = self._aligned[number].score(queries, lacking, filter, threads)
-                fills[number] = scored.scores
-                stats = (stats + scored.stats).with_exact(stats.exact)
-        return joined.added(self.weights, fills, k, self.items, stats)
+        return fused(self._aligned, self.weights, queries, k, max(k, self.depth), filter, threads)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
-        stats = _total(side.stats for side in scored)
+        stats = reduce(Stats.__add__, [side.stats for side in scored])
         return Scored(weighted_sum(self.weights, [side.scores for side in scored]), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
@@ -108,7 +99,3 @@ def _common_scale(parts: Sequence[Retriever]) -> str:
             f"Scores to add must be of one scale. Got {', '.join(scales)}: use a.normalised() + b.normalised()."
         )
     return scales[0]
-
-
-def _total(stats: Iterable[Stats]) -> Stats:
-    return reduce(Stats.__add__, stats)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.encoded import Encoded
@@ -66,6 +67,11 @@ class XrLinear(Encoded):
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
         self.taught, self.texts, self.calibration = taught, texts, calibration
+
+    @property
+    def highest(self) -> float:  # type: ignore[override]
+        """The logarithm of a product of activations is 0 at best; a margin as it is has no bound."""
+        return inf if self.index.transform == "none" else 0.0
 
     def exhaustive(self) -> Self:
         """Return the same model without a beam: it scores every item."""
