@@ -55,18 +55,20 @@ def test_a_limit_for_each_query_of_a_call():
 
 
 def test_a_limit_for_each_query_holds_over_all_steps_of_a_call():
-    function, scorer = counted_scorer(scale="s")
-    search = bm25(ITEMS)
-    whole = search.rerank(scorer, depth=4)("fig pear tree", k=4).stats.model_calls
-    budget = Budget(scorer, per_query=whole)
-    function.calls.clear()
-    other = bm25(ITEMS, b=0.0, k1=0.1)
-    sum_of_both = search.rerank(budget, depth=4) + other.rerank(budget, depth=4)
-    distinct = set(search("fig pear tree", k=4).ids[0]) | set(other("fig pear tree", k=4).ids[0])
-    assert len(distinct) > whole, "both sides must find something of their own for this to prove anything"
-    with pytest.raises(BudgetError):
-        sum_of_both.plus(sum_of_both)("fig pear tree", k=4)
-    assert len(function.pairs) == budget.spent <= whole
+    function, scorer = counted_scorer()
+    one, other, query = bm25(ITEMS), bm25(ITEMS, b=0.0, k1=0.1), "fig pear tree"
+    new = set(other(query, k=4).ids[0]) - set(one(query, k=4).ids[0])
+    assert new, "the second part must find something of its own for this to prove anything"
+    for spare in (0, -1):
+        function.calls.clear()
+        budget = Budget(scorer, per_query=4 + len(new) + spare)
+        search = one.rerank(budget, depth=4).plus(other.rerank(budget, depth=4), depth=4)
+        if spare < 0:
+            with pytest.raises(BudgetError, match=f"Got {4 + len(new)} for one query"):
+                search(query, k=4)
+        else:
+            search(query, k=4)
+        assert len(function.pairs) == budget.spent == (4 if spare else 4 + len(new))
 
 
 @pytest.mark.parametrize("where", ["cache inside", "cache outside"])
@@ -116,6 +118,15 @@ def test_budgets_around_budgets_count_alike():
     with pytest.raises(BudgetError, match="1 of 5 left"):
         outer.score("a", rows(2))
     assert (inner.spent, outer.spent, len(function.pairs)) == (4, 4, 4)
+
+
+def test_what_one_budget_refuses_costs_the_other_nothing():
+    function, scorer = counted_scorer()
+    wide = Budget(scorer, calls=100)
+    narrow = Budget(wide, calls=5)
+    with pytest.raises(BudgetError, match="5 of 5 left"):
+        narrow.score("a", rows(6))
+    assert (wide.spent, narrow.spent, function.pairs) == (0, 0, [])
 
 
 def test_threads_never_exceed_it_together():

@@ -124,6 +124,31 @@ def test_an_interrupt_keeps_what_was_paid(path):
     assert len(ScoreCache(scorer, path)) == 4
 
 
+def test_what_others_store_meanwhile_is_not_sent(path):
+    others = ScoreCache(counted_scorer()[1], path)
+    sent = []
+
+    def slow(pairs):
+        if not sent:
+            others.score(QUERIES, candidates())  # another process is faster
+        sent.extend(pairs)
+        return [overlap(*pair) for pair in pairs]
+
+    cache = ScoreCache(FunctionScorer(slow, ITEMS, takes="pairs", name="overlap 1"), path, chunk=5)
+    found = cache.score(QUERIES, candidates())
+    assert found == others.score(QUERIES, candidates())
+    assert found.stats.model_calls == len(sent) == 5
+
+
+def test_texts_with_one_hash_raise_rather_than_share_a_score(path, monkeypatch):
+    monkeypatch.setattr("vizsla.score_store._digest", lambda data: data[:1])
+    store = ScoreStore(path)
+    store.put("scorer", [("query", "apple")], np.array([1.0], np.float32))
+    assert store.get("scorer", [("query", "apple")]).tolist() == [1.0]
+    with pytest.raises(FormatError, match="not the one that was stored"):
+        store.get("scorer", [("query", "apricot")])
+
+
 def test_wrong_numbers_are_not_stored(path):
     scorer = FunctionScorer(lambda q, ts: [float("nan")] * len(ts), ITEMS, name="broken")
     cache = ScoreCache(scorer, path)
