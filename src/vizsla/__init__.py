@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from vizsla.artifact import load as load
+    from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
     from vizsla.dataset import Dataset as Dataset
@@ -42,12 +43,15 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
+    from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
+    from vizsla.text_scorer import TextScorer as TextScorer
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "Analyser": "vizsla.text.analyser",
+    "Budget": "vizsla.budget",
     "Bm25": "vizsla.methods.bm25",
     "Candidates": "vizsla.candidates",
     "Dataset": "vizsla.dataset",
@@ -61,7 +65,9 @@ _PUBLIC = {
     "XrLinear": "vizsla.methods.xrlinear.model",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
+    "ScoreCache": "vizsla.score_cache",
     "SentenceEncoder": "vizsla.encoders.sentence",
+    "TextScorer": "vizsla.text_scorer",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",

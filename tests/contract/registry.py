@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from vizsla.budget import Budget
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
@@ -26,6 +31,7 @@ from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
+from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -96,8 +102,19 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
 }
 
+
+def _cached() -> ScoreCache:
+    folder = Path(mkdtemp(prefix="vizsla-contract-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return ScoreCache(FunctionScorer(_overlap, ITEMS, name="overlap 1"), folder / "scores.db", chunk=10)
+
+
 SCORERS: dict[str, Callable[[], Scorer]] = {
     "function": lambda: FunctionScorer(_overlap, ITEMS),
+    "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
+    "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
+    "cache": _cached,
+    "budget of a cache": lambda: Budget(_cached(), calls=10_000),
     **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
 }
 
