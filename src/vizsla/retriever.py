@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from vizsla.artifact import Artifact
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates
 from vizsla.composable import Composable
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
@@ -92,10 +92,6 @@ class Retriever(Composable, Scorer, Artifact):
     @abstractmethod
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that carry this retriever's own item numbers, in their order."""
-
-    def _ceilings(self, queries: Queries, found: Candidates) -> Scores | None:
-        """Return for each query a score that no item outside of `found` exceeds; None: the last score found."""
-        return None if found.stats.exact else np.full(len(queries), self.highest, np.float32)
 
     @abstractmethod
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:

@@ -40,10 +40,8 @@ def fuse(
         normalise(row, floor, items, how, own, allowed) for row, floor, own in zip(rows, floors, depths, strict=True)
     ]
     found: set[str] = set()
-    for row, own in zip(rows, scores, strict=True):
-        listed = ranked(row, items, allowed)
-        # A part's list is ranked by what it returns: rounding may make ties that the raw scores did not have.
-        found |= set(sorted(listed, key=lambda item: (-own[item], items.index(item)))[: max(k, depth)])
+    for row in rows:
+        found |= set(ranked(row, items, allowed)[: max(k, depth)])
     totals = {
         item: float(np.float32(sum(weight * own[item] for weight, own in zip(weights, scores, strict=True))))
         for item in found
