@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
+    from vizsla.filter import Filter as Filter
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
+    from vizsla.queries import Queries as Queries
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
@@ -56,7 +58,9 @@ _PUBLIC = {
     "Candidates": "vizsla.candidates",
     "Dataset": "vizsla.dataset",
     "Dense": "vizsla.methods.dense",
+    "Filter": "vizsla.filter",
     "FunctionEncoder": "vizsla.encoder",
+    "Queries": "vizsla.queries",
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
     "LabelTree": "vizsla.methods.xrlinear.tree",

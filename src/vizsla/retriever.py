@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
+from typing import Self
 
 import numpy as np
 
@@ -79,6 +80,15 @@ class Retriever(Composable, Scorer, Artifact):
         scored = self._score(asked, everything, filter, check_positive("threads", threads))
         best = everything.rescored(scored, k=check_positive("k", k))
         return best.with_stats(scored.stats.with_exact(True)).with_ms((perf_counter() - start) * 1e3)
+
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where there is no such dial."""
+        return None
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
+        raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
 
     def explain(self, query: str, item: str, *, where: Where | None = None) -> Explanation:
         """Say why the item gets the score it gets for this query, under the filter it was found with."""
