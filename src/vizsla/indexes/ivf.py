@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 MOST_LISTS = 1 << 24
-BATCH = 256
 
 
 class IvfIndex(ApproximateIndex):
@@ -124,7 +123,7 @@ class IvfIndex(ApproximateIndex):
 
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
-        lists, sums = self._nearest_lists(rows, len(self) if filter is None else filter.count)
+        lists, sums = self._nearest_lists(rows, len(self) if filter is None else filter.count, threads)
         chosen = None if filter is None else filter.form(SELECTOR, selector)
         how = faiss.SearchParametersIVF(nprobe=lists.shape[1], sel=chosen)
         numbers, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
@@ -133,17 +132,14 @@ class IvfIndex(ApproximateIndex):
             self._faiss.search_preassigned_c(len(rows), given[0], k, *given[1:], False, how)
         return numbers
 
-    def _nearest_lists(self, rows: Floats, reachable: int) -> tuple[NDArray[np.int64], Floats]:
+    def _nearest_lists(self, rows: Floats, reachable: int, threads: int) -> tuple[NDArray[np.int64], Floats]:
         """Return each query's nearest lists, more of them as a mask narrows, and how near they are.
 
         Faiss would choose them by BLAS, and a query in a large batch could get other lists than alone.
         """
         probes = self._masked_probes(reachable)
-        parts = [
-            flat_search(rows[start : start + BATCH], self.centres, probes, None) for start in range(0, len(rows), BATCH)
-        ]
-        numbers = np.concatenate([part[1] for part in parts]).reshape(-1, probes).astype(np.int64)
-        return numbers, np.concatenate([part[2] for part in parts]).reshape(-1, probes)
+        found = flat_search(rows, self.centres, probes, threads=threads)
+        return found.items.reshape(-1, probes).astype(np.int64), found.scores.reshape(-1, probes)
 
     def _masked_probes(self, reachable: int) -> int:
         return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))
