@@ -8,9 +8,7 @@ import pytest
 from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
-from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.item_vectors import ItemVectors
 from vizsla.indexes.make import make_index
 from vizsla.stats import Stats
 
@@ -131,20 +129,6 @@ def test_score_of_foreign_rows_raises():
     index = FlatIndex.build(np.eye(2))
     with pytest.raises(InputError, match="item below 2"):
         index.score(np.ones((1, 2), np.float32), Candidates.matches([np.array([2], np.int32)]))
-
-
-def test_native_pair_dots_is_its_numpy_twin():
-    random = np.random.default_rng(7)
-    for dim in (1, 7, 8, 9, 31, 385):
-        queries, vectors = (random.standard_normal((n, dim)).astype(np.float32) for n in (5, 40))
-        rows, items = random.integers(0, 5, 99), random.integers(0, 40, 99).astype(np.int32)
-        found = pair_dots(queries, rows, ItemVectors.of(vectors), items)
-        lanes = np.zeros((99, 8))
-        for at in range(dim):
-            lanes[:, at % 8] += queries[rows, at].astype(np.float64) * vectors[items, at]
-        even = (lanes[:, 0] + lanes[:, 4]) + (lanes[:, 2] + lanes[:, 6])
-        odd = (lanes[:, 1] + lanes[:, 5]) + (lanes[:, 3] + lanes[:, 7])
-        assert np.array_equal(found, (even + odd).astype(np.float32))
 
 
 @pytest.mark.parametrize(("rows", "items"), [([5], [0]), ([-1], [0]), ([0], [3]), ([0], [-1]), ([0, 1], [0])])
