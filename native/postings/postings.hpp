@@ -27,14 +27,17 @@ class Postings {
     std::span<const float> impacts;
     std::span<const Block> blocks;
     float bound;
+    float priority;
   };
 
-  // Checks every number: whatever lies in the arrays, no search reads out of bounds or prunes wrongly.
+  // Checks every number: whatever lies in the arrays, no search reads out of bounds or prunes wrongly. `priorities`
+  // say in which order a query's terms are added up; when there are none, the lists' own bounds do.
   Postings(std::size_t items, std::span<const std::int64_t> offsets, std::span<const std::int32_t> numbers,
-           std::span<const float> impacts)
-      : items_(items), offsets_(offsets), numbers_(numbers), impacts_(impacts) {
+           std::span<const float> impacts, std::span<const float> priorities)
+      : items_(items), offsets_(offsets), numbers_(numbers), impacts_(impacts), priorities_(priorities) {
     require(items <= INT32_MAX, "an index holds fewer than 2^31 items");
     check_offsets();
+    check_priorities();
     block_offsets_.reserve(offsets.size());
     blocks_.reserve(numbers.size() / block_size + terms());
     bounds_.reserve(terms());
@@ -44,6 +47,9 @@ class Postings {
 
   std::size_t items() const { return items_; }
   std::size_t terms() const { return offsets_.size() - 1; }
+  std::size_t size() const { return numbers_.size(); }
+  // What orders the terms: as given, or the bounds.
+  std::span<const float> priorities() const { return priorities_.empty() ? std::span<const float>(bounds_) : priorities_; }
   std::size_t block_bytes() const {
     return blocks_.size() * sizeof(Block) + block_offsets_.size() * sizeof(std::int64_t) +
            bounds_.size() * sizeof(float);
@@ -54,7 +60,7 @@ class Postings {
     const std::size_t count = at(offsets_[term + 1]) - begin;
     const std::size_t first = at(block_offsets_[term]);
     return {numbers_.subspan(begin, count), impacts_.subspan(begin, count),
-            std::span(blocks_).subspan(first, at(block_offsets_[term + 1]) - first), bounds_[term]};
+            std::span(blocks_).subspan(first, at(block_offsets_[term + 1]) - first), bounds_[term], priorities()[term]};
   }
 
  private:
@@ -67,6 +73,13 @@ class Postings {
       require(offsets_[i - 1] <= offsets_[i], "posting offsets must not decrease");
     require(numbers_.size() == impacts_.size() && static_cast<std::uint64_t>(offsets_.back()) == numbers_.size(),
             "the last posting offset must equal the number of postings");
+  }
+
+  void check_priorities() const {
+    if (priorities_.empty()) return;
+    require(priorities_.size() == terms(), "there must be a priority for each term");
+    for (float priority : priorities_)
+      require(priority >= 0 && std::isfinite(priority), "priorities must be finite and not negative");
   }
 
   void add_blocks(std::size_t term) {
@@ -101,6 +114,7 @@ class Postings {
   std::span<const std::int64_t> offsets_;
   std::span<const std::int32_t> numbers_;
   std::span<const float> impacts_;
+  std::span<const float> priorities_;
   std::vector<std::int64_t> block_offsets_;
   std::vector<Block> blocks_;
   std::vector<float> bounds_;

@@ -137,7 +137,9 @@ class Searcher {
     if (allowed.empty()) return found;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < found; ++i) {
-      if (allowed[static_cast<std::size_t>(low) + found_[i]] != 0) found_[kept++] = found_[i];
+      const std::uint32_t at = found_[i];
+      found_[kept] = at;
+      kept += static_cast<std::size_t>(allowed[static_cast<std::size_t>(low) + at] != 0);
     }
     return kept;
   }

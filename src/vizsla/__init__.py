@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vizsla.artifact import load as load
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
+    from vizsla.compose.shards import shards as shards
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
+    from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.pefa import pefa as pefa
@@ -62,6 +64,7 @@ _PUBLIC = {
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
     "SentenceEncoder": "vizsla.encoders.sentence",
+    "Statistics": "vizsla.methods.bm25_statistics",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
@@ -74,6 +77,7 @@ _PUBLIC = {
     "pefa_max": "vizsla.methods.pefa.build_xs",
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
+    "shards": "vizsla.compose.shards",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 
