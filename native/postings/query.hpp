@@ -27,7 +27,13 @@ class Query {
  public:
   void prepare(const Postings& postings, std::span<const std::int32_t> terms, std::span<const float> weights) {
     terms_.clear();
-    for (std::size_t i = 0; i < terms.size(); ++i) add(postings, terms[i], weights[i]);
+    double base = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      add(postings, terms[i], weights[i]);
+      base += double{weights[i]} * postings.absent(static_cast<std::size_t>(terms[i]));
+    }
+    require(base < FLT_MAX / 2, "query weights are too large: scores would overflow");
+    base_ = static_cast<float>(base);
     merge_repeats();
     double total = 0;
     for (QueryTerm& entry : terms_) {
@@ -43,6 +49,9 @@ class Query {
   }
 
   std::span<const QueryTerm> terms() const { return terms_; }
+
+  // What every item gets, whichever terms it holds.
+  float base() const { return base_; }
 
   // No float product of the weight and an impact up to `impact` is above this, even where it rounds up.
   static double largest_product(float weight, float impact) {
@@ -72,6 +81,7 @@ class Query {
   }
 
   std::vector<QueryTerm> terms_;
+  float base_ = 0;
 };
 
 }  // namespace vizsla

@@ -117,13 +117,18 @@ def test_unsound_query_rows(offsets, terms, weights):
         make().score(rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
 
 
-@pytest.mark.parametrize("base", [-1.0, np.nan, np.inf])
-def test_unsound_bases(base):
-    index = InvertedIndex.build(csr_array(np.eye(2)), absent=np.array([base, 0.0]))
-    rows = SparseRows.of(np.array([[1.0, 0.0]]))
-    with pytest.raises(InputError, match="bases"):
+@pytest.mark.parametrize("absent", [[-1.0, 0.0], [np.nan, 0.0], [0.0, np.inf], [1.0], [1.0, 1.0, 1.0]], ids=str)
+def test_unsound_shares_of_absent_terms(absent):
+    with pytest.raises(InputError, match="postings must be sound. Got others: .*absent share"):
+        InvertedIndex.build(csr_array(np.eye(2)), absent=np.array(absent))
+
+
+def test_shares_of_absent_terms_that_would_overflow():
+    index = InvertedIndex.build(csr_array(np.eye(2)), absent=np.array([1e38, 0.0]))
+    rows = SparseRows.of(np.array([[2.0, 0.0]]))
+    with pytest.raises(InputError, match="overflow"):
         index.search(rows, 3)
-    with pytest.raises(InputError, match="bases"):
+    with pytest.raises(InputError, match="overflow"):
         index.score(rows, Candidates.matches([np.array([0], np.int32)]))
 
 

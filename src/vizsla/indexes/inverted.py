@@ -72,14 +72,13 @@ class InvertedIndex(Index):
         absent: NDArray[np.float64] | None = None,
         priorities: NDArray[np.float32] | None = None,
     ):
-        self._offsets, self._items, self._impacts, self._absent = offsets, items, impacts, absent
+        self._offsets, self._items, self._impacts = offsets, items, impacts
         self._priorities = np.zeros(0, np.float32) if priorities is None else priorities
+        self._absent = np.zeros(0, np.float64) if absent is None else absent
         try:
-            self._postings = _native.Postings(count, offsets, items, impacts, self._priorities)
+            self._postings = _native.Postings(count, offsets, items, impacts, self._priorities, self._absent)
         except (ValueError, TypeError) as error:
             raise InputError(f"The postings must be sound. Got others: {_reason(error)}.") from error
-        if absent is not None and absent.shape != (self.width,):
-            raise InputError(f"`absent` must have a number for each of {self.width} terms. Got {absent.shape}.")
 
     @classmethod
     def build(cls, vectors: Rows | Matrix, *, absent: NDArray[np.float64] | None = None) -> Self:
@@ -139,9 +138,8 @@ class InvertedIndex(Index):
     @property
     def nbytes(self) -> int:
         """Bytes of the postings, of the terms' order and of the bounds of their blocks."""
-        arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes + self._priorities.nbytes
-        arrays += 0 if self._absent is None else self._absent.nbytes
-        return int(arrays + self._postings.block_bytes)
+        arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes
+        return int(arrays + self._priorities.nbytes + self._absent.nbytes + self._postings.block_bytes)
 
     def to_csr(self) -> csr_array:
         """Return items × terms, the matrix that `build` takes."""
@@ -193,16 +191,13 @@ class InvertedIndex(Index):
         return Scored(np.frombuffer(scores, np.float32), stats)
 
     def _search(self, rows: SparseRows, k: int, allowed: Mask | None, threads: int) -> Candidates:
-        bases = self._bases(rows)
         try:
             if _is_one(rows):
-                base = 0.0 if bases is None else float(bases[0])
-                items, scores, read = self._postings.search_one(rows.columns, rows.values, base, k, allowed)
+                items, scores, read = self._postings.search_one(rows.columns, rows.values, k, allowed)
                 bounds = np.array((0, len(items) // 4))
             else:
-                bases = np.zeros(len(rows), np.float32) if bases is None else bases
                 packed, items, scores, read = self._postings.search(
-                    rows.offsets, rows.columns, rows.values, bases, k, allowed, threads
+                    rows.offsets, rows.columns, rows.values, k, allowed, threads
                 )
                 bounds = np.frombuffer(packed, np.int64)
         except (ValueError, TypeError) as error:
@@ -216,26 +211,13 @@ class InvertedIndex(Index):
         )
 
     def _scores(self, rows: SparseRows, candidates: Candidates, threads: int) -> tuple[bytes, int]:
-        bases = self._bases(rows)
         scored: tuple[bytes, int]
         if _is_one(rows) and len(candidates) == 1:
-            base = 0.0 if bases is None else float(bases[0])
-            scored = self._postings.score_one(rows.columns, rows.values, base, candidates.items)
+            scored = self._postings.score_one(rows.columns, rows.values, candidates.items)
         else:
-            bases = np.zeros(len(rows), np.float32) if bases is None else bases
             at = candidates.offsets
-            scored = self._postings.score(rows.offsets, rows.columns, rows.values, bases, at, candidates.items, threads)
+            scored = self._postings.score(rows.offsets, rows.columns, rows.values, at, candidates.items, threads)
         return scored
-
-    def _bases(self, rows: SparseRows) -> Scores | None:
-        """Return what every item gets from terms that it may not hold."""
-        if self._absent is None:
-            return None
-        try:
-            shares = rows.values * self._absent[rows.columns]
-        except IndexError:
-            raise InputError(f"`queries` must name terms below {self.width}. Got others.") from None
-        return np.bincount(rows.row_numbers(), shares, len(rows)).astype(np.float32)
 
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
@@ -248,20 +230,16 @@ class InvertedIndex(Index):
         writer.array("offsets", self._offsets)
         writer.array("items", self._items)
         writer.array("impacts", self._impacts)
-        writer.parameters(absent=self._absent is not None)
-        if self._absent is not None:
-            writer.array("absent", self._absent)
         writer.array("priorities", self._priorities)
+        writer.array("absent", self._absent)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         count = reader.parameter("items", int)
         arrays = reader.array("offsets", np.int64), reader.array("items", np.int32), reader.array("impacts", np.float32)
-        absent = reader.array("absent", np.float64) if reader.parameter("absent", bool) else None
-        if absent is not None and not (np.isfinite(absent).all() and (absent >= 0).all()):
-            raise FormatError(f"{reader.path / 'absent.npy'}: must be finite and not negative.")
+        priorities, absent = reader.array("priorities", np.float32), reader.array("absent", np.float64)
         try:
-            return cls(count, *arrays, absent=absent, priorities=reader.array("priorities", np.float32))
+            return cls(count, *arrays, absent=absent, priorities=priorities)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
