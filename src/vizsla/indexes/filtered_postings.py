@@ -19,9 +19,10 @@ class FilteredPostings:
     """A mask at first; postings of the allowed items alone once the filter has earned them.
 
     Under a mask lists are read in full length, and pruning sets in late, for the best items may be forbidden. The
-    allowed items' own postings have neither fault, but to copy them all postings are read once. So they are made when
-    searches under the mask have read as many: whoever asks once pays nothing, whoever asks on pays at most twice. They
-    take at most a quarter of the index, and a table of its terms. Either way the answer is the same, bit for bit.
+    allowed items' own postings have neither fault, but to copy them all postings are read once, which takes about
+    twice as long as searches take to read as many. So they are made when searches under the mask have read as many:
+    whoever asks once pays nothing, and whoever asks on has it back soon. They take at most a quarter of the index's
+    postings, and a table of its terms. Either way the answer is the same, bit for bit.
 
     Parameters
     ----------
@@ -31,7 +32,8 @@ class FilteredPostings:
 
     def __init__(self, filter: Filter):
         # The index is not kept: it is what this form is filed under, and may go when nobody else needs it.
-        self.filter, self.read, self.own = filter, 0, None  # type: tuple[Filter, int, InvertedIndex | None]
+        self.filter, self.read = filter, 0
+        self.own: InvertedIndex | None = None
 
     def search(self, index: InvertedIndex, rows: SparseRows, k: int, threads: int) -> Candidates:
         """Return the best `k` of the allowed items."""
