@@ -124,8 +124,12 @@ class Bm25(Movable):
         return self.index.to_csr()[items]
 
     def index_rows(self, rows: Any) -> InvertedIndex:
-        """Index other rows over the same terms."""
-        return InvertedIndex.build(rows, absent=self.weighting.absent(self._idf))
+        """Index other rows over the same terms, or over those of a bag that has grown; sums are made as in this one."""
+        moved, idf = SparseRows.of(rows, name="rows"), self._idf
+        # A word that only the grown bag knows is in no item: it gives an item without it nothing.
+        idf = np.append(idf, np.zeros(max(moved.width - len(idf), 0)))
+        priorities = self.weighting.gains(idf).astype(np.float32)
+        return InvertedIndex.from_rows(moved, absent=self.weighting.absent(idf), priorities=priorities)
 
     @property
     def _idf(self) -> NDArray[np.float64]:
