@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.compose.composition import Composition
 from vizsla.compose.sum import _common_scale
 from vizsla.errors import CompositionError
@@ -129,20 +129,29 @@ def shards(parts: Sequence[Retriever]) -> Shards:
 
 def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalogue: Strings, k: int) -> Candidates:
     """Return the best `k` of all answers; part `p`'s item `i` is item ``starts[p] + i`` of the catalogue."""
+    stats = reduce(Stats.__add__, [part.stats for part in found])
+    moved = [part.items + start for part, start in zip(found, starts.astype(np.int32), strict=False)]
+    scores = [part._required_scores() for part in found]
+    if len(found[0]) == 1:  # one query: its row is all rows
+        items = np.concatenate(moved)
+        offsets, joined = np.array((0, len(items))), np.concatenate(scores)
+    else:
+        offsets, items, joined = _rows_joined(found, moved, scores)
+    return Candidates.trusted(offsets, items, joined, catalogue, stats).rescored(Scored(joined, stats), k=k)
+
+
+def _rows_joined(
+    found: Sequence[Candidates], moved: list[Numbers], given: list[Scores]
+) -> tuple[Offsets, Numbers, Scores]:
+    """Put row after row, and in each row part after part."""
     lengths = np.array([np.diff(part.offsets) for part in found])
     offsets = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))]).astype(np.int64)
     items, scores = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
     begins = offsets[:-1] + np.cumsum(lengths, axis=0) - lengths  # where each part's row begins in the joined row
     for number, part in enumerate(found):
         places = np.arange(len(part.items)) + np.repeat(begins[number] - part.offsets[:-1], lengths[number])
-        items[places] = part.items + np.int32(starts[number])
-        scores[places] = _scores(part)
-    stats = reduce(Stats.__add__, (part.stats for part in found))
-    return Candidates.trusted(offsets, items, scores, catalogue, stats).rescored(Scored(scores, stats), k=k)
-
-
-def _scores(found: Candidates) -> Scores:
-    return found._required_scores()
+        items[places], scores[places] = moved[number], given[number]
+    return offsets, items, scores
 
 
 def _joined(tables: list[Strings]) -> Strings:
