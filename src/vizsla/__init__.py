@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
+    from vizsla.compose.shards import shards as shards
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
+    from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.pefa import pefa as pefa
@@ -72,6 +74,7 @@ _PUBLIC = {
     "ScoreCache": "vizsla.score_cache",
     "SentenceEncoder": "vizsla.encoders.sentence",
     "TextScorer": "vizsla.text_scorer",
+    "Statistics": "vizsla.methods.bm25_statistics",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
@@ -84,6 +87,7 @@ _PUBLIC = {
     "pefa_max": "vizsla.methods.pefa.build_xs",
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
+    "shards": "vizsla.compose.shards",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.budget import Budget
+from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
@@ -26,6 +27,7 @@ from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
@@ -76,6 +78,16 @@ def _log() -> Dataset:
         return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
 
 
+def statistics() -> Statistics:
+    """Return the counts of ITEMS, as an artefact."""
+    return Statistics.of(ITEMS)
+
+
+def _thirds() -> list[dict[str, str]]:
+    pairs, third = list(ITEMS.items()), len(ITEMS) // 3
+    return [dict(pairs[:third]), dict(pairs[third : third + 5]), dict(pairs[third + 5 :])]
+
+
 def _pefa_xl(base: Retriever) -> Retriever:
     return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0)
 
@@ -100,6 +112,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
+    "shards": RetrieverCase(lambda: shards([bm25(part, statistics=statistics()) for part in _thirds()])),
 }
 
 
