@@ -37,6 +37,13 @@ struct Row {
   std::size_t count;
 };
 
+template <class Weight>
+float weight_at(const Row& row, std::size_t entry) {
+  Weight weight;
+  std::memcpy(&weight, row.weights + entry * sizeof weight, sizeof weight);
+  return static_cast<float>(weight);
+}
+
 // A chunk's hash table of rows.
 class ChunkTable {
  public:
@@ -78,6 +85,20 @@ class ChunkTable {
       bucket = bucket + 1 == count_ ? 0 : bucket + 1;
     }
     return {nullptr, 0};
+  }
+
+  // Calls with each feature and its row, whatever their order.
+  template <class Call>
+  void for_each_row(const Call& call) const {
+    for (std::uint32_t bucket = 0; bucket < count_; ++bucket) {
+      const std::uint32_t* words = buckets_ + std::size_t{bucket} * words_per_bucket;
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+        const std::uint32_t feature = words[slot] & (slot + 1 == slots ? ~mark : UINT32_MAX);
+        if (feature >= empty) continue;  // none, or nothing that a query could have
+        const Row row = row_at(words[slots + slot]);
+        if (row.count > 0) call(feature, row);
+      }
+    }
   }
 
  private:
