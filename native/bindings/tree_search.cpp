@@ -16,8 +16,9 @@
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
+#include "tree/beam_search.hpp"
 #include "tree/layer_builder.hpp"
-#include "tree/tree_search.hpp"
+#include "tree/path_scores.hpp"
 
 namespace vizsla {
 
@@ -164,7 +165,7 @@ class BoundTreeFilter {
 
   std::uint64_t tree() const { return tree_; }
   TreeFilter& filter() { return *filter_; }
-  std::size_t size() const { return filter_->items().size(); }
+  std::size_t size() const { return filter_->allowed().items(); }
   std::size_t nbytes() const { return filter_->nbytes(); }
 
  private:
@@ -193,18 +194,18 @@ class BoundTree {
     require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
     require(allowed == nullptr || allowed->tree() == number_, "a filter must be of this very tree");
     const Poll poll = polling(queries.size());
-    bool exact = beam >= model_.size();
+    bool exact = false;
     std::uint64_t entries = 0;
     std::optional<Found> found;
     {
       nb::gil_scoped_release unlocked;
       const TreeTask task(model_, k, beam, allowed ? &allowed->filter() : nullptr, queries.size());
       found.emplace(queries.size(), task.wanted);
-      entries = share(queries.size(), threads, poll, [&]<Transform transform>(TreeSearcher& searcher, std::size_t q) {
-        found->put(q, searcher.search<transform>(model_, queries[q], task));
+      entries = share(beams_, queries.size(), threads, poll, [&]<Transform transform>(BeamSearcher& searcher, std::size_t q) {
+        found->put(q, searcher.search<transform>(model_, leaves_, queries[q], task));
       });
       found->close_up();
-      exact = exact || task.all;
+      exact = task.exact;
     }
     return found->take(entries, exact);
   }
@@ -221,10 +222,10 @@ class BoundTree {
     std::uint64_t entries = 0;
     {
       nb::gil_scoped_release unlocked;
-      entries = share(queries.size(), threads, poll, [&]<Transform transform>(TreeSearcher& searcher, std::size_t q) {
+      entries = share(scorers_, queries.size(), threads, poll, [&]<Transform transform>(PathScorer& scorer, std::size_t q) {
         const auto begin = static_cast<std::size_t>(view(rows)[q]);
         const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
-        searcher.score<transform>(model_, queries[q], view(items).subspan(begin, count), room.subspan(begin, count));
+        scorer.score<transform>(model_, leaves_, queries[q], view(items).subspan(begin, count), room.subspan(begin, count));
       });
     }
     return nb::make_tuple(scores.take(), entries);
@@ -258,14 +259,14 @@ class BoundTree {
   // Signals are looked for between queries; a single one is over before a signal could matter.
   static Poll polling(std::size_t queries) { return queries > 1 ? python_signals() : Poll(); }
 
-  // Calls with a searcher and each query's number; returns how many weights were read.
-  template <class Call>
-  std::uint64_t share(std::size_t queries, std::size_t threads, const Poll& poll, const Call& call) {
+  // Calls with one thread's working memory and each query's number; returns how many weights were read.
+  template <class Scratch, class Call>
+  std::uint64_t share(ScratchPool<Scratch>& pool, std::size_t queries, std::size_t threads, const Poll& poll, const Call& call) {
     std::atomic<std::uint64_t> entries{0};
     const auto make_worker = [&] {
-      return [&, searcher = std::make_unique<ScratchPool<TreeSearcher>::Loan>(searchers_)](std::size_t q) {
-        with_transform(transform_, [&]<Transform transform>() { call.template operator()<transform>(**searcher, q); });
-        entries += (*searcher)->take_entries();
+      return [&, scratch = std::make_unique<typename ScratchPool<Scratch>::Loan>(pool)](std::size_t q) {
+        with_transform(transform_, [&]<Transform transform>() { call.template operator()<transform>(**scratch, q); });
+        entries += (*scratch)->take_entries();
       };
     };
     share_work(queries, threads, make_worker, poll);
@@ -281,7 +282,9 @@ class BoundTree {
   InArray<std::int32_t> items_;
   Transform transform_;
   TreeModel model_;
-  ScratchPool<TreeSearcher> searchers_;
+  LeafRowsWhenPaid leaves_;
+  ScratchPool<BeamSearcher> beams_;
+  ScratchPool<PathScorer> scorers_;
   std::uint64_t number_ = next_number();
 };
 

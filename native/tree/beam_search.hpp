@@ -1,4 +1,4 @@
-// Beam search through a tree model (section 3.3 of the XR-Linear paper).
+// Beam search through a tree model (section 3.3 of the XR-Linear paper), under a filter or not.
 //
 // Scores are kept as logarithms: a path's score is the sum of its nodes', no exp or pow is taken, and deep trees do not
 // underflow.
@@ -12,28 +12,36 @@
 #include "common/topk.hpp"
 #include "tree/activation.hpp"
 #include "tree/chunk_margins.hpp"
-#include "tree/tree_filter.hpp"
+#include "tree/narrow_search.hpp"
+#include "tree/path_scores.hpp"
 #include "tree/tree_model.hpp"
+#include "tree/tree_task.hpp"
 
 namespace vizsla {
 
 // One thread's search: its buffers are reused from query to query.
 class BeamSearcher {
  public:
-  // Hands the best of the items that the beam meets to `best`. When the beam's leaves hold fewer than are wanted, the search
-  // is repeated with a wider one. Under a filter only nodes that lead to allowed items count, and the beam begins as wide as
-  // the filter suggests.
+  // The best items' keys, best first, valid until the next search. When the beam's leaves hold fewer items than are wanted,
+  // the search is repeated with a wider one. Under a filter only nodes that lead to allowed items count. A query without
+  // features says nothing: it finds nothing.
   template <Transform transform>
-  void search(const TreeModel& model, const SparseQuery& query, std::size_t wanted, std::size_t beam, const TreeFilter* filter, TopK& best) {
+  std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+    if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
     margins_.take(query, model.bias());
-    for (std::size_t times = 1; descend<transform>(model, wanted, {beam, times}, filter, best) < wanted; times *= 4) {
-      if (times >= widest || beam * times >= widest) return;
+    if (task.narrow != nullptr) narrow_.take(*task.narrow, margins_.features());
+    for (std::size_t times = 1;; times *= 4) {
+      follow<transform>(model, task, times);
+      const std::size_t reached = task.narrow_from == model.layers().size() ? push_leaves<transform>(model, task)
+                                  : task.narrow != nullptr                  ? push_narrow<transform>(*task.narrow)
+                                                                            : push_paths<transform>(model, leaves, query, task);
+      if (reached >= task.wanted || times >= widest || task.beam * times >= widest) return best_.finish();
     }
   }
 
   // How many weights were read since the last call.
-  std::uint64_t take_entries() { return margins_.take_entries(); }
+  std::uint64_t take_entries() { return margins_.take_entries() + narrow_.take_entries() + paths_.take_entries(); }
 
  private:
   // A node in the beam.
@@ -42,56 +50,101 @@ class BeamSearcher {
     float score;
   };
 
-  struct Width {
-    std::size_t beam;
-    std::size_t times;
-  };
-
   // So many chunks make a stream that is long enough, and not so long that it reads what turns out not to matter.
   static constexpr std::size_t chunks_at_once = 4;
 
-  // Returns how many items were met at the leaves.
+  // What becomes of a node's children.
+  enum class Children { best, all, items };
+
+  // Goes down to the parents of the layers that are scored whole, or of the leaves; each layer's beam is so many `times` as
+  // wide as the task has it. Whatever is scored whole costs the same for all parents: those are not cut.
   template <Transform transform>
-  std::size_t descend(const TreeModel& model, std::size_t wanted, const Width& wide, const TreeFilter* filter, TopK& best) {
-    const std::size_t last = model.layers().size() - 1;
+  void follow(const TreeModel& model, const TreeTask& task, std::size_t times) {
+    const std::size_t layers = model.layers().size(), end = std::min(task.narrow_from, layers - 1);
     beam_.assign(1, {0, 0.0F});
-    for (std::size_t t = 0; t < last; ++t) {
-      const std::size_t nodes = model.layers()[t].nodes();
-      const std::size_t width = filter == nullptr ? wide.beam : filter->width(t, wanted, wide.beam);
-      best.start(std::min(width, nodes) > nodes / wide.times ? nodes : width * wide.times);
-      expand<transform, false>(model, t, filter, best);
-      beam_.clear();
-      for (std::uint64_t key : best.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
+    for (std::size_t t = 0; t < end; ++t) {
+      if (t + 1 == task.narrow_from) {
+        all_.clear();
+        expand<transform, Children::all>(model, t, task);
+        beam_.swap(all_);
+      } else {
+        const std::size_t nodes = model.layers()[t].nodes(), width = task.width(t);
+        best_.start(width < nodes / times ? width * times : nodes);
+        expand<transform, Children::best>(model, t, task);
+        beam_.clear();
+        for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
+      }
     }
-    best.start(wanted, 5 * wanted);
-    return expand<transform, true>(model, last, filter, best);
+    best_.start(task.wanted, 5 * task.wanted);
   }
 
-  // Hands the beam's children to the top k. An activation is at most 1, so a child is no better than its parent: once
-  // enough children are better than the next parent, the rest of the beam, which comes best first, is left unread.
-  template <Transform transform, bool last>
-  std::size_t expand(const TreeModel& model, std::size_t t, const TreeFilter* filter, TopK& best) {
-    const ChunkedLayer& layer = model.layers()[t];
+  template <Transform transform>
+  std::size_t push_leaves(const TreeModel& model, const TreeTask& task) {
+    return expand<transform, Children::items>(model, model.layers().size() - 1, task);
+  }
+
+  template <Transform transform>
+  std::size_t push_narrow(const NarrowTree& tree) {
     std::size_t reached = 0;
-    for (std::size_t first = 0; first < beam_.size(); first += chunks_at_once) {
-      if (transform != Transform::none && signed_ranking_key(beam_[first].score, 0) < best.floor()) break;
-      margins_.clear();
-      for (std::size_t i = first; i < std::min(first + chunks_at_once, beam_.size()); ++i) margins_.visit(layer, beam_[i].node, beam_[i].score);
-      margins_.find(layer);
-      for (const ChunkVisit& visited : margins_.visits()) reached += push<transform, last>(model, t, visited, filter, best);
-      best.settle();
+    for (const Followed& followed : beam_) {
+      if (hopeless<transform>(followed)) continue;
+      reached += narrow_.push<transform>(tree, followed.node, followed.score, best_);
+      best_.settle();
     }
     return reached;
   }
 
+  template <Transform transform>
+  std::size_t push_paths(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+    const std::size_t layers = model.layers().size();
+    items_.clear();
+    for (const Followed& followed : beam_) {
+      std::size_t first = followed.node, last = first + 1;
+      for (std::size_t t = task.narrow_from; t < layers; ++t) first = model.layers()[t].first_child(first), last = model.layers()[t].first_child(last);
+      task.filter->allowed().for_each(layers - 1, first, last - first, [&](std::size_t leaf) { items_.push_back(model.items()[leaf]); });
+    }
+    scores_.resize(items_.size());
+    paths_.score<transform>(model, leaves, query, items_, scores_);
+    for (std::size_t i = 0; i < items_.size(); ++i) best_.push(signed_ranking_key(scores_[i], static_cast<std::uint32_t>(items_[i])));
+    return items_.size();
+  }
+
+  // Hands the beam's children on.
+  template <Transform transform, Children children>
+  std::size_t expand(const TreeModel& model, std::size_t t, const TreeTask& task) {
+    const ChunkedLayer& layer = model.layers()[t];
+    std::size_t reached = 0;
+    for (std::size_t first = 0; first < beam_.size(); first += chunks_at_once) {
+      if (children != Children::all && hopeless<transform>(beam_[first])) break;
+      margins_.clear();
+      for (std::size_t i = first; i < std::min(first + chunks_at_once, beam_.size()); ++i) margins_.visit(layer, beam_[i].node, beam_[i].score);
+      margins_.find(layer);
+      for (const ChunkVisit& visited : margins_.visits()) reached += push<transform, children>(model, t, visited, task.filter);
+      if (children != Children::all) best_.settle();
+    }
+    return reached;
+  }
+
+  // An activation is at most 1, so a child is no better than its parent: once enough children are better than the next
+  // parent, the rest of the beam, which comes best first, is left unread.
+  template <Transform transform>
+  bool hopeless(const Followed& parent) const {
+    return transform != Transform::none && signed_ranking_key(parent.score, 0) < best_.floor();
+  }
+
   // At the leaves keys name items, so that ties go by item number and not by position.
-  template <Transform transform, bool last>
-  std::size_t push(const TreeModel& model, std::size_t t, const ChunkVisit& visited, const TreeFilter* filter, TopK& best) {
+  template <Transform transform, Children children>
+  std::size_t push(const TreeModel& model, std::size_t t, const ChunkVisit& visited, const TreeFilter* filter) {
     const std::size_t first = model.layers()[t].first_child(visited.chunk);
     const float* margins = margins_.of(visited);
     const auto push_child = [&](std::size_t node) {
-      const auto name = static_cast<std::uint32_t>(last ? static_cast<std::size_t>(model.items()[node]) : node);
-      best.push(signed_ranking_key(visited.score + log_activation<transform>(margins[node - first]), name));
+      const float score = visited.score + log_activation<transform>(margins[node - first]);
+      const auto name = static_cast<std::uint32_t>(children == Children::items ? static_cast<std::size_t>(model.items()[node]) : node);
+      if constexpr (children == Children::all) {
+        all_.push_back({name, score});
+      } else {
+        best_.push(signed_ranking_key(score, name));
+      }
     };
     if (filter == nullptr) {
       for (std::size_t i = 0; i < visited.count; ++i) push_child(first + i);
@@ -103,7 +156,13 @@ class BeamSearcher {
   }
 
   ChunkMargins margins_;
+  NarrowSearcher narrow_;
+  PathScorer paths_;
+  TopK best_;
   std::vector<Followed> beam_;
+  std::vector<Followed> all_;
+  std::vector<std::int32_t> items_;
+  std::vector<float> scores_;
 };
 
 }  // namespace vizsla

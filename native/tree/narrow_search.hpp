@@ -1,4 +1,4 @@
-// The best items of a narrow tree: all of them are scored.
+// Scores everything that a narrow tree has below some nodes.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +8,55 @@
 
 #include "common/topk.hpp"
 #include "tree/activation.hpp"
+#include "tree/chunk_margins.hpp"
 #include "tree/narrow_tree.hpp"
-#include "tree/tree_model.hpp"
 
 namespace vizsla {
 
 // One thread's search: its buffers are reused from query to query.
 class NarrowSearcher {
  public:
-  template <Transform transform>
-  void search(const NarrowTree& tree, const SparseQuery& query, const BiasFeature& bias, TopK& best) {
-    numbers_.assign(tree.nodes(), 0.0F);
-    for (std::size_t i = 0; i < query.features.size(); ++i) add(tree, query.features[i], query.values[i]);
-    if (bias.value != 0.0F) add(tree, bias.number, bias.value);
-    numbers_[0] = 0.0F;
-    const std::span<const std::uint32_t> parents = tree.parents();
-    for (std::size_t n = 1; n < numbers_.size(); ++n) numbers_[n] = numbers_[parents[n]] + log_activation<transform>(numbers_[n]);
-    for (std::size_t i = 0; i < tree.items().size(); ++i) {
-      best.push(signed_ranking_key(numbers_[tree.first_leaf() + i], static_cast<std::uint32_t>(tree.items()[i])));
+  // Finds the margins of all nodes.
+  void take(const NarrowTree& tree, std::span<const HashedFeature> features) {
+    margins_.assign(tree.nodes(), 0.0F);
+    scores_.resize(tree.nodes());
+    for (const HashedFeature& feature : features) {
+      const std::span<const NarrowTree::Entry> row = tree.row(feature.number, feature.hash);
+      entries_ += row.size();
+      if (tree.scaled()) {
+        for (const NarrowTree::Entry& entry : row) margins_[entry.node] += feature.value * tree.factors()[entry.node] * entry.weight;
+      } else {
+        for (const NarrowTree::Entry& entry : row) margins_[entry.node] += feature.value * entry.weight;
+      }
     }
+  }
+
+  // Hands the items below a node of the layer above to `best`; returns how many they are.
+  template <Transform transform>
+  std::size_t push(const NarrowTree& tree, std::uint32_t node, float score, TopK& best) {
+    std::size_t first = node, last = node + std::size_t{1}, before = 0, base = node;
+    const float* above = &score;  // of the nodes from `base` on
+    for (const NarrowTree::Layer& layer : tree.layers()) {
+      float* scores = scores_.data() + before;
+      for (std::size_t n = first; n < last; ++n) {
+        for (std::size_t c = layer.begins[n]; c < layer.begins[n + 1]; ++c) scores[c] = above[n - base] + log_activation<transform>(margins_[before + c]);
+      }
+      first = layer.begins[first];
+      last = layer.begins[last];
+      before += layer.begins.back();
+      above = scores;
+      base = 0;
+    }
+    for (std::size_t i = first; i < last; ++i) best.push(signed_ranking_key(above[i], static_cast<std::uint32_t>(tree.items()[i])));
+    return last - first;
   }
 
   // How many weights were read since the last call.
   std::uint64_t take_entries() { return std::exchange(entries_, 0); }
 
  private:
-  void add(const NarrowTree& tree, std::int32_t feature, float value) {
-    const auto number = static_cast<std::uint32_t>(feature);
-    const std::span<const NarrowTree::Entry> row = tree.row(number, ChunkTable::hash(number));
-    entries_ += row.size();
-    if (tree.scaled()) {
-      for (const NarrowTree::Entry& entry : row) numbers_[entry.node] += value * tree.factors()[entry.node] * entry.weight;
-    } else {
-      for (const NarrowTree::Entry& entry : row) numbers_[entry.node] += value * entry.weight;
-    }
-  }
-
-  std::vector<float> numbers_;  // of each node: its margin, then its score
+  std::vector<float> margins_;
+  std::vector<float> scores_;
   std::uint64_t entries_ = 0;
 };
 

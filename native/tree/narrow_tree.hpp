@@ -1,7 +1,7 @@
-// What is left of a tree under a narrow filter, turned around: from each feature to all nodes that have it.
+// The lower layers of a tree under a narrow filter, turned around: from each feature to all nodes that have it.
 //
-// Where few items are allowed, scoring them all costs less than a beam that must be wide to meet enough of them. One look-up
-// a feature then serves every chunk of every layer. Sums and products are those of the search, in the same order.
+// Where few items are allowed, a beam must follow many parents to meet enough of them, with a look-up a feature in each of
+// their chunks. Here one look-up a feature serves all chunks. Sums and products are the search's, in the same order.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace vizsla {
 
-// Nodes are numbered layer by layer, so that a parent comes before its children; 0 is the root.
+// Nodes are numbered layer by layer in the order of the tree, so that whatever is below some neighbours lies together.
 class NarrowTree {
  public:
   struct Entry {
@@ -22,29 +22,34 @@ class NarrowTree {
     float weight;
   };
 
-  NarrowTree(const TreeModel& model, const AllowedNodes& allowed) : scaled_(model.layers().front().kind() != WeightKind::float32) {
+  // The children of the nodes of the layer above that lead to allowed items: those of the `n`-th are begins[n] … [n + 1].
+  struct Layer {
+    std::vector<std::uint32_t> begins;
+  };
+
+  // Layers `from` to the last; the nodes above them keep their numbers.
+  NarrowTree(const TreeModel& model, const AllowedNodes& allowed, std::size_t from)
+      : scaled_(model.layers().front().kind() != WeightKind::float32) {
     std::vector<Read> read;
-    std::vector<std::uint32_t> numbers(1, 0), next;
-    for (std::size_t t = 0; t < model.layers().size(); ++t) {
-      if (t + 1 == model.layers().size()) first_leaf_ = parents_.size();
-      next.assign(model.layers()[t].nodes(), 0);
-      for (std::size_t chunk = 0; chunk < numbers.size(); ++chunk) {
-        if (t == 0 || numbers[chunk] != 0) read_chunk(model, allowed, t, chunk, numbers[chunk], next, read);
-      }
-      numbers.swap(next);
-    }
-    allowed.for_each(model.layers().size() - 1, 0, model.size(), [&](std::size_t p) { items_.push_back(model.items()[p]); });
+    std::vector<std::uint32_t> above(from == 0 ? 1 : model.layers()[from - 1].nodes());
+    for (std::size_t n = 0; n < above.size(); ++n) above[n] = static_cast<std::uint32_t>(n);
+    for (std::size_t t = from; t < model.layers().size(); ++t) above = read_layer(model.layers()[t], t, allowed, above, read);
+    for (const std::uint32_t position : above) items_.push_back(model.items()[position]);
     arrange(read);
   }
 
-  std::size_t nodes() const { return parents_.size(); }
-  std::size_t first_leaf() const { return first_leaf_; }
-  std::span<const std::uint32_t> parents() const { return parents_; }
+  std::size_t nodes() const { return factors_.size(); }
+  std::span<const Layer> layers() const { return layers_; }
   std::span<const std::int32_t> items() const { return items_; }
   // Whether weights are integers, to be multiplied with the factor of their node's chunk.
   bool scaled() const { return scaled_; }
   std::span<const float> factors() const { return factors_; }
-  std::size_t nbytes() const { return entries_.size() * sizeof(Entry) + parents_.size() * 8 + items_.size() * 4; }
+
+  std::size_t nbytes() const {
+    std::size_t begins = 0;
+    for (const Layer& layer : layers_) begins += layer.begins.size();
+    return entries_.size() * sizeof(Entry) + offsets_.size() * sizeof offsets_[0] + rows_.nbytes() + (begins + factors_.size() + items_.size()) * 4;
+  }
 
   std::span<const Entry> row(std::uint32_t feature, std::uint32_t hash) const {
     const std::uint32_t row = rows_.find(feature, hash);
@@ -58,33 +63,43 @@ class NarrowTree {
     Entry entry;
   };
 
-  void read_chunk(const TreeModel& model, const AllowedNodes& allowed, std::size_t t, std::size_t chunk, std::uint32_t parent,
-                  std::vector<std::uint32_t>& numbers, std::vector<Read>& read) {
-    const ChunkedLayer& layer = model.layers()[t];
-    const std::size_t first = layer.first_child(chunk);
-    allowed.for_each(t, first, layer.child_count(chunk), [&](std::size_t node) {
-      numbers[node] = static_cast<std::uint32_t>(parents_.size());
-      parents_.push_back(parent);
-      factors_.push_back(layer.factor(chunk));
-    });
-    const std::span<const std::uint32_t> children = std::span(numbers).subspan(first, layer.child_count(chunk));
+  // Returns the layer's nodes that lead to allowed items; `above` are those of the layer above.
+  std::vector<std::uint32_t> read_layer(const ChunkedLayer& layer, std::size_t t, const AllowedNodes& allowed,
+                                        std::span<const std::uint32_t> above, std::vector<Read>& read) {
+    std::vector<std::uint32_t> here, numbers;
+    std::vector<std::uint32_t> begins;
+    const std::size_t before = factors_.size();
+    for (const std::uint32_t chunk : above) {
+      begins.push_back(static_cast<std::uint32_t>(here.size()));
+      numbers.assign(layer.child_count(chunk), FeatureRows::none);
+      allowed.for_each(t, layer.first_child(chunk), numbers.size(), [&](std::size_t node) {
+        numbers[node - layer.first_child(chunk)] = static_cast<std::uint32_t>(before + here.size());
+        here.push_back(static_cast<std::uint32_t>(node));
+        factors_.push_back(layer.factor(chunk));
+      });
+      if (here.size() > begins.back()) read_chunk(layer, chunk, numbers, read);
+    }
+    begins.push_back(static_cast<std::uint32_t>(here.size()));
+    layers_.push_back({std::move(begins)});
+    return here;
+  }
+
+  static void read_chunk(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers, std::vector<Read>& read) {
     switch (layer.kind()) {
-      case WeightKind::float32: return read_rows<float>(layer, chunk, children, read);
-      case WeightKind::int16: return read_rows<std::int16_t>(layer, chunk, children, read);
-      case WeightKind::int8: return read_rows<std::int8_t>(layer, chunk, children, read);
+      case WeightKind::float32: return read_rows<float>(layer, chunk, numbers, read);
+      case WeightKind::int16: return read_rows<std::int16_t>(layer, chunk, numbers, read);
+      case WeightKind::int8: return read_rows<std::int8_t>(layer, chunk, numbers, read);
     }
   }
 
-  // A sound chunk's rows have as many entries as the chunk; where a damaged file claims more, the rest is left out.
+  // A damaged file can name children that a chunk does not have: they are left out.
   template <class Weight>
   static void read_rows(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers, std::vector<Read>& read) {
-    std::size_t left = layer.entry_count(chunk);
-    layer.table(chunk).for_each_row([&](std::uint32_t feature, const Row& row) {
-      if (row.count > left) return;
-      left -= row.count;
+    layer.for_each_row(chunk, [&](std::uint32_t feature, const Row& row) {
       const std::uint8_t* children = row.weights + row.count * sizeof(Weight);
       for (std::size_t e = 0; e < row.count; ++e) {
-        if (children[e] < numbers.size() && numbers[children[e]] != 0) read.push_back({feature, {numbers[children[e]], weight_at<Weight>(row, e)}});
+        if (children[e] >= numbers.size() || numbers[children[e]] == FeatureRows::none) continue;
+        read.push_back({feature, {numbers[children[e]], weight_at<Weight>(row, e)}});
       }
     });
   }
@@ -102,9 +117,8 @@ class NarrowTree {
   }
 
   bool scaled_;
-  std::size_t first_leaf_ = 0;
-  std::vector<std::uint32_t> parents_{0};
-  std::vector<float> factors_{1.0F};
+  std::vector<Layer> layers_;
+  std::vector<float> factors_;
   std::vector<std::int32_t> items_;
   FeatureRows rows_;
   std::vector<std::size_t> offsets_;

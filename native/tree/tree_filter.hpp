@@ -1,74 +1,73 @@
-// A filter as a tree wants it: which nodes lead to allowed items, how wide a beam must be, and whether to score all instead.
+// A filter as a tree wants it: which nodes lead to allowed items, how wide a beam must be, and from where on all that is
+// allowed is scored instead.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <span>
-#include <vector>
 
 #include "tree/allowed_nodes.hpp"
 #include "tree/narrow_tree.hpp"
+#include "tree/once_it_pays.hpp"
 #include "tree/tree_model.hpp"
 
 namespace vizsla {
 
 class TreeFilter {
  public:
-  TreeFilter(const TreeModel& model, std::span<const std::uint8_t> allowed) : allowed_(model, allowed) {
-    const std::size_t last = model.layers().size() - 1;
-    items_.reserve(allowed_.items());
-    allowed_.for_each(last, 0, model.size(), [&](std::size_t p) { items_.push_back(model.items()[p]); });
+  TreeFilter(const TreeModel& model, std::span<const std::uint8_t> allowed)
+      : allowed_(model, allowed), layers_(model.layers().size()), narrow_from_(layers_) {
+    while (narrow_from_ > 0 && few * allowed_.count(narrow_from_ - 1) <= model.layers()[narrow_from_ - 1].nodes()) --narrow_from_;
   }
 
   const AllowedNodes& allowed() const { return allowed_; }
-  // Allowed items in the order of the leaves.
-  std::span<const std::int32_t> items() const { return items_; }
 
   // How many nodes of a layer to follow so that most often enough items are met below them.
   std::size_t width(std::size_t layer, std::size_t wanted, std::size_t beam) const {
-    const std::size_t enough = (slack * wanted * allowed_.count(layer) + items_.size() - 1) / items_.size();
-    return std::max(beam, std::min(enough, allowed_.count(layer)));
+    const std::size_t nodes = allowed_.count(layer), items = allowed_.items();
+    return std::max(beam, std::min(nodes, (slack * wanted * nodes + items - 1) / items));
   }
 
-  // Whether all allowed items are scored, because a beam would cost as much. It depends on what is asked, not on what was
-  // asked before: the same question always has the same answer.
-  bool scores_all(std::size_t layers, std::size_t wanted, std::size_t beam) const {
-    std::size_t visits = 1;
-    for (std::size_t t = 0; t + 1 < layers; ++t) visits += std::min(width(t, wanted, beam), allowed_.count(t));
-    return allowed_.nodes() <= nodes_a_visit * visits;
+  // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number of
+  // layers if there is none. It depends on what is asked, not on what was asked before: answers do not change with use.
+  std::size_t narrow_from(std::size_t wanted, std::size_t beam) const {
+    std::size_t nodes = 0, visits = 0;
+    for (std::size_t t = narrow_from_; t < layers_; ++t) {
+      nodes += allowed_.count(t);
+      visits += t == 0 ? 1 : std::min(allowed_.count(t - 1), width(t - 1, wanted, beam));
+    }
+    return nodes <= nodes_a_visit * visits ? narrow_from_ : layers_;
   }
 
-  // What is left of the tree, once it was asked for so often that making it pays; until then nothing, and items are scored
-  // by their paths, to the same bits.
+  // Whether no node above those layers is left out.
+  bool follows_all(std::size_t from, std::size_t wanted, std::size_t beam) const {
+    for (std::size_t t = 0; t + 1 < from; ++t) {
+      if (width(t, wanted, beam) < allowed_.count(t)) return false;
+    }
+    return true;
+  }
+
+  // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are scored by
+  // their paths, to the same bits.
   const NarrowTree* narrow(const TreeModel& model, std::size_t queries) {
-    if (const NarrowTree* made = narrow_.load(std::memory_order_acquire)) return made;
-    if (asked_.fetch_add(queries, std::memory_order_relaxed) + queries < patience) return nullptr;
-    const std::unique_lock making(lock_, std::try_to_lock);
-    if (!making || kept_) return narrow_.load(std::memory_order_acquire);
-    kept_ = std::make_unique<NarrowTree>(model, allowed_);
-    narrow_.store(kept_.get(), std::memory_order_release);
-    return kept_.get();
+    return narrow_.get(queries, patience, [&] { return NarrowTree(model, allowed_, narrow_from_); });
   }
 
   std::size_t nbytes() const {
-    const NarrowTree* made = narrow_.load(std::memory_order_acquire);
-    return allowed_.nbytes() + items_.size() * sizeof items_[0] + (made ? made->nbytes() : 0);
+    const NarrowTree* made = narrow_.ready();
+    return allowed_.nbytes() + (made ? made->nbytes() : 0);
   }
 
  private:
-  static constexpr std::size_t slack = 2;           // a beam this many times as wide as it would be if items were spread evenly
+  static constexpr std::size_t few = 8;             // a layer is narrow if one of so many nodes is left: it is small, then
+  static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly
   static constexpr std::size_t nodes_a_visit = 64;  // so many nodes of a narrow tree cost as much as a chunk of a beam
   static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
 
   AllowedNodes allowed_;
-  std::vector<std::int32_t> items_;
-  std::mutex lock_;
-  std::atomic<std::size_t> asked_{0};
-  std::unique_ptr<NarrowTree> kept_;
-  std::atomic<const NarrowTree*> narrow_{nullptr};
+  std::size_t layers_;
+  std::size_t narrow_from_;
+  OnceItPays<NarrowTree> narrow_;
 };
 
 }  // namespace vizsla
