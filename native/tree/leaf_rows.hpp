@@ -24,12 +24,12 @@ class LeafRows {
     }
   }
 
-  std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + features_.size() * sizeof features_[0] + weights_.size(); }
+  std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + rows_.size(); }
   std::size_t count(std::size_t leaf) const { return offsets_[leaf + 1] - offsets_[leaf]; }
 
   void prefetch(std::size_t leaf) const {
-    const auto* first = reinterpret_cast<const char*>(features_.data() + offsets_[leaf]);
-    for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(first + 64 * line);
+    const std::size_t bytes = std::min(count(leaf) * entry_bytes(), most_ahead);
+    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
   }
 
   // w·x of a leaf, features in ascending order; `factor` is its chunk's.
@@ -52,8 +52,7 @@ class LeafRows {
       layer.for_each_row(chunk, [&](std::uint32_t, const Row& row) { for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++offsets_[leaf + 1]; }); });
     }
     for (std::size_t leaf = 0; leaf + 1 < offsets_.size(); ++leaf) offsets_[leaf + 1] += offsets_[leaf];
-    features_.resize(offsets_.back());
-    weights_.resize(offsets_.back() * sizeof(Weight));
+    rows_.resize(offsets_.back() * entry_bytes());
     std::vector<std::size_t> ends(offsets_.begin(), offsets_.end() - 1);
     for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
       rows.clear();
@@ -66,8 +65,10 @@ class LeafRows {
   template <class Weight>
   void put(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t feature, const Row& row, std::vector<std::size_t>& ends) {
     for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t entry) {
-      features_[ends[leaf]] = feature;
-      std::memcpy(weights_.data() + ends[leaf]++ * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
+      std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
+      const std::size_t at = ends[leaf]++ - offsets_[leaf];
+      std::memcpy(features + at * sizeof feature, &feature, sizeof feature);
+      std::memcpy(features + count(leaf) * sizeof feature + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
     });
   }
 
@@ -80,23 +81,41 @@ class LeafRows {
     }
   }
 
+  // First those entries are noted that the query may have, without a branch that could be guessed wrong; then they are added.
   template <class Weight>
   float sum(const QueryValues& query, std::size_t leaf, float factor) const {
+    constexpr std::size_t block = 64;
+    std::size_t noted[block];
+    const std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
+    const Row row{features + count(leaf) * sizeof(std::uint32_t), count(leaf)};
     float total = 0.0F;
-    const Row row{weights_.data() + offsets_[leaf] * sizeof(Weight), count(leaf)};
-    const std::uint32_t* features = features_.data() + offsets_[leaf];
-    for (std::size_t e = 0; e < row.count; ++e) {
-      if (!query.may_have(features[e])) continue;
-      const float value = query.of(features[e]);
-      if (value != 0.0F) total += (std::is_same_v<Weight, float> ? value : value * factor) * weight_at<Weight>(row, e);
+    for (std::size_t first = 0; first < row.count; first += block) {
+      std::size_t notes = 0;
+      for (std::size_t e = first; e < std::min(first + block, row.count); ++e) {
+        noted[notes] = e;
+        notes += query.guess(feature_at(features, e)) != 0;
+      }
+      for (std::size_t i = 0; i < notes; ++i) {
+        const float value = query.of(feature_at(features, noted[i]));
+        total += (std::is_same_v<Weight, float> ? value : value * factor) * weight_at<Weight>(row, noted[i]);
+      }
     }
     return total;
   }
 
+  static std::uint32_t feature_at(const std::uint8_t* features, std::size_t entry) {
+    std::uint32_t feature;
+    std::memcpy(&feature, features + entry * sizeof feature, sizeof feature);
+    return feature;
+  }
+
+  std::size_t entry_bytes() const { return sizeof(std::uint32_t) + ChunkedLayer::entry_bytes(kind_) - 1; }
+
+  static constexpr std::size_t most_ahead = 1024;
+
   WeightKind kind_;
-  std::vector<std::size_t> offsets_;     // of each leaf position
-  std::vector<std::uint32_t> features_;  // ascending within a leaf
-  std::vector<std::uint8_t> weights_;    // as the layer stores them
+  std::vector<std::size_t> offsets_;  // of each leaf position, in entries
+  std::vector<std::uint8_t> rows_;    // leaf after leaf: its features, ascending, then their weights as the layer stores them
 };
 
 }  // namespace vizsla

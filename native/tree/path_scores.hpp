@@ -119,7 +119,7 @@ class PathScorer {
 
   static std::size_t leaf_of(const TreeModel& model, std::int32_t item) { return model.positions()[static_cast<std::size_t>(item)]; }
 
-  static constexpr std::size_t items_ahead = 4;
+  static constexpr std::size_t items_ahead = 3;
   static constexpr std::size_t entries_a_lookup = 16;  // so many entries of an item's row are read in the time of a look-up
 
   struct Met {
