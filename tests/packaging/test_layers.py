@@ -60,7 +60,8 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             names = [deep]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        found += [(name.split(".")[1], node in tree.body) for name in names if name.startswith("vizsla.") and "__" not in name]
+        ours = [name for name in names if name.startswith("vizsla.") and "__" not in name]
+        found += [(name.split(".")[1], node in tree.body) for name in ours]
     return found
 
 
