@@ -107,9 +107,9 @@ nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
 }
 
 // (list, weight, how, depth, scales, highest): a part of a sum. Scales are two numbers a row, None to take those of the
-// list; highest is a number no raw score exceeds, None where it is the last found.
+// list; highest is a number a row that no raw score outside of the list exceeds, None where it is the last found.
 using SumPart =
-    std::tuple<ScoredPart, double, std::string, std::size_t, std::optional<InArray<double>>, std::optional<float>>;
+    std::tuple<ScoredPart, double, std::string, std::size_t, std::optional<InArray<double>>, std::optional<Scores>>;
 
 std::vector<RowScale> row_scales(const PartRows& part, const std::string& how, std::size_t depth,
                                  const std::optional<InArray<double>>& given, std::size_t rows) {
@@ -182,7 +182,8 @@ class BoundSum {
       const auto& [list, weight, how, depth, scales, highest] = given[number];
       FusedPart& part = parts.emplace_back(FusedPart{lists[number], weight, how == "rank", depth, {}, {}});
       if (how != "rank" && how != "none") part.scales = row_scales(part, how, depth, scales, rows);
-      if (highest) part.highest.assign(rows, *highest);
+      require(!highest || highest->size() == rows, "there must be a ceiling for each row");
+      if (highest) part.highest.assign(highest->data(), highest->data() + rows);
     }
     return WeightedSum(std::move(parts), rows, taken, k);
   }

@@ -109,9 +109,10 @@ Transform transform_of(const std::string& name) {
 class Found {
  public:
   Found(std::size_t queries, std::size_t most)
-      : most_(most), offsets_(queries + 1, 0), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
+      : most_(most), offsets_(queries + 1, 0), ceilings_(queries), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
 
-  void put(std::size_t query, std::span<const std::uint64_t> keys) {
+  void put(std::size_t query, std::span<const std::uint64_t> keys, float ceiling) {
+    ceilings_[query] = ceiling;
     const std::size_t count = std::min(keys.size(), most_);
     for (std::size_t i = 0; i < count; ++i) {
       items_at_[query * most_ + i] = static_cast<std::int32_t>(item_of(keys[i]));
@@ -137,8 +138,9 @@ class Found {
 
   // Bytes for a few values, of which numpy.frombuffer makes an array at a third of the cost of an exported one.
   nb::tuple take(std::uint64_t entries, bool exact) {
-    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), entries, exact);
-    return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)), entries, exact);
+    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), raw(ceilings_), entries, exact);
+    return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)),
+                          to_numpy(std::move(ceilings_)), entries, exact);
   }
 
  private:
@@ -151,6 +153,7 @@ class Found {
 
   std::size_t most_;
   std::vector<std::int64_t> offsets_;
+  std::vector<float> ceilings_;
   GrowingArray<std::int32_t> items_;
   GrowingArray<float> scores_;
   std::int32_t* items_at_;
@@ -195,6 +198,7 @@ class BoundTree {
     require(allowed == nullptr || allowed->tree() == number_, "a filter must be of this very tree");
     const Poll poll = polling(queries.size());
     bool exact = false;
+    std::atomic<bool> certain{true};
     std::uint64_t entries = 0;
     std::optional<Found> found;
     {
@@ -202,10 +206,12 @@ class BoundTree {
       const TreeTask task(model_, k, beam, allowed ? &allowed->filter() : nullptr, queries.size());
       found.emplace(queries.size(), task.wanted);
       entries = share(beams_, queries.size(), threads, poll, [&]<Transform transform>(BeamSearcher& searcher, std::size_t q) {
-        found->put(q, searcher.search<transform>(model_, leaves_, queries[q], task));
+        const auto keys = searcher.search<transform>(model_, leaves_, queries[q], task);
+        found->put(q, keys, searcher.ceiling());
+        if (!searcher.certain()) certain = false;
       });
       found->close_up();
-      exact = task.exact;
+      exact = task.exact || (certain && queries.size() > 0);
     }
     return found->take(entries, exact);
   }

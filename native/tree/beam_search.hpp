@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,6 +28,7 @@ class BeamSearcher {
   // features says nothing: it finds nothing.
   template <Transform transform>
   std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+    outside_ = INFINITY;
     if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
     margins_.take(query, model.bias());
@@ -36,9 +38,21 @@ class BeamSearcher {
       const std::size_t reached = task.narrow_from == model.layers().size() ? push_leaves<transform>(model, task)
                                   : task.narrow != nullptr                  ? push_narrow<transform>(*task.narrow)
                                                                             : push_paths<transform>(model, leaves, query, task);
-      if (reached >= task.wanted || times >= widest || task.beam * times >= widest) return best_.finish();
+      if (reached >= task.wanted || times >= widest || task.beam * times >= widest) break;
     }
+    const auto found = best_.finish();
+    if (found.size() == task.wanted) last_ = signed_score_of(found.back());
+    else last_ = -INFINITY;
+    if (transform == Transform::none) outside_ = INFINITY;
+    return found;
   }
+
+  // What no item exceeds that the last search did not find: an activation is at most 1, so a node that was left behind is an
+  // upper bound of all below it, and the last node that was kept is one of all that were not.
+  float ceiling() const { return std::max(outside_, last_); }
+
+  // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
+  bool certain() const { return outside_ < last_; }
 
   // How many weights were read since the last call.
   std::uint64_t take_entries() { return margins_.take_entries() + narrow_.take_entries() + paths_.take_entries(); }
@@ -62,6 +76,7 @@ class BeamSearcher {
   void follow(const TreeModel& model, const TreeTask& task, std::size_t times) {
     const std::size_t layers = model.layers().size(), end = std::min(task.narrow_from, layers - 1);
     beam_.assign(1, {0, 0.0F});
+    outside_ = -INFINITY;
     for (std::size_t t = 0; t < end; ++t) {
       if (t + 1 == task.narrow_from) {
         all_.clear();
@@ -73,6 +88,7 @@ class BeamSearcher {
         expand<transform, Children::best>(model, t, task);
         beam_.clear();
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
+        if (width < nodes / times && beam_.size() == width * times) outside_ = std::max(outside_, beam_.back().score);
       }
     }
     best_.start(task.wanted, 5 * task.wanted);
@@ -155,6 +171,8 @@ class BeamSearcher {
     return reached;
   }
 
+  float outside_ = INFINITY;  // of items below nodes that were left behind
+  float last_ = -INFINITY;    // the last that was found, where more might have been
   ChunkMargins margins_;
   NarrowSearcher narrow_;
   PathScorer paths_;

@@ -52,7 +52,7 @@ def test_means_what_python_means(expression):
         ("", "ends too soon at character 1"),
         ("x +", "ends too soon"),
         ("x y", "unexpected 'y' at character 3"),
-        ("w", "unknown name 'w'.*Known names: x, y, z"),
+        ("w", "unknown name 'w'.*Known names: far, x, y, z"),
         ("x & y", "unexpected '&' at character 2"),
         ("(x", r"expected '\)'"),
         ("x.save('p')", "unknown method 'save'"),

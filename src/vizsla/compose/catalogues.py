@@ -51,7 +51,10 @@ class Aligned(Generic[S]):
         if self._to_merged is None:
             return found
         moved = found.with_catalogue(self.merged, self._to_merged[found.items])
-        return moved if found.scores is None else moved.rescored(Scored(found.scores, found.stats))
+        if found.scores is None:
+            return moved
+        ranked = moved.rescored(Scored(found.scores, found.stats))  # equals go by the composition's numbers
+        return ranked.with_ceilings(found.ceilings)
 
     def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""

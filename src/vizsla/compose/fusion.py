@@ -69,7 +69,9 @@ class Term(NamedTuple):
         depth = 0 if self.normalised is None else self.normalised.depth
         # An exact list's last score is the highest outside of it; by rank, that is so of every list.
         known = found.stats.exact or self.how == "rank"
-        highest = None if known else self.part.part.highest
+        highest = None
+        if not known:
+            highest = found.ceilings if found.ceilings is not None else _every(self.part.part.highest, len(found))
         lists = found.offsets, found.items, found._required_scores()
         return lists, self.weight, self.how, depth, scales, highest
 
@@ -120,6 +122,10 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Scores]) -> Scores:
     for weight, column in zip(weights, columns, strict=True):
         total += weight * column.astype(np.float64)
     return total.astype(np.float32)
+
+
+def _every(score: float, rows: int) -> Scores:
+    return np.full(rows, score, np.float32)
 
 
 def _matches(lacking: tuple[bytes, bytes], catalogue: Strings) -> Candidates:

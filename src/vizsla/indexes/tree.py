@@ -230,7 +230,7 @@ class TreeIndex(Index):
         # The native tree owns the form: it is the same for every beam over it.
         form = None if prepared is None else prepared.form(self._tree, self._derive)
         try:
-            starts, items, scores, entries, exact = self._tree.search(
+            starts, items, scores, ceilings, entries, exact = self._tree.search(
                 rows.offsets, rows.columns, rows.values, k, self.beam, form, threads
             )
         except (ValueError, TypeError) as error:
@@ -241,6 +241,7 @@ class TreeIndex(Index):
             np.frombuffer(scores, np.float32),
             None,
             Stats(0.0, 0, 0, entries, entries * self._entry_bytes, exact),
+            ceilings=np.frombuffer(ceilings, np.float32),
         )
 
     def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
