@@ -8,7 +8,7 @@ import vizsla
 from tests.contract.catalogue import QUERIES
 from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, item_vectors
 from tests.formats.mutations import mutations
-from vizsla.artifact import KINDS
+from vizsla.artifacts.kinds import BUILT_IN
 from vizsla.errors import FormatError, InputError
 
 ARTIFACTS = {
@@ -29,8 +29,8 @@ def made(request):
 
 
 def test_every_kind_is_registered_and_every_registered_kind_is_tested(made):
-    assert made[0].kind in KINDS
-    assert {make()[0].kind for make in ARTIFACTS.values()} == set(KINDS)
+    assert made[0].kind in BUILT_IN
+    assert {make()[0].kind for make in ARTIFACTS.values()} == set(BUILT_IN)
 
 
 @pytest.mark.parametrize("mmap", [True, False])

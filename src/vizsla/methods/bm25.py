@@ -154,17 +154,15 @@ class Bm25(Movable):
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         writer.parameters(variant=how.variant, k1=how.k1, b=how.b, delta=how.delta)
-        writer.strings("items", self.items)
-        self.bag.write(writer, "bag")
+        writer.catalogue("items", self.items)
+        writer.child("bag", self.bag)
         writer.array("frequencies", self.frequencies)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index = reader.child("index")
-        if not isinstance(index, InvertedIndex):
-            raise FormatError(f"{reader.path / 'index'}: expected an inverted index. Got kind {index.kind!r}.")
-        items, bag = reader.strings("items"), BagOfWords.read(reader, "bag")
+        index, bag = reader.child("index", InvertedIndex), reader.child("bag", BagOfWords)
+        items = reader.catalogue("items")
         frequencies = reader.array("frequencies", np.int64)
         numbers = (reader.parameter(name, float) for name in ("k1", "b", "delta"))
         try:
