@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -27,7 +26,7 @@ class Home(NamedTuple):
     @classmethod
     def of(cls, path: str | Path, digest: str) -> Self:
         """Remember a folder, whatever the working folder becomes."""
-        return cls(os.path.abspath(path), digest)
+        return cls(str(Path(path).absolute()), digest)
 
     def stands(self) -> bool:
         """Whether the folder still holds what it held."""

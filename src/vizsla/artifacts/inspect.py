@@ -92,7 +92,9 @@ def inspect(path: str | Path) -> Pedigree:
     FormatError
         If a manifest is missing or damaged. Other files may be: `check` looks at those.
     """
-    return read_folder(path, lambda folder: _pedigree(folder, Loading(folder, folder.manifest(), False, False), None, 0))
+    return read_folder(
+        path, lambda folder: _pedigree(folder, Loading(folder, folder.manifest(), False, False), None, 0)
+    )
 
 
 def _pedigree(folder: Folder, loading: Loading, expected: ParentRecord | None, nesting: int) -> Pedigree:
@@ -113,9 +115,7 @@ def _pedigree(folder: Folder, loading: Loading, expected: ParentRecord | None, n
     )
 
 
-def _inside(
-    folder: Folder, loading: Loading, records: dict[str, ParentRecord], nesting: int
-) -> dict[str, Pedigree]:
+def _inside(folder: Folder, loading: Loading, records: dict[str, ParentRecord], nesting: int) -> dict[str, Pedigree]:
     return {
         name: _pedigree(folder.inner(name) if record.at is None else loading.find(record), loading, record, nesting)
         for name, record in records.items()

@@ -59,7 +59,10 @@ class Loading:
         for name in place:
             found = manifest.parents.get(name)
             if found is None or found.at is not None:
-                raise FormatError(f"{folder.path / name}: a shared artefact must be here. Got none: load the outermost artefact, not a part of it.")
+                raise FormatError(
+                    f"{folder.path / name}: an artefact that parts share must be here. Got none: load the outermost "
+                    "artefact, not a part of it."
+                )
             folder = folder.inner(name)
             manifest = folder.manifest(found)
         if found is None or not record.agrees(found):

@@ -29,10 +29,11 @@ def reduced(artifact: Artifact, home: Home | None) -> tuple[Any, ...]:
     if home is not None and home.stands():
         return from_folder, (*home, _foreign(inspect(home.path)))
     with tempfile.TemporaryDirectory(prefix="vizsla.") as scratch:
-        # A name in a temporary folder says nothing to another process, so models outside are named from the root.
         folder = Path(scratch)
-        ArtifactWriter(folder, artifact.kind, saving=Saving(folder, bundle_models=False, relative=False)).write(artifact)
-        files = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+        ArtifactWriter(folder, artifact.kind, saving=Saving(folder, bundle_models=False, lasting=False)).write(artifact)
+        files = {
+            str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()
+        }
         return from_files, (files, _foreign(inspect(folder)))
 
 

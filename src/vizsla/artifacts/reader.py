@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -108,8 +109,8 @@ class ArtifactReader:
     @overload
     def child(self, name: str) -> Artifact: ...
     @overload
-    def child(self, name: str, expected: type[T]) -> T: ...
-    def child(self, name: str, expected: type[T] | None = None) -> Artifact | T:
+    def child(self, name: str, expected: Callable[..., T]) -> T: ...
+    def child(self, name: str, expected: Any = None) -> Any:
         """Return the artefact stored inside this one under `name`, which must be of the expected class.
 
         An artefact that several parts of the whole hold is one object.

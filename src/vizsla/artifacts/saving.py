@@ -30,13 +30,13 @@ class Saving:
         The outermost folder, while it is being filled.
     bundle_models : bool, optional
         Whether models that encoders only name are stored inside; None: small ones that need no torch.
-    relative : bool
-        Whether a model that stays outside is named by the way from here; not for a folder that will not stay.
+    lasting : bool
+        Whether the folder will stay: then it is flushed to the disk, and models outside are named by the way from it.
     """
 
     root: Path
     bundle_models: bool | None = None
-    relative: bool = True
+    lasting: bool = True
     _by_object: dict[int, tuple[Any, Stored]] = field(default_factory=dict)
     _by_content: dict[tuple[str, str], Stored] = field(default_factory=dict)
     _stand_ins: dict[int, tuple[Any, Artifact]] = field(default_factory=dict)

@@ -62,7 +62,8 @@ class ArtifactWriter:
         except (TypeError, ValueError) as error:
             raise InputError(f"Parameters must be plain JSON values. Got one that is not: {error}.") from error
         self._write_file(MANIFEST, data)
-        sync(self._folder)
+        if self.saving.lasting:
+            sync(self._folder)
         return manifest.digest
 
     def parameters(self, **parameters: Any) -> None:
@@ -136,7 +137,9 @@ class ArtifactWriter:
     def _add_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
         self._check_name(name)
         self._write_file(name, *parts)
-        written = b"" if not (self._folder / name).stat().st_size else np.memmap(self._folder / name, np.uint8, mode="r")
+        written = (
+            b"" if not (self._folder / name).stat().st_size else np.memmap(self._folder / name, np.uint8, mode="r")
+        )
         self._files[name] = FileRecord(len(written), digest(written))
 
     def _write_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
@@ -144,7 +147,8 @@ class ArtifactWriter:
             for part in parts:
                 out.write(part if isinstance(part, bytes) else part.data)
             out.flush()
-            os.fsync(out.fileno())
+            if self.saving.lasting:
+                os.fsync(out.fileno())
 
     def _check_name(self, name: str) -> None:
         try:

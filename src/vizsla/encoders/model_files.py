@@ -74,9 +74,9 @@ def _sentence_files(folder: Path, path: str) -> Iterator[tuple[str, Path]]:
     pickles = [file for file in files if file.suffix in PICKLES]
     if pickles and not any(file.suffix == ".safetensors" for file in files):
         raise InputError(
-            f"A model must keep its weights as safetensors to be stored inside an artefact. Got {pickles[0]}, a pickle, "
-            "which can run code when it is loaded: save the model anew as safetensors, export it to ONNX, or leave it "
-            "outside with bundle_models=False."
+            f"A model must keep its weights as safetensors to be stored inside an artefact. Got {pickles[0]}, a "
+            "pickle, which can run code when it is loaded: save the model anew as safetensors, export it to ONNX, or "
+            "leave it outside with bundle_models=False."
         )
     for file in files:
         if file.name.endswith(ALLOWED) and ".onnx" not in file.name and file.name != MANIFEST:
@@ -88,4 +88,4 @@ def _snapshot(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, local_files_only=True))
     except (OSError, ValueError) as error:
-        raise InputError(f"The model {name!r} must be on this machine to be stored inside. Got none: {error}") from error
+        raise InputError(f"The model {name!r} must be on this machine to be stored inside. Got {error}.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vizsla.artifact import Artifact
@@ -12,8 +13,6 @@ from vizsla.encoders.lazy import MODELS, LazyEncoder
 from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.saving import Saving
     from vizsla.artifacts.writer import ArtifactWriter
@@ -84,10 +83,10 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
 def _from_here(description: dict[str, Any], saving: Saving) -> dict[str, Any]:
     """Name a model's folder by the way from the artefact, where some folder is around both."""
     name = description.get("name")
-    if description.get("kind") not in MODELS or not isinstance(name, str) or not os.path.isabs(name):
+    if description.get("kind") not in MODELS or not isinstance(name, str) or not Path(name).is_absolute():
         return description
     root = os.path.realpath(saving.root)
-    if not saving.relative or os.path.commonpath([root, os.path.realpath(name)]) == os.sep:
+    if not saving.lasting or os.path.commonpath([root, os.path.realpath(name)]) == os.sep:
         return description
     others = {key: value for key, value in description.items() if key != "name"}
     return {**others, "path": os.path.relpath(os.path.realpath(name), root)}
@@ -98,4 +97,4 @@ def _from_root(description: dict[str, Any], root: Path) -> dict[str, Any]:
     if not isinstance(path, str):
         return description
     others = {key: value for key, value in description.items() if key != "path"}
-    return {**others, "name": os.path.normpath(os.path.join(os.path.realpath(root), path))}
+    return {**others, "name": os.path.normpath(Path(os.path.realpath(root), path))}

@@ -234,8 +234,8 @@ class NgramTfidf(Encoder, Artifact):
         return f"<unseen {KINDS[kind]}{f' {number - known}' if self.bins[kind] > 1 else ''}>"
 
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{len(table):,} {kind}s" for kind, table in zip(KINDS, self.names, strict=True) if len(table))
-        return f"NgramTfidf({kinds or 'nothing'})"
+        counts = [f"{len(table):,} {kind}s" for kind, table in zip(KINDS, self.names, strict=True) if len(table)]
+        return f"NgramTfidf({', '.join(counts)})"
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.json("rules", self._rules())
