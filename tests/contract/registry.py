@@ -146,7 +146,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
 def bundled_model() -> BundledModel:
     """Return a model inside an artefact whose files are none: it can be saved and described, not asked."""
     description = {"kind": "onnx", "dim": 3, "fingerprint": "onnx:0123456789abcdef", "options": {"pooling": "mean"}}
-    files = {"model.onnx": b"weights", "tokenizer.json": b"{}", "deeper/vocab.txt": b""}
+    files = {"model.onnx": b"weights", "tokenizer.json": b"{}", "deeper/vocab.txt": b"fig"}
     return BundledModel(description, {path: np.frombuffer(data, np.uint8) for path, data in files.items()})
 
 

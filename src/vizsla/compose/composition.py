@@ -41,7 +41,7 @@ class Composition(Retriever):
         super().__init_subclass__(**options)
         other = cls.operations.get(cls.operation, cls)
         if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise InputError(f"`operation` must be new. Got {cls.operation!r}, as {other.__name__} has: choose another.")
+            raise InputError(f"`operation` must be new. Got {cls.operation!r}, which {other.__name__} has.")
         cls.operations[cls.operation] = cls
 
     @property
