@@ -15,6 +15,7 @@ from tests.dense.small_onnx import write_small_onnx
 from tests.formats.signing import read_manifest, write_manifest
 from vizsla.artifacts.check import check
 from vizsla.artifacts.inspect import inspect
+from vizsla.cli import main
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders import reference
 from vizsla.encoders.bundled import BundledModel
@@ -212,3 +213,16 @@ def test_parts_that_are_one_object_stay_one(tmp_path):
     assert loaded.first is loaded.scorer
     given = loaded.with_encoder(letters())
     assert given.first is given.scorer and given.first is not loaded.first
+
+
+@pytest.mark.parametrize(("flags", "inside"), [([], True), (["--bundle-model"], True), (["--no-bundle-model"], False)])
+def test_the_commands_bundle(model, tmp_path, capsys, flags, inside):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    assert main(["index", "dense", str(data), "-o", str(out), "--encoder", str(model), *flags]) == 0
+    assert (out / "encoder").exists() == inside
+    assert main(["compose", "a % 3", "--let", f"a={out}", "-o", str(whole), *flags]) == 0
+    assert (whole / "part0" / "encoder").exists() == inside
+    assert main(["inspect", str(whole)]) == 0 and main(["check", str(whole)]) == 0
+    assert ("model.onnx.raw" in capsys.readouterr().out) == inside
