@@ -186,6 +186,45 @@ def test_another_process_learns_the_kinds_from_the_pickle(tmp_path):
             assert pool.apply(_ask, (one,)) == made(QUERIES, k=5).ids
 
 
+class Twice(Composition):
+    """A composition of one's own."""
+
+    operation = "own-twice"
+
+    def __init__(self, part):
+        super().__init__([part])
+        self.scale = part.scale
+
+    def __str__(self):
+        return f"twice {self.parts[0]}"
+
+    def _search(self, queries, k, filter, threads):
+        found = self.parts[0]._search(queries, k, filter, threads)
+        return found.rescored(Scored(found.scores * 2, found.stats))
+
+    def _score(self, queries, candidates, filter, threads):
+        scored = self.parts[0]._score(queries, candidates, filter, threads)
+        return Scored(scored.scores * 2, scored.stats)
+
+    def _explain(self, queries, item, filter):
+        return self.parts[0]._explain(queries, item, filter)
+
+    def _options(self):
+        return {}
+
+    @classmethod
+    def _rebuild(cls, parts, options):
+        return cls(parts[0])
+
+
+def test_a_composition_of_ones_own(tmp_path):
+    made = Twice(bm25(ITEMS))
+    loaded = vizsla.load(made.save(tmp_path / "saved"))
+    assert type(loaded) is Twice and loaded(QUERIES, k=5) == made(QUERIES, k=5)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_ask, (loaded,)) == pool.apply(_ask, (Twice(bm25(ITEMS)),)) == made(QUERIES, k=5).ids
+
+
 def _ask(retriever):
     return retriever(QUERIES, k=5).ids
 

@@ -87,7 +87,7 @@ def test_nesting_counts_what_lies_elsewhere_too(tmp_path, monkeypatch):
         return start
 
     low = deep(Tiny.make(inner=False), MAX_NESTING // 2)
-    fits = Box(low, deep(low, MAX_NESTING - MAX_NESTING // 2 - 2))
+    fits = Box(low, deep(low, MAX_NESTING - MAX_NESTING // 2 - 1))
     assert load(fits.save(tmp_path / "fits")).answer() == fits.answer()
     with pytest.raises(InputError, match="nested at most"):
         Box(fits).save(tmp_path / "deeper")
@@ -190,3 +190,11 @@ def test_saved_again_after_loading_gives_the_same_bytes(saved, tmp_path):
 def test_strings_are_copied_as_themselves():
     ids = Strings.of(["fig", "pear"])
     assert copy.copy(ids) is ids and copy.deepcopy([ids])[0] is ids
+
+
+def test_a_folder_of_somebody_at_a_pointers_name_is_not_replaced(boxes, saved):
+    (saved / "part2").mkdir()
+    (saved / "part2" / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match="part2"):
+        boxes.save(saved, overwrite=True)
+    assert (saved / "part2" / "thesis.tex").read_text() == "mine"

@@ -27,14 +27,14 @@ def reduced(artifact: Artifact, home: Home | None) -> tuple[Any, ...]:
     """
     check_saveable(artifact)
     if home is not None and home.stands():
-        return from_folder, (*home, _foreign(inspect(home.path)))
+        return from_folder, (*home, _foreign(artifact, inspect(home.path)))
     with tempfile.TemporaryDirectory(prefix="vizsla.") as scratch:
         folder = Path(scratch)
         ArtifactWriter(folder, artifact.kind, saving=Saving(folder, bundle_models=False, lasting=False)).write(artifact)
         files = {
             str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()
         }
-        return from_files, (files, _foreign(inspect(folder)))
+        return from_files, (files, _foreign(artifact, inspect(folder)))
 
 
 def from_folder(path: str, digest: str, classes: Classes) -> Artifact:
@@ -61,7 +61,10 @@ def from_files(files: dict[str, bytes], classes: Classes) -> Artifact:
     return artifact
 
 
-def _foreign(pedigree: Pedigree) -> Classes:
-    """Return the classes of kinds that are not built in, each once."""
+def _foreign(artifact: Artifact, pedigree: Pedigree) -> Classes:
+    """Return the artefact's class and those of the kinds inside, each once, unless they are Vizsla's own."""
     kinds = {kind for kind in pedigree.kinds() if kind not in BUILT_IN}
-    return tuple(found for kind in sorted(kinds) if (found := class_of(kind)) is not None)
+    found = [class_of(kind) for kind in sorted(kinds)]
+    # A composition of one's own has a built-in kind.
+    classes = dict.fromkeys([type(artifact), *(kind for kind in found if kind is not None)])
+    return tuple(kind for kind in classes if kind.__module__.partition(".")[0] != "vizsla")

@@ -10,7 +10,7 @@ from vizsla.artifact import Artifact
 from vizsla.compose.catalogues import Aligned, align
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
-from vizsla.errors import CompositionError, FormatError, InputError, VizslaError
+from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
 from vizsla.retriever import Retriever
 from vizsla.short_text import short_text
 from vizsla.strings import Strings
@@ -105,7 +105,7 @@ class Composition(Retriever):
                 [reader.child(f"part{n}") for n in range(count)], reader.parameter("options", dict)
             )
             return built
-        except FormatError:
+        except (FormatError, MissingExtraError):
             raise
         except (VizslaError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error
