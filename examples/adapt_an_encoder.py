@@ -2,10 +2,8 @@
 
 import vizsla
 
-items = {"fig": "a sweet fig", "pear": "a green pear", "onion": "a yellow onion", "leek": "a green leek"}
-encoder = vizsla.LsaEncoder.fit(items.values(), dim=4)
-base = vizsla.dense(items, encoder)
-clicks = [("green vegetable", "onion"), ("something green to cook", "onion")]
-adapted = vizsla.pefa_xs(base, clicks, weight=0.2, calibrated=False)
+items = {"fig": "a sweet fig", "pear": "a green pear", "onion": "a yellow onion", "leek": "a long leek"}
+base = vizsla.dense(items, vizsla.LsaEncoder.fit(items.values(), dim=4))
+adapted = vizsla.pefa_xs(base, [("long and yellow", "onion"), ("a long one", "onion")], weight=0.2, calibrated=False)
 for name, search in {"base": base, "adapted": adapted}.items():
-    print(name, search("green", k=1).ids[0])
+    print(name, search.score("long", base("long", k=4)).top(2).to_dict()["0"])

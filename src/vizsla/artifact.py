@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from vizsla.artifacts.folder import read_folder
+from vizsla.artifacts.home import Home
+from vizsla.artifacts.kinds import BUILT_IN, check_saveable, class_of, known_kinds, register
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.artifacts.reader import ArtifactReader
+from vizsla.artifacts.saving import Saving
 from vizsla.artifacts.staging import Staging
 from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.errors import FormatError, MissingExtraError
-
-KINDS = {
-    "inverted": "vizsla.indexes.inverted:InvertedIndex",
-    "tree": "vizsla.indexes.tree:TreeIndex",
-    "bm25": "vizsla.methods.bm25:Bm25",
-    "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
-    "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
-    "dense": "vizsla.methods.dense:Dense",
-    "flat": "vizsla.indexes.flat:FlatIndex",
-    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
-    "ivf": "vizsla.indexes.ivf:IvfIndex",
-    "lsa": "vizsla.encoders.lsa:LsaEncoder",
-    "grouped": "vizsla.indexes.grouped:GroupedIndex",
-    "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
-    "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
-    "vectors": "vizsla.encoders.vectors:Vectors",
-    "composition": "vizsla.compose:Composition",
-}
-"""Where each kind of artefact is implemented; a class is imported only when one is loaded."""
 
 # What a constructor may raise when sound files hold values that make no sense together.
 _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError)
@@ -40,13 +23,20 @@ _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeErr
 class Artifact(ABC):
     """Something that lives in a folder with a manifest.
 
-    A kind implements `_write` and `_read` and is listed in `KINDS`; the folder, the checksums, the atomic rename and
-    the memory mapping are the same for all.
+    A class with a `kind` of its own implements `_write` and `_read` and can be saved and loaded from then on; the
+    folder, the checksums, the atomic rename, the memory mapping and pickling are the same for all. Artefacts are never
+    changed after they are made, so a deep copy is the artefact itself.
     """
 
     kind: ClassVar[str]
+    _home: Home | None = None
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in vars(cls):
+            register(cls)
+
+    def save(self, path: str | Path, *, overwrite: bool = False, bundle_models: bool | None = None) -> Path:
         """Write the artefact to a folder: it is there whole, or not at all.
 
         Parameters
@@ -56,9 +46,14 @@ class Artifact(ABC):
         overwrite : bool
             Replace an artefact that is there already, in one step: who loads meanwhile gets the old or the new one.
             Anything that is not an artefact is never replaced.
+        bundle_models : bool, optional
+            Store the models of ONNX and sentence encoders inside, so that the folder can be moved as one thing. Unless
+            given, ONNX models of up to 128 MB are. A model that stays outside is named by its path or its hub id.
         """
+        check_saveable(self)
         with Staging(path, overwrite=overwrite) as folder:
-            ArtifactWriter(folder, self.kind).write(self)
+            digest = ArtifactWriter(folder, self.kind, saving=Saving(folder, bundle_models)).write(self)
+        object.__setattr__(self, "_home", Home.of(path, digest))  # a kind may be a frozen dataclass
         return Path(path)
 
     @classmethod
@@ -74,7 +69,13 @@ class Artifact(ABC):
         verify : bool
             Check every file's checksum. Sizes, offsets and ids are checked in any case.
         """
-        return read_folder(path, lambda folder: cls._from_reader(ArtifactReader(folder, mmap=mmap, verify=verify)))
+        return read_folder(path, lambda folder: cls._at_home(ArtifactReader(folder, mmap=mmap, verify=verify)))
+
+    @classmethod
+    def _at_home(cls, reader: ArtifactReader) -> Self:
+        artifact = cls._from_reader(reader)
+        object.__setattr__(artifact, "_home", Home.of(reader.path, reader.manifest.digest))
+        return artifact
 
     @classmethod
     def _from_reader(cls, reader: ArtifactReader) -> Self:
@@ -91,6 +92,11 @@ class Artifact(ABC):
         reader.verify_rest()
         return artifact
 
+    @classmethod
+    def _reads(cls, other: type[Artifact]) -> bool:
+        """Whether `_read` gives back an object of the other class: its own, unless a kind stands for several."""
+        return other is cls
+
     @abstractmethod
     def _write(self, writer: ArtifactWriter) -> None:
         """Hand all files and parameters to the writer."""
@@ -100,15 +106,31 @@ class Artifact(ABC):
     def _read(cls, reader: ArtifactReader) -> Self:
         """Build the object from the reader's files and parameters; raise FormatError on anything odd."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from vizsla.artifacts.pickling import reduced
+
+        return reduced(self, self._home)
+
+    def __copy__(self) -> Self:
+        """Return a new object with the same parts, for methods that return a changed twin: it lives in no folder."""
+        twin = object.__new__(type(self))
+        vars(twin).update({name: value for name, value in vars(self).items() if name != "_home"})
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
 
 def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
     """Return the class that reads this artefact."""
-    if reader.kind not in KINDS:
+    found = class_of(reader.kind)
+    if found is None:
         raise FormatError(
             f"{reader.path / MANIFEST}: unknown kind {reader.kind!r}, written by vizsla {reader.manifest.vizsla!r}. "
-            f"This version reads {', '.join(sorted(KINDS))}: upgrade with pip install --upgrade vizsla."
+            f"Known are {', '.join(known_kinds())}: import the module that defines the kind, or upgrade with "
+            "pip install --upgrade vizsla."
         )
-    return _class(reader.kind)
+    return found
 
 
 def kinds_with(method: str) -> list[str]:
@@ -119,13 +141,7 @@ def kinds_with(method: str) -> list[str]:
     >>> "xrlinear" in kinds_with("with_items"), "bm25" in kinds_with("save")
     (True, True)
     """
-    return [kind for kind in KINDS if hasattr(_class(kind), method)]
-
-
-def _class(kind: str) -> type[Artifact]:
-    module, _, name = KINDS[kind].partition(":")
-    found: type[Artifact] = getattr(importlib.import_module(module), name)
-    return found
+    return [kind for kind in BUILT_IN if hasattr(class_of(kind), method)]
 
 
 def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
+from vizsla.short_text import short_text
 from vizsla.sparse_rows import SparseRows
 
 Rows = NDArray[np.float32] | SparseRows
@@ -19,6 +20,9 @@ class Encoder(ABC):
     """Turns texts into the rows of a matrix: a float32 array, or SparseRows when `sparse`."""
 
     sparse: bool = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.dim:,} dimensions)"
 
     @property
     @abstractmethod
@@ -74,6 +78,9 @@ class FunctionEncoder(Encoder):
         items: Callable[[Sequence[str]], object] | None = None,
     ):
         self._queries, self._items, self._dim, self.name = function, items or function, dim, name
+
+    def __repr__(self) -> str:
+        return short_text(f"FunctionEncoder({self.name}", f", {self._dim:,} dimensions)")
 
     @property
     def dim(self) -> int:

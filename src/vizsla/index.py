@@ -37,6 +37,9 @@ class Index(Artifact):
     def nbytes(self) -> int:
         """Bytes of the arrays that answering needs."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} items, {self.dim:,} dimensions)"
+
     @property
     def effort(self) -> int | None:
         """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""

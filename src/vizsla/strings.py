@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.errors import FormatError, InputError
+from vizsla.short_text import short_text
 
 _CHUNK = 1 << 20
+_SHOWN = 40
 
 
 class Strings(Sequence[str]):
@@ -106,8 +108,17 @@ class Strings(Sequence[str]):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        head = ", ".join(map(repr, self[:3]))
-        return f"Strings([{head}{', …' if len(self) > 3 else ''}], {len(self)} in all)"
+        head = ", ".join(f"{text[:_SHOWN]!r}" for text in self[:3])
+        return short_text(f"Strings([{head}{', …' if len(self) > 3 else ''}]", f", {len(self)} in all)")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.data, self.offsets, self.slots, self.source)
+
+    def __copy__(self) -> Strings:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Strings:
+        return self
 
     def take(self, numbers: NDArray[np.int32]) -> list[str]:
         """Return the strings with these numbers."""
@@ -178,6 +189,15 @@ class Strings(Sequence[str]):
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.source}: string {number} is not valid UTF-8 ({error.reason}).") from error
         return text
+
+
+def _restored(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.uint32], source: str
+) -> Strings:
+    """Make a pickled table again; the arrays are checked as any others."""
+    for array_ in (data, offsets, slots):
+        array_.flags.writeable = False
+    return Strings(data, offsets, slots, source=source)
 
 
 def _encode(string: str) -> bytes:

@@ -19,6 +19,7 @@ from vizsla.budget import Budget
 from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
+from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.function_scorer import FunctionScorer
@@ -38,6 +39,7 @@ from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
+from vizsla.text.ngrams import NgramTfidf
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,20 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""
 
-ENCODERS: dict[str, Callable[[], Encoder]] = {"lsa": _lsa}
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "lsa": _lsa,
+    "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
+    "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
+    "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
+}
 """Encoders that can be saved, fitted on ITEMS."""
+
+
+def bundled_model() -> BundledModel:
+    """Return a model inside an artefact whose files are none: it can be saved and described, not asked."""
+    description = {"kind": "onnx", "dim": 3, "fingerprint": "onnx:0123456789abcdef", "options": {"pooling": "mean"}}
+    files = {"model.onnx": b"weights", "tokenizer.json": b"{}", "deeper/vocab.txt": b"fig"}
+    return BundledModel(description, {path: np.frombuffer(data, np.uint8) for path, data in files.items()})
 
 
 def item_vectors() -> Vectors:

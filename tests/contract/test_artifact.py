@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
+import shutil
+
 import pytest
 
 import vizsla
-from tests.contract.catalogue import QUERIES
-from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, item_vectors, statistics
+from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, bundled_model, item_vectors, statistics
 from tests.formats.mutations import mutations
-from vizsla.artifact import KINDS
+from vizsla.artifacts.check import check
+from vizsla.artifacts.kinds import BUILT_IN
+from vizsla.artifacts.string_table import StringTable
 from vizsla.errors import FormatError, InputError
+from vizsla.strings import Strings
 
 ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},
     **{name: (lambda make=make: _index_artifact(*make())) for name, make in INDEXES.items()},
-    **{name: (lambda make=make: (make(), lambda e: e.queries(QUERIES).tolist())) for name, make in ENCODERS.items()},
+    **{name: (lambda make=make: (make(), _encoded)) for name, make in ENCODERS.items()},
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
+    "strings": lambda: (StringTable(Strings.of(ITEMS)), lambda table: (list(table.strings), table.strings.find("b"))),
+    "model": lambda: (bundled_model(), lambda m: (m.description, {p: d.tobytes() for p, d in m.files.items()})),
 }
+
+
+def _encoded(encoder):
+    rows = encoder.queries(QUERIES)
+    return rows.toarray().tolist() if encoder.sparse else rows.tolist()
 
 
 def _index_artifact(index, queries):
@@ -30,17 +45,19 @@ def made(request):
 
 
 def test_every_kind_is_registered_and_every_registered_kind_is_tested(made):
-    assert made[0].kind in KINDS
-    assert {make()[0].kind for make in ARTIFACTS.values()} == set(KINDS)
+    assert made[0].kind in BUILT_IN
+    assert {make()[0].kind for make in ARTIFACTS.values()} == set(BUILT_IN)
 
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("verify", [True, False])
 def test_save_load_search_is_identical(made, tmp_path, mmap, verify):
     artifact, answer = made
-    loaded = vizsla.load(artifact.save(tmp_path / "saved"), mmap=mmap, verify=verify)
+    saved = artifact.save(tmp_path / "saved")
+    loaded = vizsla.load(saved, mmap=mmap, verify=verify)
     assert type(loaded) is type(artifact)
     assert answer(loaded) == answer(artifact)
+    assert not (mmap and verify and check(saved))
 
 
 def test_same_object_same_bytes(made, tmp_path):
@@ -79,3 +96,54 @@ def test_damage_is_a_format_error_or_harmless(made, tmp_path):
             continue
         assert found == expected, f"{damaged}: a silently wrong answer"
     assert tried > 20
+
+
+def test_repr_is_one_line_that_names_the_class(made):
+    shown = repr(made[0])
+    assert shown.startswith(f"{type(made[0]).__name__}(") and len(shown) < 200 and "\n" not in shown
+
+
+def test_pickled_by_its_files_or_by_its_folder(made, tmp_path):
+    artifact, answer = made
+    twin = copy.copy(artifact)  # it lives in no folder
+    assert answer(pickle.loads(pickle.dumps(twin))) == answer(artifact)
+    artifact.save(tmp_path / "saved")
+    for one in (artifact, vizsla.load(tmp_path / "saved")):
+        pickled = pickle.dumps(one)
+        assert len(pickled) < 500 and answer(pickle.loads(pickled)) == answer(artifact)
+    shutil.rmtree(tmp_path / "saved")
+    with pytest.raises(FormatError):
+        pickle.loads(pickled)
+    assert answer(pickle.loads(pickle.dumps(artifact))) == answer(artifact)
+
+
+def test_copies_are_as_good_and_a_deep_one_is_the_thing_itself(made):
+    artifact, answer = made
+    assert copy.deepcopy(artifact) is artifact and copy.deepcopy([artifact])[0] is artifact
+    assert answer(copy.copy(artifact)) == answer(artifact)
+
+
+def test_other_processes_get_it(made, tmp_path):
+    artifact, answer = made
+    folder = artifact.save(tmp_path / "saved")
+    expected = answer(vizsla.load(folder))
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        there = pool.apply(_itself, (artifact,))
+    assert type(there) is type(artifact) and answer(there) == expected
+
+
+def test_spawned_processes_get_every_kind(tmp_path):
+    made = {name: make()[0] for name, make in ARTIFACTS.items()}
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        shown = pool.apply(_shown, (made,))
+        for number, artifact in enumerate(made.values()):
+            artifact.save(tmp_path / str(number))
+        assert pool.apply(_shown, (made,)) == shown == {name: repr(artifact) for name, artifact in made.items()}
+
+
+def _itself(artifact):
+    return artifact
+
+
+def _shown(made):
+    return {name: repr(artifact) for name, artifact in made.items()}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
 import vizsla
 from tests.contract.catalogue import WORDS
 from tests.dense.minilm import minilm_folder
+from vizsla.artifacts.check import check
 from vizsla.encoders.sentence import SentenceEncoder
+from vizsla.errors import InputError
 from vizsla.export.onnx_export import export_onnx
 from vizsla.export.quantise import quantise, write_int8
 from vizsla.methods.dense import dense
@@ -69,3 +73,18 @@ def test_a_saved_retriever_loads_its_model(model, tmp_path):
     assert loaded("ripe fruit", k=5) == built("ripe fruit", k=5)
     assert model.queries(["x"]).shape == (1, 384)
     assert SentenceEncoder(model.name, query_prompt="query: ").fingerprint != model.fingerprint
+
+
+def test_a_saved_retriever_moves_with_its_model(tmp_path):
+    shutil.copytree(MINILM, tmp_path / "model")
+    built = dense(TEXTS, SentenceEncoder(str(tmp_path / "model"), max_tokens=64))
+    expected = built("ripe fruit", k=5)
+    outside = built.save(tmp_path / "outside")
+    assert not (outside / "encoder").exists(), "a model that needs torch goes in only when asked"
+    assert vizsla.load(outside)("ripe fruit", k=5) == expected
+    built.save(tmp_path / "saved", bundle_models=True).rename(tmp_path / "moved")
+    shutil.rmtree(tmp_path / "model")
+    loaded = vizsla.load(tmp_path / "moved")
+    assert loaded("ripe fruit", k=5) == expected and check(tmp_path / "moved") == []
+    with pytest.raises(InputError, match="must be a model's"):
+        vizsla.load(outside)("ripe fruit")

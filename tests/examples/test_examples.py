@@ -13,7 +13,7 @@ SAYS = {
     "first_hit": "word",
     "filter_by_stock": "['apple', 'plum']",
     "learn_from_clicks": "clicks:",
-    "adapt_an_encoder": "adapted ['onion']",
+    "adapt_an_encoder": "'onion': 0.6",
     "rerank_under_a_budget": "model calls: 0",
     "evaluate_and_compare": "model calls",
     "your_own_retriever": "[['apple']]",

@@ -1,17 +1,10 @@
-"""The tiny artefact, registered as a kind for as long as a test runs."""
+"""The tiny artefact, made and saved."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.formats.tiny import KIND, Tiny
-from vizsla.artifact import KINDS
-
-
-@pytest.fixture(autouse=True)
-def tiny_is_a_kind(monkeypatch):
-    for kind, place in KIND.items():
-        monkeypatch.setitem(KINDS, kind, place)
+from tests.formats.tiny import Tiny
 
 
 @pytest.fixture

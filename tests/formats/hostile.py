@@ -117,7 +117,9 @@ def _manifest_tricks(folder: Path) -> Iterator[tuple[str, str, Any]]:
         for value in [*VALUES, {"bytes": -1, "xxh64": "0" * 16}, {"bytes": 1e3, "xxh64": "0" * 16}]:
             yield f"record of {key}", "manifest.json", _changed(manifest, "files", key, value)
     for key in manifest["parents"]:
-        for value in [*VALUES, {"kind": "inverted", "xxh64": "0" * 16}]:
+        record = manifest["parents"][key]
+        ways = [{**record, "at": way} for way in ("..", "../x", "/etc", key, f"{key}/{key}", "", None, 1)]
+        for value in [*VALUES, *ways, {**record, "more": 1}, {"kind": "inverted", "xxh64": "0" * 16}]:
             yield f"record of {key}", "manifest.json", _changed(manifest, "parents", key, value)
 
 

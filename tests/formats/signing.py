@@ -31,10 +31,36 @@ def sign_file(file: Path) -> None:
 def sign_above(folder: Path, root: Path) -> None:
     """Record the manifest of `folder` in the artefacts around it, up to `root`."""
     while folder != root:
-        manifest, data = read_manifest(folder.parent), (folder / "manifest.json").read_bytes()
-        manifest["parents"][folder.name]["xxh64"] = xxhash.xxh64_hexdigest(data)
-        write_manifest(folder.parent, manifest)
+        sign_parents(root, folder.relative_to(root).parts, manifest_digest(folder))
         folder = folder.parent
+
+
+def sign_parents(root: Path, place: tuple[str, ...], digest: str) -> None:
+    """Write the digest of the artefact at a place into the manifest around it."""
+    around = root.joinpath(*place[:-1])
+    manifest = read_manifest(around)
+    manifest["parents"][place[-1]]["xxh64"] = digest
+    write_manifest(around, manifest)
+
+
+def manifest_digest(folder: Path) -> str:
+    """Return the checksum of the manifest as it would be if nothing lay elsewhere; of any other file, its checksum."""
+    try:
+        return xxhash.xxh64_hexdigest(_canonical(read_manifest(folder)))
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return xxhash.xxh64_hexdigest((folder / "manifest.json").read_bytes())
+
+
+def _canonical(manifest: dict) -> bytes:
+    parents = {name: {key: record[key] for key in ("kind", "xxh64")} for name, record in manifest["parents"].items()}
+    content = {key: manifest[key] for key in ("kind", "format", "vizsla")}
+    content |= {
+        "parameters": dict(sorted(manifest["parameters"].items())),
+        "parents": dict(sorted(parents.items())),
+        "files": dict(sorted(manifest["files"].items())),
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}").encode()
+    return text + f',\n "xxh64": "{xxhash.xxh64_hexdigest(text)}"\n}}\n'.encode()
 
 
 def replace(file: Path, data: bytes) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from tests.formats.tiny import Tiny, names
-from vizsla.artifact import KINDS, load
+from vizsla.artifact import load
 from vizsla.artifacts import renames
 from vizsla.artifacts import writer as artifact_writer
 from vizsla.artifacts.inspect import inspect
+from vizsla.artifacts.kinds import BUILT_IN
 from vizsla.artifacts.manifest import MAX_NESTING
 from vizsla.errors import FormatError, InputError
 
@@ -207,7 +208,7 @@ def test_a_path_without_a_name_is_refused(tiny, path):
 
 def test_kinds_are_imported_when_one_is_loaded(saved):
     code = "import sys, vizsla.artifact; print([k for k in sys.modules if k in sys.argv[1:]])"
-    modules = [place.partition(":")[0] for place in KINDS.values()]
+    modules = [place.partition(":")[0] for place in BUILT_IN.values()]
     run = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

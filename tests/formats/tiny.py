@@ -8,8 +8,6 @@ from vizsla.artifact import Artifact
 from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
-KIND = {"tiny": "tests.formats.tiny:Tiny"}
-
 
 class Tiny(Artifact):
     kind = "tiny"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import xxhash
@@ -79,3 +82,19 @@ def test_hostile_tables_are_refused(data, offsets, slots):
 def test_a_full_table_of_wrong_slots_still_ends():
     table = Strings(np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2]), np.full(8, 1, np.uint32))
     assert table.find("zzz") == -1
+
+
+def test_a_table_survives_pickling_and_copying(tmp_path):
+    table = Strings.of(["fig", "größe", "", "東京"])
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(table, protocol))
+        assert list(again) == list(table) and again == table and again.find("東京") == 3
+        assert not any(values.flags.writeable for values in (again.data, again.offsets, again.slots))
+    assert copy.copy(table) is table and copy.deepcopy({"x": table})["x"] is table
+
+
+def test_a_forged_pickle_of_a_table_is_checked():
+    table = Strings.of(["fig", "pear"])
+    rebuild, (data, offsets, slots, source) = table.__reduce__()
+    with pytest.raises(ValueError, match="offset"):
+        rebuild(data, offsets + 5, slots, source)

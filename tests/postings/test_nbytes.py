@@ -17,7 +17,7 @@ BLOCK = 128
 
 def array_bytes(folder: Path) -> int:
     """Return the bytes of all arrays in a saved index, children too, except for the item ids."""
-    files = [file for file in folder.rglob("*.npy") if not file.name.startswith("items.") or "index" in file.parts]
+    files = [file for file in folder.rglob("*.npy") if "items" not in file.relative_to(folder).parts[:-1]]
     return sum(np.load(file).nbytes for file in files)
 
 

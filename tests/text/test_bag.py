@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text import twin
-from vizsla.artifacts.reader import ArtifactReader
+from vizsla.artifact import load
 from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows
@@ -220,7 +220,7 @@ def test_an_interrupt_stops_a_fit_at_once() -> None:
 
 def store(path: Path, fill: Callable[[ArtifactWriter], None]) -> Path:
     path.mkdir()
-    ArtifactWriter(path, "bm25").write(SimpleNamespace(_write=fill))  # type: ignore[arg-type]
+    ArtifactWriter(path, "bag").write(SimpleNamespace(_write=fill))  # type: ignore[arg-type]
     return path
 
 
@@ -228,7 +228,7 @@ def store(path: Path, fill: Callable[[ArtifactWriter], None]) -> Path:
 @pytest.mark.parametrize("mmap", [True, False])
 def test_what_is_written_is_read(tmp_path: Path, analyser: Analyser, mmap: bool) -> None:
     bag, rows = BagOfWords.fit(WORDS, analyser)
-    again = BagOfWords.read(ArtifactReader(store(tmp_path / "bag", lambda to: bag.write(to, "bag")), mmap=mmap), "bag")
+    again = BagOfWords.load(bag.save(tmp_path / "bag"), mmap=mmap)
     assert (again.analyser, again.fingerprint, again.dim) == (bag.analyser, bag.fingerprint, bag.dim)
     assert as_dicts(again.queries(WORDS)) == as_dicts(rows)
 
@@ -237,11 +237,11 @@ def write_lie(path: Path, bag: BagOfWords, **lies: Any) -> Path:
     """Store a bag with some of its parts replaced; checksums and sizes are right."""
 
     def fill(writer: ArtifactWriter) -> None:
-        writer.json("bag", lies.get("analyser", bag.analyser.to_dict()))
-        writer.array("bag.term_of_form", lies.get("term_of_form", bag.term_of_form))
+        writer.json("analyser", lies.get("analyser", bag.analyser.to_dict()))
+        writer.array("term_of_form", lies.get("term_of_form", bag.term_of_form))
         for name, strings in (("terms", bag.terms), ("forms", bag.forms)):
             for part, attribute in (("bytes", "data"), ("offsets", "offsets"), ("slots", "slots")):
-                writer.array(f"bag.{name}.{part}", lies.get(f"{name}_{part}", getattr(strings, attribute)))
+                writer.array(f"{name}.{part}", lies.get(f"{name}_{part}", getattr(strings, attribute)))
 
     return store(path, fill)
 
@@ -272,11 +272,11 @@ LIES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
 def test_hostile_files_are_refused(tmp_path: Path, lie: dict[str, Any]) -> None:
     with pytest.raises(FormatError, match=str(tmp_path)):
-        BagOfWords.read(ArtifactReader(write_lie(tmp_path / "bag", BAG, **lie)), "bag")
+        load(write_lie(tmp_path / "bag", BAG, **lie))
 
 
 def test_the_hostile_files_differ_from_an_honest_one_by_their_lies_alone(tmp_path: Path) -> None:
-    honest = BagOfWords.read(ArtifactReader(write_lie(tmp_path / "bag", BAG)), "bag")
+    honest = load(write_lie(tmp_path / "bag", BAG))
     assert honest.fingerprint == BAG.fingerprint
 
 

@@ -10,18 +10,12 @@ import pytest
 
 from tests.formats.hostile import hostile
 from tests.formats.mutations import mutations
-from tests.text.ngram_holder import NgramHolder
-from vizsla.artifact import KINDS, load
+from vizsla.artifact import load
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.ngrams import NgramTfidf
 
 QUERIES = ["Artistic iphone 7", "é", "never seen", ""]
-
-
-@pytest.fixture(autouse=True)
-def holder_is_a_kind(monkeypatch):
-    monkeypatch.setitem(KINDS, "ngram-holder", "tests.text.ngram_holder:NgramHolder")
 
 
 HASHED = {"unseen": "hash", "bins": 3, "norm": "kinds", "bigrams": 0, "min_texts": 2, "shares": [1, 1, 0.5]}
@@ -34,25 +28,25 @@ def model(request):
 
 @pytest.mark.parametrize("mmap", [True, False])
 def test_round_trip(model, tmp_path, mmap):
-    NgramHolder(model).save(tmp_path / "saved")
-    again = load(tmp_path / "saved", mmap=mmap).ngrams
+    model.save(tmp_path / "saved")
+    again = load(tmp_path / "saved", mmap=mmap)
     assert again.fingerprint == model.fingerprint and again.dim == model.dim
     assert again.queries(QUERIES) == model.queries(QUERIES)
 
 
 def test_every_damage_is_noticed(model, tmp_path):
-    NgramHolder(model).save(tmp_path / "saved")
+    model.save(tmp_path / "saved")
     for damaged in mutations(tmp_path / "saved", tmp_path / "damaged", flips=2):
         with pytest.raises(FormatError):
             load(damaged)
 
 
 def test_hostile_files_are_refused_or_answer(model, tmp_path):
-    NgramHolder(model).save(tmp_path / "saved")
+    model.save(tmp_path / "saved")
     refused = 0
     for prepared in hostile(tmp_path / "saved", tmp_path / "prepared"):
         try:
-            again = load(prepared).ngrams
+            again = load(prepared)
             rows = again.queries(QUERIES)
         except FormatError:
             refused += 1
@@ -103,8 +97,8 @@ def test_vocabularies_that_do_not_fit():
 
 def test_weights_of_another_type_become_float32(tmp_path):
     model = NgramTfidf(names(), np.ones(14)[::2], bins=(1, 1, 1))
-    NgramHolder(model).save(tmp_path / "saved")
-    assert load(tmp_path / "saved").ngrams.fingerprint == model.fingerprint
+    model.save(tmp_path / "saved")
+    assert load(tmp_path / "saved").fingerprint == model.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -159,11 +153,8 @@ def test_ctrl_c_is_prompt(threads):
 
 @pytest.mark.parametrize("shares", [None, 1, [1, 1], ["1", 1, 1], [1, 1, 0], [True, 1, 1]])
 def test_forged_shares_are_refused(model, tmp_path, shares):
-    class Forged(NgramTfidf):
-        def _rules(self):
-            return {**super()._rules(), "shares": shares}
-
-    rules = model._rules()
-    NgramHolder(Forged(model.names, model.weights, **rules)).save(tmp_path / "saved")
+    forged = NgramTfidf(model.names, model.weights, **model._rules())
+    forged._rules = lambda: {**model._rules(), "shares": shares}
+    forged.save(tmp_path / "saved")
     with pytest.raises(FormatError, match="shares"):
         load(tmp_path / "saved")

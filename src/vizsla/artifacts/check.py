@@ -38,7 +38,8 @@ def check(path: str | Path) -> list[str]:
 
 
 def _audit(reader: ArtifactReader) -> Iterator[str]:
-    listed = {MANIFEST, *reader.manifest.files, *reader.manifest.parents}
+    inside = {name for name, record in reader.manifest.parents.items() if record.at is None}
+    listed = {MANIFEST, *reader.manifest.files, *inside}
     for name in reader.folder.names():
         if name not in listed:
             yield f"{reader.path / name}: not a file of the artefact; move it away."
@@ -57,7 +58,8 @@ def _audit_child(reader: ArtifactReader, name: str) -> Iterator[str]:
     except FormatError as error:
         yield str(error)
     else:
-        yield from _audit(child)
+        if not reader.is_shared(name):  # otherwise it is audited where it lies
+            yield from _audit(child)
 
 
 def _problem(action: Callable[[str], None], name: str) -> Iterator[str]:

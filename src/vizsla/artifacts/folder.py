@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.artifacts import strict_json
-from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord, digest
+from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord
 from vizsla.errors import FormatError
 
 T = TypeVar("T")
@@ -78,15 +78,19 @@ class Folder:
         if self.size(MANIFEST) > strict_json.MAX_BYTES:
             raise FormatError(f"{file}: more than {strict_json.MAX_BYTES} bytes.")
         data = self.read(MANIFEST, mmap=False)
-        if expected is not None and digest(data) != expected.xxh64:
-            raise FormatError(f"{file}: not the manifest that the artefact around it was saved with.")
         try:
             manifest = Manifest.parse(data.tobytes())
         except ValueError as error:
             raise FormatError(f"{file}: {error}.") from error
+        if expected is not None and manifest.digest != expected.xxh64:
+            raise FormatError(f"{file}: not the manifest that the artefact around it was saved with.")
         if expected is not None and manifest.kind != expected.kind:
             raise FormatError(f"{file}: expected the kind {expected.kind!r}. Got {manifest.kind!r}.")
         return manifest
+
+    def inner(self, name: str) -> Folder:
+        """Open the folder of this name inside this one."""
+        return Folder(self.path / name, inside=self)
 
     def replaced(self) -> bool:
         """Whether the path leads to another folder by now."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder, read_folder
+from vizsla.artifacts.loading import Loading
 from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
 from vizsla.errors import FormatError
 
@@ -28,6 +30,9 @@ class Pedigree:
         Each file's bytes; the manifest counts too.
     parents : dict
         The pedigrees of the artefacts that it was made from and holds.
+    at : str, optional
+        For an artefact that lies elsewhere in the whole, where another part holds it too: the way there from the
+        outermost folder. Its files and what is inside are told there, once.
     """
 
     path: Path
@@ -37,10 +42,11 @@ class Pedigree:
     parameters: dict[str, Any]
     files: dict[str, int]
     parents: dict[str, Pedigree]
+    at: str | None = None
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files, those of nested artefacts included."""
+        """Bytes of all files, those of nested artefacts included; what parts share counts once."""
         return sum(self.files.values()) + sum(parent.bytes for parent in self.parents.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,12 +60,21 @@ class Pedigree:
             "parameters": self.parameters,
             "files": self.files,
             "parents": {name: parent.to_dict() for name, parent in self.parents.items()},
+            **({} if self.at is None else {"at": self.at}),
         }
+
+    def kinds(self) -> Iterator[str]:
+        """Yield the kinds of the artefact and of all inside."""
+        yield self.kind
+        for parent in self.parents.values():
+            yield from parent.kinds()
 
     def __str__(self) -> str:
         return "\n".join(self._lines(str(self.path)))
 
     def _lines(self, name: str) -> list[str]:
+        if self.at is not None:
+            return [f"{name}: {self.kind}, the one at {self.at}"]
         lines = [f"{name}: {self.kind}, {self.bytes:,} bytes, format {self.format}, vizsla {self.vizsla}"]
         lines += [f"  {key} = {strict_json.one_line(value)}" for key, value in self.parameters.items()]
         width = max(map(len, self.files))
@@ -77,13 +92,16 @@ def inspect(path: str | Path) -> Pedigree:
     FormatError
         If a manifest is missing or damaged. Other files may be: `check` looks at those.
     """
-    return read_folder(path, lambda folder: _pedigree(folder, None, 0))
+    return read_folder(
+        path, lambda folder: _pedigree(folder, Loading(folder, folder.manifest(), False, False), None, 0)
+    )
 
 
-def _pedigree(folder: Folder, expected: ParentRecord | None, nesting: int) -> Pedigree:
+def _pedigree(folder: Folder, loading: Loading, expected: ParentRecord | None, nesting: int) -> Pedigree:
     if nesting > MAX_NESTING:
         raise FormatError(f"{folder.path}: nested more than {MAX_NESTING} deep.")
-    manifest = folder.manifest(expected)
+    manifest = loading.manifest if expected is None else folder.manifest(expected)
+    shared = expected is not None and expected.at is not None
     files = {name: record.bytes for name, record in manifest.files.items()}
     return Pedigree(
         path=folder.path,
@@ -91,9 +109,14 @@ def _pedigree(folder: Folder, expected: ParentRecord | None, nesting: int) -> Pe
         format=manifest.format,
         vizsla=manifest.vizsla,
         parameters=manifest.parameters,
-        files={**files, MANIFEST: folder.size(MANIFEST)},
-        parents={
-            name: _pedigree(Folder(folder.path / name, inside=folder), record, nesting + 1)
-            for name, record in manifest.parents.items()
-        },
+        files={} if shared else {**files, MANIFEST: folder.size(MANIFEST)},
+        parents={} if shared else _inside(folder, loading, manifest.parents, nesting + 1),
+        at=expected.at if expected is not None else None,
     )
+
+
+def _inside(folder: Folder, loading: Loading, records: dict[str, ParentRecord], nesting: int) -> dict[str, Pedigree]:
+    return {
+        name: _pedigree(folder.inner(name) if record.at is None else loading.find(record), loading, record, nesting)
+        for name, record in records.items()
+    }

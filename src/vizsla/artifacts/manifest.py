@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,35 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class ParentRecord:
-    """What the manifest says of one nested artefact: its kind and the checksum of its manifest."""
+    """What the manifest says of one artefact inside: its kind, its digest, and where it lies.
+
+    Parameters
+    ----------
+    kind : str
+        What it is.
+    xxh64 : str
+        The digest of its manifest: see `Manifest.digest`.
+    at : str, optional
+        For an artefact that lies elsewhere in the whole, because another part holds it too: the way there from the
+        outermost folder, such as "base/encoder". Without it, it lies in the folder of its name.
+    """
 
     kind: str
     xxh64: str
+    at: str | None = None
+
+    @property
+    def place(self) -> tuple[str, ...] | None:
+        """The names on the way from the outermost folder, if it lies elsewhere."""
+        return None if self.at is None else tuple(self.at.split("/"))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the record as JSON has it."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def agrees(self, other: ParentRecord) -> bool:
+        """Whether both are of artefacts with the same content, wherever these lie."""
+        return (self.kind, self.xxh64) == (other.kind, other.xxh64)
 
 
 @dataclass(frozen=True)
@@ -55,12 +81,21 @@ class Manifest:
 
     def dump(self) -> bytes:
         """Return the manifest as sealed JSON: its last entry is the checksum of all that comes before."""
+        return self._dump({name: record.to_dict() for name, record in sorted(self.parents.items())})
+
+    @cached_property
+    def digest(self) -> str:
+        """The checksum of the manifest as it would be if nothing inside lay elsewhere: equal content, equal digest."""
+        apart = {name: {"kind": record.kind, "xxh64": record.xxh64} for name, record in sorted(self.parents.items())}
+        return digest(self._dump(apart))
+
+    def _dump(self, parents: dict[str, dict[str, str]]) -> bytes:
         content = {
             "kind": self.kind,
             "format": self.format,
             "vizsla": self.vizsla,
             "parameters": dict(sorted(self.parameters.items())),
-            "parents": {name: vars(record) for name, record in sorted(self.parents.items())},
+            "parents": parents,
             "files": {name: vars(record) for name, record in sorted(self.files.items())},
         }
         return seal(strict_json.dump(content)[: -len(b"\n}")])
@@ -130,9 +165,17 @@ def _file_record(name: str, record: Any) -> FileRecord:
 
 def _parent_record(name: str, record: Any) -> ParentRecord:
     check_name(name)
-    if not _is_record(record, "kind", str):
+    at = record.get("at") if isinstance(record, dict) else None
+    own = {key: value for key, value in record.items() if key != "at"} if at is not None else record
+    if not _is_record(own, "kind", str) or not (at is None or _is_way(at)):
         raise ValueError(f"its record of the nested artefact {name!r} is not one")
     return ParentRecord(**record)
+
+
+def _is_way(at: Any) -> bool:
+    # Names only, one after another: no way leads up or out.
+    names = at.split("/") if type(at) is str else []
+    return 0 < len(names) <= MAX_NESTING and all(NAME.fullmatch(name) and name != MANIFEST for name in names)
 
 
 def _is_record(record: Any, key: str, kind: type) -> bool:

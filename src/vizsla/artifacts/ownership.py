@@ -43,4 +43,6 @@ def _listed(path: Path) -> set[str] | None:
         return None
     if not isinstance(value["files"], dict) or not isinstance(value["parents"], dict):
         return None
-    return {MANIFEST, *value["files"], *value["parents"]}
+    # What a record points to elsewhere has no folder here: one of its name is somebody's own.
+    inside = [name for name, record in value["parents"].items() if not (isinstance(record, dict) and "at" in record)]
+    return {MANIFEST, *value["files"], *inside}

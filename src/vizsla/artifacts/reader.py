@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vizsla.artifacts import npy, strict_json
 from vizsla.artifacts.folder import Folder
+from vizsla.artifacts.loading import Loading, Place
 from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord, digest
 from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from vizsla.artifact import Artifact
+
+T = TypeVar("T")
 
 
 class ArtifactReader:
@@ -31,23 +35,18 @@ class ArtifactReader:
         Check every file's checksum. Manifests, sizes and headers are checked in any case.
     """
 
-    def __init__(
-        self,
-        folder: str | Path | Folder,
-        *,
-        mmap: bool = True,
-        verify: bool = True,
-        expected: ParentRecord | None = None,
-        nesting: int = 0,
-    ):
-        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
-        self.path, self._mmap, self._verify, self._nesting = self.folder.path, mmap, verify, nesting
-        self.manifest = self.folder.manifest(expected)
+    def __init__(self, folder: str | Path | Folder, *, mmap: bool = True, verify: bool = True):
+        opened = folder if isinstance(folder, Folder) else Folder(folder)
+        self._open(opened, Loading(opened, opened.manifest(), mmap, verify), ())
+
+    def _open(self, folder: Folder, loading: Loading, place: Place, expected: ParentRecord | None = None) -> None:
+        self.folder, self.path, self.loading, self.place = folder, folder.path, loading, place
+        self.manifest = loading.manifest if expected is None else folder.manifest(expected)
         self._unread = {*self.manifest.files, *self.manifest.parents}
 
     @property
     def kind(self) -> str:
-        """What the artefact is, as `KINDS` lists it."""
+        """What the artefact is; `vizsla.artifacts.kinds` knows which class reads it."""
         return self.manifest.kind
 
     def parameter(self, name: str, expected: type | tuple[type, ...]) -> Any:
@@ -83,8 +82,17 @@ class ArtifactReader:
             strings = Strings(data, offsets, slots, source=str(file))
         except ValueError as error:
             raise FormatError(f"{file}: {error}.") from error
-        if self._verify:
+        if self.loading.verify:
             strings.check_text()
+        return strings
+
+    def catalogue(self, name: str) -> Strings:
+        """Return a string table that parts of the whole share: one object for all of them."""
+        from vizsla.artifacts.string_table import StringTable
+
+        strings = self.child(name, StringTable).strings
+        if not len(strings.slots):
+            raise FormatError(f"{self.path / name}: the string table has no slots.")
         return strings
 
     def json(self, name: str) -> Any:
@@ -94,27 +102,45 @@ class ArtifactReader:
         except ValueError as error:
             raise FormatError(f"{self.path / name}.json: {error}.") from error
 
-    def child(self, name: str) -> Artifact:
-        """Return the artefact stored inside this one under `name`."""
+    def raw(self, name: str) -> NDArray[np.uint8]:
+        """Return the bytes stored as `name.raw`."""
+        return self._read(f"{name}.raw", mmap=self.loading.mmap)
+
+    @overload
+    def child(self, name: str) -> Artifact: ...
+    @overload
+    def child(self, name: str, expected: Callable[..., T]) -> T: ...
+    def child(self, name: str, expected: Any = None) -> Any:
+        """Return the artefact stored inside this one under `name`, which must be of the expected class.
+
+        An artefact that several parts of the whole hold is one object.
+        """
         from vizsla.artifact import Artifact
 
-        return Artifact._from_reader(self.open_child(name))
+        record = self._record(name)
+        place = record.place or (*self.place, name)
+        self._unread.discard(name)
+        made = self.loading.once(place, record, lambda: Artifact._from_reader(self.open_child(name)))
+        if expected is not None and not isinstance(made, expected):
+            raise FormatError(f"{self.path / name}: expected a {expected.__name__}. Got kind {made.kind!r}.")
+        return made
 
     def open_child(self, name: str) -> ArtifactReader:
-        """Return the reader of the artefact stored inside this one under `name`."""
-        record = self.manifest.parents.get(name)
-        if record is None:
-            raise FormatError(f"{self.path / name}: the artefact is missing.")
-        if self._nesting == MAX_NESTING:
+        """Return the reader of the artefact stored inside this one under `name`, or elsewhere in the whole."""
+        record = self._record(name)
+        if len(self.place) == MAX_NESTING:
             raise FormatError(f"{self.path / name}: nested more than {MAX_NESTING} deep.")
         self._unread.discard(name)
-        return ArtifactReader(
-            Folder(self.path / name, inside=self.folder),
-            mmap=self._mmap,
-            verify=self._verify,
-            expected=record,
-            nesting=self._nesting + 1,
-        )
+        reader = ArtifactReader.__new__(ArtifactReader)
+        if record.place is None:
+            reader._open(self.folder.inner(name), self.loading, (*self.place, name), record)
+        else:
+            reader._open(self.loading.find(record), self.loading, record.place, record)
+        return reader
+
+    def is_shared(self, name: str) -> bool:
+        """Whether the artefact of this name lies elsewhere in the whole, where another part holds it too."""
+        return self._record(name).at is not None
 
     def check_sizes(self) -> None:
         """Raise unless every file is there in its full length."""
@@ -135,10 +161,17 @@ class ArtifactReader:
         for name in sorted(self._unread):
             if name in self.manifest.parents:
                 child = self.open_child(name)
-                child.check_sizes()
-                child.verify_rest()
-            elif self._verify:
+                if not self.is_shared(name):  # otherwise its own folder's turn will come
+                    child.check_sizes()
+                    child.verify_rest()
+            elif self.loading.verify:
                 self.verify_file(name)
+
+    def _record(self, name: str) -> ParentRecord:
+        record = self.manifest.parents.get(name)
+        if record is None:
+            raise FormatError(f"{self.path / name}: the artefact is missing.")
+        return record
 
     def _read(self, name: str, *, mmap: bool) -> NDArray[np.uint8]:
         record = self.manifest.files.get(name)
@@ -147,7 +180,7 @@ class ArtifactReader:
         self._check_size(name, self.folder.size(name), record.bytes)
         data = self.folder.read(name, mmap=mmap)
         self._check_size(name, len(data), record.bytes)
-        if self._verify and digest(data) != record.xxh64:
+        if self.loading.verify and digest(data) != record.xxh64:
             raise FormatError(f"{self.path / name}: the checksum does not match; the file is damaged.")
         self._unread.discard(name)
         return data
@@ -158,6 +191,6 @@ class ArtifactReader:
 
     def _parse_array(self, name: str) -> NDArray[Any]:
         try:
-            return npy.parse(self._read(name, mmap=self._mmap))
+            return npy.parse(self._read(name, mmap=self.loading.mmap))
         except ValueError as error:
             raise FormatError(f"{self.path / name}: {error}.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.artifacts import npy, strict_json
+from vizsla.artifacts.kinds import check_saveable
 from vizsla.artifacts.manifest import (
     MANIFEST,
     MAX_NESTING,
@@ -20,6 +22,7 @@ from vizsla.artifacts.manifest import (
     digest,
 )
 from vizsla.artifacts.renames import sync
+from vizsla.artifacts.saving import Saving, Stored
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
@@ -28,16 +31,30 @@ if TYPE_CHECKING:
 
 
 class ArtifactWriter:
-    """Fills an empty folder with one artefact; every file is flushed to the disk as it is written."""
+    """Fills an empty folder with one artefact; every file is flushed to the disk as it is written.
 
-    def __init__(self, folder: Path, kind: str, *, nesting: int = 0):
+    Parameters
+    ----------
+    folder : Path
+        The empty folder.
+    kind : str
+        The artefact's kind.
+    nesting : int
+        How many artefacts lie around this one.
+    saving : Saving, optional
+        The save that this is part of; a new one unless given.
+    """
+
+    def __init__(self, folder: Path, kind: str, *, nesting: int = 0, saving: Saving | None = None):
         self._folder, self._kind, self._nesting = folder, kind, nesting
+        self.saving = Saving(folder) if saving is None else saving
         self._files: dict[str, FileRecord] = {}
         self._parents: dict[str, ParentRecord] = {}
         self._parameters: dict[str, Any] = {}
+        self._height = 0
 
     def write(self, artifact: Artifact) -> str:
-        """Write the whole artefact and return the checksum of its manifest."""
+        """Write the whole artefact and return its digest."""
         artifact._write(self)
         manifest = Manifest(self._kind, self._parameters, self._parents, self._files)
         try:
@@ -45,8 +62,9 @@ class ArtifactWriter:
         except (TypeError, ValueError) as error:
             raise InputError(f"Parameters must be plain JSON values. Got one that is not: {error}.") from error
         self._write_file(MANIFEST, data)
-        sync(self._folder)
-        return digest(data)
+        if self.saving.lasting:
+            sync(self._folder)
+        return manifest.digest
 
     def parameters(self, **parameters: Any) -> None:
         """Record parameters: numbers, texts, booleans, None, lists and dicts of them."""
@@ -68,6 +86,12 @@ class ArtifactWriter:
         self.array(f"{name}.offsets", strings.offsets)
         self.array(f"{name}.slots", strings.slots)
 
+    def catalogue(self, name: str, strings: Strings) -> None:
+        """Store a string table that other parts of the whole may hold too, such as item ids: once for all."""
+        from vizsla.artifacts.string_table import StringTable
+
+        self.child(name, self.saving.stand_in(strings, lambda: StringTable(strings)))
+
     def json(self, name: str, value: Any) -> None:
         """Store a JSON document as `name.json`; what grows with the catalogue belongs in arrays."""
         try:
@@ -76,19 +100,46 @@ class ArtifactWriter:
             raise InputError(f"`{name}` must be a plain JSON value. Got one that is not: {error}.") from error
         self._add_file(f"{name}.json", data)
 
+    def raw(self, name: str, data: NDArray[np.uint8]) -> None:
+        """Store bytes that mean nothing to Vizsla as `name.raw`."""
+        self._add_file(f"{name}.raw", np.ascontiguousarray(data, np.uint8))
+
     def child(self, name: str, artifact: Artifact) -> None:
-        """Store another artefact inside this one."""
+        """Store another artefact inside this one; one that this save has written already, by the way to it."""
         self._check_name(name)
+        check_saveable(artifact)
+        stored = self.saving.known(artifact) or self._stored(name, artifact)
+        if self._nesting + 1 + stored.height > MAX_NESTING:
+            raise InputError(f"Artefacts must be nested at most {MAX_NESTING} deep. Got one more.")
+        self._height = max(self._height, 1 + stored.height)
+        own = stored.record.place == self._place(name)
+        self._parents[name] = ParentRecord(stored.record.kind, stored.record.xxh64) if own else stored.record
+
+    def _stored(self, name: str, artifact: Artifact) -> Stored:
+        """Write an artefact to a folder of its own, unless the same content is found elsewhere."""
         if self._nesting == MAX_NESTING:
             raise InputError(f"Artefacts must be nested at most {MAX_NESTING} deep. Got one more.")
-        (self._folder / name).mkdir()
-        writer = ArtifactWriter(self._folder / name, artifact.kind, nesting=self._nesting + 1)
-        self._parents[name] = ParentRecord(artifact.kind, writer.write(artifact))
+        folder = self._folder / name
+        folder.mkdir()
+        writer = ArtifactWriter(folder, artifact.kind, nesting=self._nesting + 1, saving=self.saving)
+        record = ParentRecord(artifact.kind, writer.write(artifact), at="/".join(self._place(name)))
+        equal = self.saving.equal(record)
+        if equal is not None:
+            # All that is inside lies elsewhere too, so nothing that others point to goes with it.
+            shutil.rmtree(folder)
+        stored = equal or Stored(record, writer._height)
+        self.saving.remember(artifact, stored)
+        return stored
+
+    def _place(self, name: str) -> tuple[str, ...]:
+        return (*self._folder.relative_to(self.saving.root).parts, name)
 
     def _add_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
         self._check_name(name)
         self._write_file(name, *parts)
-        written = np.memmap(self._folder / name, np.uint8, mode="r")
+        written = (
+            b"" if not (self._folder / name).stat().st_size else np.memmap(self._folder / name, np.uint8, mode="r")
+        )
         self._files[name] = FileRecord(len(written), digest(written))
 
     def _write_file(self, name: str, *parts: bytes | NDArray[np.uint8]) -> None:
@@ -96,7 +147,8 @@ class ArtifactWriter:
             for part in parts:
                 out.write(part if isinstance(part, bytes) else part.data)
             out.flush()
-            os.fsync(out.fileno())
+            if self.saving.lasting:
+                os.fsync(out.fileno())
 
     def _check_name(self, name: str) -> None:
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from vizsla.cli.options import add_output, load_retriever
+from vizsla.cli.options import add_bundling, add_output, load_retriever
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     build = getattr(methods, arguments.variant.replace("-", "_"))
     base = load_retriever(arguments.base)
     model = build(base, _clicks(arguments), **_options(arguments))
-    model.save(arguments.output, overwrite=arguments.overwrite)
+    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     if arguments.plot and model.choice is not None:
         model.choice.plot(arguments.plot)
     chosen = ", ".join(f"{name} {value:.6g}" for name, value in vars(model.settings).items() if _is_number(value))
@@ -45,6 +45,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--clicks", metavar="FILE", required=True, help="query, item, weight; or a whole dataset")
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
     add_output(parser)
+    add_bundling(parser)
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", metavar="FILE", help="draw what was tried: .png, .svg or .pdf")

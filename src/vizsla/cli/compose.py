@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vizsla.cli.options import add_output, unique_names
+from vizsla.cli.options import add_bundling, add_output, unique_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,6 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expression", help="such as '(a | b) >> c' or '0.7*a.normalised() + 0.3*b.normalised()'")
     parser.add_argument("--let", action="append", default=[], metavar="NAME=ARTEFACT", help="what a name stands for")
     add_output(parser)
+    add_bundling(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -28,5 +29,5 @@ def run(arguments: argparse.Namespace) -> None:
             raise InputError(f"A part must be a retriever or a scorer. Got kind {loaded.kind!r} in {path}.")
         names[name] = loaded
     composed = parse(arguments.expression, names)
-    composed.save(arguments.output, overwrite=arguments.overwrite)
+    composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     print(f"{arguments.output}: {composed}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_bundling, add_data, add_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the encoder's and the index's options."""
     add_data(parser)
     add_output(parser)
+    add_bundling(parser)
     parser.add_argument("--encoder", default="lsa", help="lsa, a model's hub id, or its folder (default: lsa)")
     parser.add_argument("--dim", type=int, default=256, help="dimensions of lsa (default: 256)")
     parser.add_argument("--query-prompt", metavar="TEXT", help="put before every query")
@@ -58,7 +59,7 @@ def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any
     texts = (item.default_text() for item in dataset.items)
     encoder = LsaEncoder.fit(texts, dim=arguments.dim, seed=arguments.seed)
     built = Dense.build(dataset, encoder, index=arguments.index, **options)
-    built.save(arguments.output, overwrite=arguments.overwrite)
+    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     return built
 
 
@@ -73,7 +74,7 @@ def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, A
     texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
     rows = resumable_encode(encoder, texts, working, storage=storage, count=count)
     built = Dense.build(dataset, encoder, index=arguments.index, vectors=rows, **options)
-    built.save(arguments.output, overwrite=arguments.overwrite)
+    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     remove_encoding(working)
     return built
 

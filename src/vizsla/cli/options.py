@@ -36,6 +36,15 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an artefact that is there already")
 
 
+def add_bundling(parser: argparse.ArgumentParser) -> None:
+    """Add whether models are stored inside the artefact."""
+    parser.add_argument(
+        "--bundle-model",
+        action=argparse.BooleanOptionalAction,
+        help="store the encoder's model inside, so that the folder moves as one (default: ONNX models up to 128 MB)",
+    )
+
+
 def add_evaluation(parser: argparse.ArgumentParser) -> None:
     """Add how quality and cost are measured, and where the result goes."""
     parser.add_argument("--split", default="test", help="which judgements (default: test)")

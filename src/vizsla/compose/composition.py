@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
 from vizsla.compose.catalogues import Aligned, align
-from vizsla.errors import CompositionError, FormatError, VizslaError
+from vizsla.encoder import Encoder
+from vizsla.encoders.given import check_wanted, given_encoder
+from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
 from vizsla.retriever import Retriever
 from vizsla.scorer import unwrapped
+from vizsla.short_text import short_text
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -36,7 +39,11 @@ class Composition(Retriever):
         self.parts = list(parts)
         self._aligned: list[Aligned[Retriever]] = align(self.parts)
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        other = cls.operations.get(cls.operation, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise InputError(f"`operation` must be new. Got {cls.operation!r}, which {other.__name__} has.")
         cls.operations[cls.operation] = cls
 
     @property
@@ -50,7 +57,17 @@ class Composition(Retriever):
         return sum(part.nbytes for part in {id(part): part for part in self._scorers()}.values())
 
     def __repr__(self) -> str:
-        return str(self)
+        return short_text(f"{type(self).__name__}({self}", ")")
+
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Give the encoder that a load could not bring back to every part that was built with it.
+
+        An encoder that no part was built with raises.
+        """
+        check_wanted(self, encoder)
+        scorers = self._scorers()
+        given = {id(part): given_encoder(part, encoder) for part in scorers}
+        return self._rebuild([given[id(part)] for part in scorers], self._options())
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
@@ -60,6 +77,10 @@ class Composition(Retriever):
     @abstractmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         """Build from loaded parts and the options that `_options` returned."""
+
+    @classmethod
+    def _reads(cls, other: type[Artifact]) -> bool:
+        return other in cls.operations.values()
 
     def _scorers(self) -> list[Any]:
         return list(self.parts)
@@ -86,7 +107,7 @@ class Composition(Retriever):
                 [reader.child(f"part{n}") for n in range(count)], reader.parameter("options", dict)
             )
             return built
-        except FormatError:
+        except (FormatError, MissingExtraError):
             raise
         except (VizslaError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
+from vizsla.short_text import short_text
 
 
 class AbsentEncoder(Encoder):
@@ -30,6 +31,9 @@ class AbsentEncoder(Encoder):
         if type(dim) is not int or dim < 1 or not isinstance(fingerprint, str):
             raise InputError("An encoder's description must have a `dim` above 0 and a `fingerprint`. Got another.")
         self._dim, self._fingerprint = dim, fingerprint
+
+    def __repr__(self) -> str:
+        return short_text(f"{type(self).__name__}({self._fingerprint}", f", {self._dim:,} dimensions)")
 
     @property
     def dim(self) -> int:

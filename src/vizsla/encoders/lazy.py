@@ -53,15 +53,17 @@ class LazyEncoder(AbsentEncoder):
 
     def _load(self) -> Encoder:
         name = self.description["name"]
-        encoder = self._make(name)
+        return self._checked(self._make(name, download=download_allowed()), repr(name))
+
+    def _checked(self, encoder: Encoder, where: str) -> Encoder:
         if encoder.fingerprint != self.fingerprint:
             raise InputError(
-                f"The model {name!r} must be the one that the vectors were made with ({self.fingerprint!r}). "
+                f"The model {where} must be the one that the vectors were made with ({self.fingerprint!r}). "
                 f"Got {encoder.fingerprint!r}: bring that model back, or build the retriever anew."
             )
         return encoder
 
-    def _make(self, name: str) -> Encoder:
+    def _make(self, name: str, *, download: bool) -> Encoder:
         options = dict(self.description["options"])
         if set(options) - OPTIONS:
             raise InputError(f"The artefact must describe its encoder. Got the options {sorted(options)}.")
@@ -70,15 +72,15 @@ class LazyEncoder(AbsentEncoder):
                 from vizsla.encoders.onnx import OnnxEncoder
 
                 return OnnxEncoder(name, **options)
-            return _sentence(name, options)
+            return _sentence(name, options, download=download)
         except TypeError as error:
             raise InputError(f"The artefact must describe its encoder. Got other options: {error}.") from error
 
 
-def _sentence(name: str, options: dict[str, Any]) -> Encoder:
+def _sentence(name: str, options: dict[str, Any], *, download: bool) -> Encoder:
     from vizsla.encoders.sentence import SentenceEncoder
 
-    if download_allowed():
+    if download:
         return SentenceEncoder(name, **options)
     try:
         return SentenceEncoder(name, download=False, **options)

@@ -116,10 +116,13 @@ class LsaEncoder(Encoder, Artifact):
         # What is left of a text that lies outside the dimensions is rounding noise, not meaning.
         return unit_rows(rows, least=1e-6)
 
+    def __repr__(self) -> str:
+        return f"LsaEncoder({self.dim:,} dimensions, {self.ngrams!r})"
+
     def _write(self, writer: ArtifactWriter) -> None:
-        self.ngrams.write(writer, "ngrams")
+        writer.child("ngrams", self.ngrams)
         writer.array("projection", self.projection)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        return cls(NgramTfidf.read(reader, "ngrams"), reader.array("projection", np.float32, ndim=2))
+        return cls(reader.child("ngrams", NgramTfidf), reader.array("projection", np.float32, ndim=2))

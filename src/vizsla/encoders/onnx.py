@@ -16,6 +16,7 @@ from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
+from vizsla.short_text import short_text
 
 Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
@@ -64,6 +65,9 @@ class OnnxEncoder(Encoder):
         self._tokenizer = _tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = _session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
+
+    def __repr__(self) -> str:
+        return short_text(f"OnnxEncoder({self.path}", ")")
 
     @cached_property
     def dim(self) -> int:

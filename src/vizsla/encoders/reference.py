@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
 from vizsla.encoders.lazy import MODELS, LazyEncoder
-from vizsla.errors import FormatError
+from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.saving import Saving
     from vizsla.artifacts.writer import ArtifactWriter
 
 NAME = "encoder"
+SMALL = 128_000_000
+"""ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
 
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder) -> None:
-    """Store an encoder that is an artefact as a child; of any other, what it takes to find it again."""
-    writer.parameters(encoder=describe(encoder), encoder_saved=isinstance(encoder, Artifact))
-    if isinstance(encoder, Artifact):
-        writer.child(NAME, encoder)
+    """Store an encoder that is an artefact as a child, and a model if that is wanted; of any other, how to find it."""
+    inside = encoder if isinstance(encoder, Artifact) else _bundled(encoder, writer.saving)
+    if inside is None:
+        writer.parameters(encoder=_from_here(describe(encoder), writer.saving), encoder_saved=False)
+        return
+    writer.parameters(encoder=describe(inside), encoder_saved=True)
+    writer.child(NAME, inside)
 
 
-def describe(encoder: Encoder) -> dict[str, Any]:
+def describe(encoder: Any) -> dict[str, Any]:
     """Return kind, width, fingerprint, and whatever else the encoder says is needed to make it again.
 
     Examples
@@ -48,4 +56,45 @@ def read_encoder(reader: ArtifactReader) -> Encoder:
         if not isinstance(child, Encoder) or describe(child) != description:
             raise FormatError(f"{reader.path / NAME}: not the encoder that the manifest describes.")
         return child
-    return LazyEncoder(description) if description.get("kind") in MODELS else AbsentEncoder(description)
+    if description.get("kind") not in MODELS:
+        return AbsentEncoder(description)
+    return LazyEncoder(_from_root(description, reader.loading.root.path))
+
+
+def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
+    """Return the encoder's model as an artefact, if it is one and is to be stored inside."""
+    description = describe(encoder)
+    kind, name = description.get("kind"), description.get("name")
+    if kind not in MODELS or not isinstance(name, str) or saving.bundle_models is False:
+        return None
+    from vizsla.encoders.bundled import BundledModel
+    from vizsla.encoders.model_files import model_bytes, model_files
+
+    if saving.bundle_models is None and kind != "onnx":
+        return None
+    files = model_files(kind, name)
+    if saving.bundle_models is None and not 0 < model_bytes(files) <= SMALL:
+        return None
+    if not files:
+        raise InputError(f"The model must be there to be stored inside. Got {name!r}, which holds none.")
+    return saving.stand_in(encoder, lambda: BundledModel.of(description, files))
+
+
+def _from_here(description: dict[str, Any], saving: Saving) -> dict[str, Any]:
+    """Name a model's folder by the way from the artefact, where some folder is around both."""
+    name = description.get("name")
+    if description.get("kind") not in MODELS or not isinstance(name, str) or not Path(name).is_absolute():
+        return description
+    root = os.path.realpath(saving.root)
+    if not saving.lasting or os.path.commonpath([root, os.path.realpath(name)]) == os.sep:
+        return description
+    others = {key: value for key, value in description.items() if key != "name"}
+    return {**others, "path": os.path.relpath(os.path.realpath(name), root)}
+
+
+def _from_root(description: dict[str, Any], root: Path) -> dict[str, Any]:
+    path = description.get("path")
+    if not isinstance(path, str):
+        return description
+    others = {key: value for key, value in description.items() if key != "path"}
+    return {**others, "name": os.path.normpath(Path(os.path.realpath(root), path))}

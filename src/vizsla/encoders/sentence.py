@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +12,11 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.encoder import Encoder
+from vizsla.encoders.modules import refuse_own_code
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
+from vizsla.short_text import short_text
 
 Floats = NDArray[np.float32]
 
@@ -59,6 +60,9 @@ class SentenceEncoder(Encoder):
         if max_tokens is not None:
             self.model.max_seq_length = check_positive("max_tokens", max_tokens)
 
+    def __repr__(self) -> str:
+        return short_text(f"SentenceEncoder({self.name}", ")")
+
     @cached_property
     def dim(self) -> int:
         """The width of the model's vectors."""
@@ -78,7 +82,8 @@ class SentenceEncoder(Encoder):
     @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
-        return {"kind": "sentence", "name": self.name, "options": self.options}
+        name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
+        return {"kind": "sentence", "name": name, "options": self.options}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,7 +114,7 @@ def _load(name: str, device: str | None, *, download: bool) -> Any:
     package = import_extra("sentence_transformers", f"Encoding with {name!r}", "neural")
     # It shows a bar while it reads weights, terminal or not.
     import_extra("transformers", f"Encoding with {name!r}", "neural").utils.logging.disable_progress_bar()
-    _refuse_own_code(Path(name))
+    refuse_own_code(Path(name))
     options = {"device": device, "trust_remote_code": False, "local_files_only": not download}
     try:
         # Prompts are ours to add, or they would come twice.
@@ -118,17 +123,3 @@ def _load(name: str, device: str | None, *, download: bool) -> Any:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         where = "hub id or folder" if download else "folder, or hub id in the local cache"
         raise InputError(f"`name` must be a model's {where}. Got {name!r}: {reason}") from error
-
-
-def _refuse_own_code(folder: Path) -> None:
-    """Raise if a local model names classes of its own: sentence-transformers before 6.0 would import them."""
-    file = folder / "modules.json"
-    if not file.is_file():
-        return
-    try:
-        types = [str(module["type"]) for module in json.loads(file.read_bytes())]
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{file} must list the model's modules. Got something else.") from None
-    foreign = [name for name in types if not name.startswith("sentence_transformers.")]
-    if foreign:
-        raise InputError(f"{file} must name modules of sentence-transformers only. Got {foreign[0]!r}.")

@@ -95,9 +95,12 @@ class Vectors(Artifact):
         """The length of a row."""
         return int(self.rows.shape[1])
 
+    def __repr__(self) -> str:
+        return f"Vectors({len(self):,} items, {self.dim:,} dimensions, {self.rows.dtype.name})"
+
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(encoder=self.fingerprint, storage=self.rows.dtype.name)
-        writer.strings("items", self.ids)
+        writer.catalogue("items", self.ids)
         writer.array("rows", self.rows)
 
     @classmethod
@@ -106,4 +109,4 @@ class Vectors(Artifact):
         if storage not in ("float16", "float32"):
             raise FormatError(f"{reader.path}: unknown storage {storage!r:.50}.")
         rows = reader.array("rows", storage, ndim=2)
-        return cls(reader.strings("items"), rows, reader.parameter("encoder", str))
+        return cls(reader.catalogue("items"), rows, reader.parameter("encoder", str))

@@ -131,15 +131,16 @@ class GroupedIndex(Index):
         """Return the numbers of an item's vectors."""
         return self._members[self._starts[item] : self._starts[item + 1]]
 
+    def __repr__(self) -> str:
+        return f"GroupedIndex({len(self):,} items, {self.index!r})"
+
     def _write(self, writer: ArtifactWriter) -> None:
         writer.array("owners", self.owners)
         writer.child("vectors", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index = reader.child("vectors")
-        if not isinstance(index, DenseIndex):
-            raise FormatError(f"{reader.path / 'vectors'}: expected an index of vectors. Got kind {index.kind!r}.")
+        index = reader.child("vectors", DenseIndex)
         try:
             return cls(index, reader.array("owners", np.int32))
         except InputError as error:

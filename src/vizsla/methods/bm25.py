@@ -164,16 +164,14 @@ class Bm25(Movable):
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         writer.parameters(variant=how.variant, k1=how.k1, b=how.b, delta=how.delta)
-        writer.strings("items", self.items)
-        self.statistics.write(writer)
+        writer.catalogue("items", self.items)
+        writer.child("statistics", self.statistics)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index = reader.child("index")
-        if not isinstance(index, InvertedIndex):
-            raise FormatError(f"{reader.path / 'index'}: expected an inverted index. Got kind {index.kind!r}.")
-        items, statistics = reader.strings("items"), Statistics.read(reader)
+        index = reader.child("index", InvertedIndex)
+        items, statistics = reader.catalogue("items"), reader.child("statistics", Statistics)
         numbers = (reader.parameter(name, float) for name in ("k1", "b", "delta"))
         try:
             return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))

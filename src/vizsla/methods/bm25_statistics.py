@@ -168,27 +168,18 @@ class Statistics(Artifact):
             "statistics.merged(Statistics.of(items)), and build every shard with it."
         )
 
-    def write(self, writer: ArtifactWriter) -> None:
-        """Store the statistics among an artefact's files."""
+    def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(documents=self.documents, length=self.length)
-        self.bag.write(writer, "bag")
+        writer.child("bag", self.bag)
         writer.array("frequencies", self.frequencies)
 
     @classmethod
-    def read(cls, reader: ArtifactReader) -> Statistics:
-        """Read what `write` stored; numbers that cannot be raise FormatError."""
-        bag, frequencies = BagOfWords.read(reader, "bag"), reader.array("frequencies", np.int64)
+    def _read(cls, reader: ArtifactReader) -> Self:
+        bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
         try:
             return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", int))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
-
-    def _write(self, writer: ArtifactWriter) -> None:
-        self.write(writer)
-
-    @classmethod
-    def _read(cls, reader: ArtifactReader) -> Self:
-        return cls.read(reader)  # type: ignore[return-value]
 
 
 def _chunks(texts: Iterator[str]) -> Iterator[Iterator[str]]:

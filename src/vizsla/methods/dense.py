@@ -107,17 +107,15 @@ class Dense(Movable):
         return Explanation(score, f"inner product of query and item: {lengths}")
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.strings("items", self.items)
+        writer.catalogue("items", self.items)
         write_encoder(writer, self.encoder)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index = reader.child("index")
-        if not isinstance(index, DenseIndex):
-            raise FormatError(f"{reader.path / 'index'}: expected an index of vectors. Got kind {index.kind!r}.")
+        index = reader.child("index", DenseIndex)
         try:
-            return cls(reader.strings("items"), read_encoder(reader), index)
+            return cls(reader.catalogue("items"), read_encoder(reader), index)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 

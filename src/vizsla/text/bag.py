@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
+ANALYSER = "analyser"
 
-class BagOfWords(Encoder):
+
+class BagOfWords(Encoder, Artifact):
     """An analyser and the vocabulary it met; turns a text into counts of known terms.
 
     Terms are numbered by their first occurrence. With stemming, `forms` holds the words as they were written,
@@ -52,6 +55,7 @@ class BagOfWords(Encoder):
     [2, 4]
     """
 
+    kind = "bag"
     sparse = True
 
     def __init__(
@@ -174,27 +178,28 @@ class BagOfWords(Encoder):
         array = np.frombuffer
         return SparseRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32), self.dim)
 
-    def write(self, writer: ArtifactWriter, prefix: str) -> None:
-        """Store the bag among an artefact's files, under names that begin with `prefix`."""
-        writer.json(prefix, self.analyser.to_dict())
-        writer.strings(f"{prefix}.terms", self.terms)
+    def __repr__(self) -> str:
+        return f"BagOfWords({self.dim:,} terms, {self.analyser.kind})"
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.json(ANALYSER, self.analyser.to_dict())
+        writer.strings("terms", self.terms)
         if self.analyser.stem is not None:
-            writer.strings(f"{prefix}.forms", self.forms)
-            writer.array(f"{prefix}.term_of_form", self.term_of_form)
+            writer.strings("forms", self.forms)
+            writer.array("term_of_form", self.term_of_form)
 
     @classmethod
-    def read(cls, reader: ArtifactReader, prefix: str) -> Self:
-        """Read what `write` stored; anything that does not fit together raises FormatError."""
-        analyser = _analyser(reader, prefix)
+    def _read(cls, reader: ArtifactReader) -> Self:
+        analyser = _analyser(reader)
         forms, term_of_form = None, None
         try:
-            terms = read_vocabulary(reader, f"{prefix}.terms")
+            terms = read_vocabulary(reader, "terms")
             if analyser.stem is not None:
-                forms = read_vocabulary(reader, f"{prefix}.forms")
-                term_of_form = reader.array(f"{prefix}.term_of_form", np.int32)
+                forms = read_vocabulary(reader, "forms")
+                term_of_form = reader.array("term_of_form", np.int32)
             return cls(analyser, terms, forms, term_of_form)
         except ValueError as error:
-            raise FormatError(f"{reader.path / prefix}: {error}") from error
+            raise FormatError(f"{reader.path}: {error}") from error
 
     def _knows(self, forms: list[str]) -> NDArray[np.bool_]:
         return self.forms.find_all(forms) >= 0
@@ -251,9 +256,9 @@ def _forms(analyser: Analyser, texts: list[str]) -> list[str]:
     return list(Strings(data, offsets, np.zeros(0, np.uint32)))
 
 
-def _analyser(reader: ArtifactReader, name: str) -> Analyser:
-    values = reader.json(name)
+def _analyser(reader: ArtifactReader) -> Analyser:
+    values = reader.json(ANALYSER)
     try:
         return Analyser.from_dict(values)
     except FormatError as error:
-        raise FormatError(f"{reader.path / name}.json: {error}") from error
+        raise FormatError(f"{reader.path / ANALYSER}.json: {error}") from error

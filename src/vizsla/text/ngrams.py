@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.sparse_rows import SparseRows
@@ -32,7 +33,7 @@ LEAST_SHARE = 0.001
 RULES = {"bins", "lower", "norm", "shares", "sublinear"}
 
 
-class NgramTfidf(Encoder):
+class NgramTfidf(Encoder, Artifact):
     """Word unigrams, word bigrams and character trigrams, each with a vocabulary of its own, weighed by TF-IDF.
 
     Words are those of a plain `Analyser`. The bigrams of "artistic iphone 6s" are ``artistic#iphone`` and
@@ -75,6 +76,7 @@ class NgramTfidf(Encoder):
     [('iphone', '0.45'), ('6s', '0.63'), ('iphone#6s', '0.63')]
     """
 
+    kind = "ngrams"
     sparse = True
 
     def __init__(
@@ -231,28 +233,29 @@ class NgramTfidf(Encoder):
             return self.names[kind][number]
         return f"<unseen {KINDS[kind]}{f' {number - known}' if self.bins[kind] > 1 else ''}>"
 
-    def write(self, writer: ArtifactWriter, prefix: str) -> None:
-        """Store the encoder among an artefact's files, under names that begin with `prefix`."""
-        writer.json(prefix, self._rules())
+    def __repr__(self) -> str:
+        counts = [f"{len(table):,} {kind}s" for kind, table in zip(KINDS, self.names, strict=True) if len(table)]
+        return f"NgramTfidf({', '.join(counts)})"
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.json("rules", self._rules())
         for kind, table in zip(KINDS, self.names, strict=True):
-            writer.strings(f"{prefix}.{kind}s", table)
-        writer.array(f"{prefix}.weights", self.weights)
+            writer.strings(f"{kind}s", table)
+        writer.array("weights", self.weights)
 
     @classmethod
-    def read(cls, reader: ArtifactReader, prefix: str) -> Self:
-        """Read what `write` stored; anything that does not fit together raises FormatError."""
-        rules = reader.json(prefix)
-        place = reader.path / prefix
+    def _read(cls, reader: ArtifactReader) -> Self:
+        rules, file = reader.json("rules"), reader.path / "rules.json"
         if not isinstance(rules, dict) or set(rules) != RULES:
-            raise FormatError(f"{place}.json: expected the keys {', '.join(sorted(RULES))}. Got {rules!r:.200}.")
+            raise FormatError(f"{file}: expected the keys {', '.join(sorted(RULES))}. Got {rules!r:.200}.")
         for key in ("bins", "shares"):
             if not isinstance(rules[key], list):
-                raise FormatError(f"{place}.json: `{key}` must be a list. Got {rules[key]!r:.200}.")
+                raise FormatError(f"{file}: `{key}` must be a list. Got {rules[key]!r:.200}.")
         try:
-            names = [read_vocabulary(reader, f"{prefix}.{kind}s") for kind in KINDS]
-            return cls(names, reader.array(f"{prefix}.weights", np.float32), **rules)
+            names = [read_vocabulary(reader, f"{kind}s") for kind in KINDS]
+            return cls(names, reader.array("weights", np.float32), **rules)
         except ValueError as error:
-            raise FormatError(f"{place}: {error}") from error
+            raise FormatError(f"{reader.path}: {error}") from error
 
     @property
     def nbytes(self) -> int:

@@ -11,6 +11,7 @@ from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.matrices import unit_rows
 from vizsla.encoder import Encoder
+from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.explanation import Explanation
@@ -21,6 +22,7 @@ from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot,
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
+from vizsla.short_text import short_text
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
@@ -90,6 +92,9 @@ class PefaXl(Retriever):
         clicks = self.log.nbytes - self.log.vector_bytes
         return int(self.base.nbytes + (0 if self.index is None else self.index.nbytes) + clicks)
 
+    def __repr__(self) -> str:
+        return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
+
     def with_clicks(self, clicks: Any) -> PefaXl:
         """Return the retriever with more clicks, and the same answers as one built with them at once."""
         return self._changed(clicks, 1)
@@ -99,15 +104,13 @@ class PefaXl(Retriever):
         return self._changed(clicks, -1)
 
     def with_encoder(self, encoder: Encoder) -> PefaXl:
-        """Give the encoder that a load could not bring back."""
-        if encoder.fingerprint != self.encoder.fingerprint:
-            wanted = f"the one that the past queries were encoded with ({self.encoder.fingerprint!r})"
-            raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
-        own: Encoder | None = getattr(self.base, "encoder", None)
-        # A base with another encoder, or with none, was brought back by the load.
-        shared = own is not None and own.fingerprint == encoder.fingerprint and hasattr(self.base, "with_encoder")
-        base = self.base.with_encoder(encoder) if shared else self.base  # type: ignore[attr-defined]
-        return PefaXl(base, encoder, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
+        """Give an encoder that a load could not bring back: that of the past queries, of the base, or of both."""
+        check_wanted(self, encoder)
+        own = encoder if encoder.fingerprint == self.encoder.fingerprint else self.encoder
+        return PefaXl(
+            given_encoder(self.base, encoder), own, self.log, self.settings, self.index,
+            depth=self.depth, choice=self.choice,
+        )  # fmt: skip
 
     def _changed(self, clicks: Any, sign: int) -> PefaXl:
         log, _ = self.log.changed(clicks, self.items, self._encode, sign=sign)
@@ -211,9 +214,7 @@ class PefaXl(Retriever):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        base = reader.child("base")
-        if not isinstance(base, Retriever):
-            raise FormatError(f"{reader.path / 'base'}: expected a retriever. Got kind {base.kind!r}.")
+        base = reader.child("base", Retriever)
         log = ClickLog.read(reader, width=len(base.items))
         choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
         try:
@@ -233,10 +234,7 @@ def query_index(kind: str, log: ClickLog, **options: Any) -> DenseIndex | None:
 def _read_index(reader: ArtifactReader, log: ClickLog) -> DenseIndex | None:
     if reader.parameter("index", str) == "flat":
         return query_index("flat", log)
-    index = reader.child("index")
-    if not isinstance(index, DenseIndex):
-        raise FormatError(f"{reader.path / 'index'}: expected an index of vectors. Got kind {index.kind!r}.")
-    return index
+    return reader.child("index", DenseIndex)
 
 
 def item_levels(log: ClickLog, settings: XlSettings) -> Values:

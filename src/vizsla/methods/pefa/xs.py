@@ -24,6 +24,7 @@ from vizsla.methods.pefa.explain_xs import explain_xs
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.movable import Movable
 from vizsla.queries import Queries
+from vizsla.short_text import short_text
 from vizsla.sparse_rows import SparseRows, as_scipy
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class PefaXs(Encoded):
         return cls(base, log, settings, _indexed(base, log, settings, vectors), choice=choice)
 
     def __repr__(self) -> str:
-        return f"PefaXs({self.base!r}, {len(self.log):,} past queries)"
+        return short_text(f"PefaXs({self.base!r}", f", {len(self.log):,} past queries)")
 
     def with_clicks(self, clicks: Any) -> PefaXs:
         """Return the retriever with more clicks: only the items they touch are computed anew.

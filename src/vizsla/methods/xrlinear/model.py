@@ -21,7 +21,6 @@ from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
-from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -143,13 +142,9 @@ class XrLinear(Encoded):
         return type(self)(**{**same, **known, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
-        ngrams = isinstance(self.encoder, NgramTfidf)
-        writer.parameters(ngrams=ngrams, cold_start=self.calibration is not None)
-        if isinstance(self.encoder, NgramTfidf):
-            self.encoder.write(writer, "ngrams")
-        else:
-            write_encoder(writer, self.encoder)
-        writer.strings("items", self.items)
+        writer.parameters(cold_start=self.calibration is not None)
+        write_encoder(writer, self.encoder)
+        writer.catalogue("items", self.items)
         self.training_queries.write(writer, "training_queries")
         writer.child("tree", self.index)
         if self.texts is not None and self.calibration is not None:
@@ -158,10 +153,7 @@ class XrLinear(Encoded):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index, items = reader.child("tree"), reader.strings("items")
-        if not isinstance(index, TreeIndex):
-            raise FormatError(f"{reader.path / 'tree'}: expected a tree. Got kind {index.kind!r}.")
-        encoder = NgramTfidf.read(reader, "ngrams") if reader.parameter("ngrams", bool) else read_encoder(reader)
+        index, items, encoder = reader.child("tree", TreeIndex), reader.catalogue("items"), read_encoder(reader)
         queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)

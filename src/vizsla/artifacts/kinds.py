@@ -1,0 +1,85 @@
+"""Which class reads which kind of artefact: built-in ones by a table, others as soon as they are defined."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from vizsla.artifacts.manifest import NAME
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from vizsla.artifact import Artifact
+
+BUILT_IN = {
+    "strings": "vizsla.artifacts.string_table:StringTable",
+    "inverted": "vizsla.indexes.inverted:InvertedIndex",
+    "tree": "vizsla.indexes.tree:TreeIndex",
+    "flat": "vizsla.indexes.flat:FlatIndex",
+    "hnsw": "vizsla.indexes.hnsw:HnswIndex",
+    "ivf": "vizsla.indexes.ivf:IvfIndex",
+    "grouped": "vizsla.indexes.grouped:GroupedIndex",
+    "bag": "vizsla.text.bag:BagOfWords",
+    "ngrams": "vizsla.text.ngrams:NgramTfidf",
+    "lsa": "vizsla.encoders.lsa:LsaEncoder",
+    "model": "vizsla.encoders.bundled:BundledModel",
+    "vectors": "vizsla.encoders.vectors:Vectors",
+    "bm25": "vizsla.methods.bm25:Bm25",
+    "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
+    "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
+    "dense": "vizsla.methods.dense:Dense",
+    "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
+    "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
+    "composition": "vizsla.compose.composition:Composition",
+}
+"""Where each built-in kind is defined; a module is imported only when one is loaded. A manifest names kinds only."""
+
+_registered: dict[str, type[Artifact]] = {}
+
+
+def register(kind: type[Artifact]) -> None:
+    """Remember which class reads its kind; another class with the same kind raises.
+
+    The same class defined once more, as in a notebook, takes the place of the first.
+    """
+    name = kind.kind
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"`kind` must be letters, digits, '_', '-' and '.'. Got {name!r} in {_place(kind)}.")
+    other = _place(_registered[name]) if name in _registered else BUILT_IN.get(name)
+    if other is not None and other != _place(kind):
+        raise InputError(f"`kind` must be new. Got {name!r} in {_place(kind)}, which {other} has: choose another.")
+    _registered[name] = kind
+
+
+def class_of(kind: str) -> type[Artifact] | None:
+    """Return the class that reads a kind, or None; a built-in one is imported.
+
+    Examples
+    --------
+    >>> class_of("bm25").__name__, class_of("oracle")
+    ('Bm25', None)
+    """
+    if kind in BUILT_IN and kind not in _registered:
+        importlib.import_module(BUILT_IN[kind].partition(":")[0])
+    return _registered.get(kind)
+
+
+def known_kinds() -> list[str]:
+    """Return all kinds that can be loaded now."""
+    return sorted({*BUILT_IN, *_registered})
+
+
+def check_saveable(artifact: Artifact) -> None:
+    """Raise unless a saved artefact would be loaded as the class that it is."""
+    own, name = type(artifact), getattr(artifact, "kind", None)
+    reads = class_of(name) if isinstance(name, str) else None
+    if reads is None:
+        raise InputError(f"{own.__name__} must have a `kind` to be saved. Got none: give the class one.")
+    if not reads._reads(own):
+        raise InputError(
+            f"{own.__name__} must have a `kind` of its own to be saved. Got {name!r}, which loads as {reads.__name__}."
+        )
+
+
+def _place(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
