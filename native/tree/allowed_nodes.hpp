@@ -14,7 +14,9 @@ namespace vizsla {
 class AllowedNodes {
  public:
   AllowedNodes(const TreeModel& model, std::span<const std::uint8_t> allowed) {
-    for (const ChunkedLayer& layer : model.layers()) layers_.push_back({std::vector<std::uint64_t>(layer.nodes() / 64 + 1, 0), 0});
+    for (const ChunkedLayer& layer : model.layers()) {
+      layers_.push_back({std::vector<std::uint64_t>(layer.nodes() / 64 + 1, 0), 0});
+    }
     for (std::size_t p = 0; p < model.size(); ++p) {
       if (allowed[static_cast<std::size_t>(model.items()[p])] != 0) allow(layers_.size() - 1, p);
     }

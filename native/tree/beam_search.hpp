@@ -27,7 +27,8 @@ class BeamSearcher {
   // the search is repeated with a wider one. Under a filter only nodes that lead to allowed items count. A query without
   // features says nothing: it finds nothing.
   template <Transform transform>
-  std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+  std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+                                        const TreeTask& task) {
     outside_ = INFINITY;
     if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
@@ -35,9 +36,7 @@ class BeamSearcher {
     if (task.narrow != nullptr) narrow_.take(*task.narrow, margins_.features());
     for (std::size_t times = 1;; times *= 4) {
       follow<transform>(model, task, times);
-      const std::size_t reached = task.narrow_from == model.layers().size() ? push_leaves<transform>(model, task)
-                                  : task.narrow != nullptr                  ? push_narrow<transform>(*task.narrow)
-                                                                            : push_paths<transform>(model, leaves, query, task);
+      const std::size_t reached = push_items<transform>(model, leaves, query, task);
       if (reached >= task.wanted || times >= widest || task.beam * times >= widest) break;
     }
     const auto found = best_.finish();
@@ -94,9 +93,13 @@ class BeamSearcher {
     best_.start(task.wanted, 5 * task.wanted);
   }
 
+  // Hands the items below what is followed to the top k; returns how many they are.
   template <Transform transform>
-  std::size_t push_leaves(const TreeModel& model, const TreeTask& task) {
-    return expand<transform, Children::items>(model, model.layers().size() - 1, task);
+  std::size_t push_items(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+    const std::size_t last = model.layers().size() - 1;
+    if (task.narrow_from > last) return expand<transform, Children::items>(model, last, task);
+    if (task.narrow != nullptr) return push_narrow<transform>(*task.narrow);
+    return push_paths<transform>(model, leaves, query, task);
   }
 
   template <Transform transform>
@@ -116,12 +119,18 @@ class BeamSearcher {
     items_.clear();
     for (const Followed& followed : beam_) {
       std::size_t first = followed.node, last = first + 1;
-      for (std::size_t t = task.narrow_from; t < layers; ++t) first = model.layers()[t].first_child(first), last = model.layers()[t].first_child(last);
-      task.filter->allowed().for_each(layers - 1, first, last - first, [&](std::size_t leaf) { items_.push_back(model.items()[leaf]); });
+      for (std::size_t t = task.narrow_from; t < layers; ++t) {
+        first = model.layers()[t].first_child(first);
+        last = model.layers()[t].first_child(last);
+      }
+      const auto add = [&](std::size_t leaf) { items_.push_back(model.items()[leaf]); };
+      task.filter->allowed().for_each(layers - 1, first, last - first, add);
     }
     scores_.resize(items_.size());
     paths_.score<transform>(model, leaves, query, items_, scores_);
-    for (std::size_t i = 0; i < items_.size(); ++i) best_.push(signed_ranking_key(scores_[i], static_cast<std::uint32_t>(items_[i])));
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      best_.push(signed_ranking_key(scores_[i], static_cast<std::uint32_t>(items_[i])));
+    }
     return items_.size();
   }
 
@@ -133,7 +142,8 @@ class BeamSearcher {
     for (std::size_t first = 0; first < beam_.size(); first += chunks_at_once) {
       if (children != Children::all && hopeless<transform>(beam_[first])) break;
       margins_.clear();
-      for (std::size_t i = first; i < std::min(first + chunks_at_once, beam_.size()); ++i) margins_.visit(layer, beam_[i].node, beam_[i].score);
+      const std::size_t end = std::min(first + chunks_at_once, beam_.size());
+      for (std::size_t i = first; i < end; ++i) margins_.visit(layer, beam_[i].node, beam_[i].score);
       margins_.find(layer);
       for (const ChunkVisit& visited : margins_.visits()) reached += push<transform, children>(model, t, visited, task.filter);
       if (children != Children::all) best_.settle();
@@ -155,11 +165,12 @@ class BeamSearcher {
     const float* margins = margins_.of(visited);
     const auto push_child = [&](std::size_t node) {
       const float score = visited.score + log_activation<transform>(margins[node - first]);
-      const auto name = static_cast<std::uint32_t>(children == Children::items ? static_cast<std::size_t>(model.items()[node]) : node);
-      if constexpr (children == Children::all) {
-        all_.push_back({name, score});
+      if constexpr (children == Children::items) {
+        best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(model.items()[node])));
+      } else if constexpr (children == Children::best) {
+        best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(node)));
       } else {
-        best_.push(signed_ranking_key(score, name));
+        all_.push_back({static_cast<std::uint32_t>(node), score});
       }
     };
     if (filter == nullptr) {

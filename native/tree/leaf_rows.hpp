@@ -47,13 +47,15 @@ class LeafRows {
 
   template <class Weight>
   void fill(const ChunkedLayer& layer) {
-    RowsOfChunk rows;
     for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
-      layer.for_each_row(chunk, [&](std::uint32_t, const Row& row) { for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++offsets_[leaf + 1]; }); });
+      layer.for_each_row(chunk, [&](std::uint32_t, const Row& row) {
+        for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++offsets_[leaf + 1]; });
+      });
     }
     for (std::size_t leaf = 0; leaf + 1 < offsets_.size(); ++leaf) offsets_[leaf + 1] += offsets_[leaf];
     rows_.resize(offsets_.back() * entry_bytes());
     std::vector<std::size_t> ends(offsets_.begin(), offsets_.end() - 1);
+    RowsOfChunk rows;
     for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
       rows.clear();
       layer.for_each_row(chunk, [&](std::uint32_t feature, const Row& row) { rows.emplace_back(feature, row); });
@@ -63,12 +65,14 @@ class LeafRows {
   }
 
   template <class Weight>
-  void put(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t feature, const Row& row, std::vector<std::size_t>& ends) {
+  void put(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t feature, const Row& row,
+           std::vector<std::size_t>& ends) {
     for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t entry) {
       std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
       const std::size_t at = ends[leaf]++ - offsets_[leaf];
       std::memcpy(features + at * sizeof feature, &feature, sizeof feature);
-      std::memcpy(features + count(leaf) * sizeof feature + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
+      std::uint8_t* weights = features + count(leaf) * sizeof feature;
+      std::memcpy(weights + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
     });
   }
 

@@ -24,7 +24,8 @@ class NarrowSearcher {
       const std::span<const NarrowTree::Entry> row = tree.row(feature.number, feature.hash);
       entries_ += row.size();
       if (tree.scaled()) {
-        for (const NarrowTree::Entry& entry : row) margins_[entry.node] += feature.value * tree.factors()[entry.node] * entry.weight;
+        const std::span<const float> factors = tree.factors();
+        for (const NarrowTree::Entry& entry : row) margins_[entry.node] += feature.value * factors[entry.node] * entry.weight;
       } else {
         for (const NarrowTree::Entry& entry : row) margins_[entry.node] += feature.value * entry.weight;
       }
@@ -39,7 +40,9 @@ class NarrowSearcher {
     for (const NarrowTree::Layer& layer : tree.layers()) {
       float* scores = scores_.data() + before;
       for (std::size_t n = first; n < last; ++n) {
-        for (std::size_t c = layer.begins[n]; c < layer.begins[n + 1]; ++c) scores[c] = above[n - base] + log_activation<transform>(margins_[before + c]);
+        for (std::size_t c = layer.begins[n]; c < layer.begins[n + 1]; ++c) {
+          scores[c] = above[n - base] + log_activation<transform>(margins_[before + c]);
+        }
       }
       first = layer.begins[first];
       last = layer.begins[last];
@@ -47,7 +50,9 @@ class NarrowSearcher {
       above = scores;
       base = 0;
     }
-    for (std::size_t i = first; i < last; ++i) best.push(signed_ranking_key(above[i], static_cast<std::uint32_t>(tree.items()[i])));
+    for (std::size_t i = first; i < last; ++i) {
+      best.push(signed_ranking_key(above[i], static_cast<std::uint32_t>(tree.items()[i])));
+    }
     return last - first;
   }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tree/allowed_nodes.hpp"
@@ -48,7 +49,8 @@ class NarrowTree {
   std::size_t nbytes() const {
     std::size_t begins = 0;
     for (const Layer& layer : layers_) begins += layer.begins.size();
-    return entries_.size() * sizeof(Entry) + offsets_.size() * sizeof offsets_[0] + rows_.nbytes() + (begins + factors_.size() + items_.size()) * 4;
+    const std::size_t rows = entries_.size() * sizeof(Entry) + offsets_.size() * sizeof offsets_[0] + rows_.nbytes();
+    return rows + (begins + factors_.size() + items_.size()) * 4;
   }
 
   std::span<const Entry> row(std::uint32_t feature, std::uint32_t hash) const {
@@ -84,7 +86,8 @@ class NarrowTree {
     return here;
   }
 
-  static void read_chunk(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers, std::vector<Read>& read) {
+  static void read_chunk(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers,
+                         std::vector<Read>& read) {
     switch (layer.kind()) {
       case WeightKind::float32: return read_rows<float>(layer, chunk, numbers, read);
       case WeightKind::int16: return read_rows<std::int16_t>(layer, chunk, numbers, read);
@@ -94,7 +97,8 @@ class NarrowTree {
 
   // A damaged file can name children that a chunk does not have: they are left out.
   template <class Weight>
-  static void read_rows(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers, std::vector<Read>& read) {
+  static void read_rows(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers,
+                        std::vector<Read>& read) {
     layer.for_each_row(chunk, [&](std::uint32_t feature, const Row& row) {
       const std::uint8_t* children = row.weights + row.count * sizeof(Weight);
       for (std::size_t e = 0; e < row.count; ++e) {

@@ -23,7 +23,8 @@ class PathScorer {
  public:
   // Items' own weights are read by item where `leaves` has come to hold them and that is cheaper: to the same bits.
   template <Transform transform>
-  void score(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, std::span<const std::int32_t> items, std::span<float> scores) {
+  void score(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, std::span<const std::int32_t> items,
+             std::span<float> scores) {
     if (items.empty()) return;
     gather(model, items);
     margins_.take(query, model.bias());
@@ -106,7 +107,8 @@ class PathScorer {
   }
 
   template <Transform transform>
-  void score_leaves(const TreeModel& model, const LeafRows& rows, std::span<const std::int32_t> items, std::span<float> scores) {
+  void score_leaves(const TreeModel& model, const LeafRows& rows, std::span<const std::int32_t> items,
+                    std::span<float> scores) {
     values_.take(margins_.features());
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i + items_ahead < items.size()) rows.prefetch(leaf_of(model, items[i + items_ahead]));

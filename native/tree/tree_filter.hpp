@@ -17,7 +17,8 @@ class TreeFilter {
  public:
   TreeFilter(const TreeModel& model, std::span<const std::uint8_t> allowed)
       : allowed_(model, allowed), layers_(model.layers().size()), narrow_from_(layers_) {
-    while (narrow_from_ > 0 && few * allowed_.count(narrow_from_ - 1) <= model.layers()[narrow_from_ - 1].nodes()) --narrow_from_;
+    const auto is_narrow = [&](std::size_t t) { return few * allowed_.count(t) <= model.layers()[t].nodes(); };
+    while (narrow_from_ > 0 && is_narrow(narrow_from_ - 1)) --narrow_from_;
   }
 
   const AllowedNodes& allowed() const { return allowed_; }

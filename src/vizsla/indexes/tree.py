@@ -211,7 +211,9 @@ class TreeIndex(Index):
     ) -> Candidates:
         """Return the best `k` items of every row.
 
-        When the followed leaves hold fewer than `k` allowed items, the beam is widened until there are enough.
+        When the followed leaves hold fewer than `k` allowed items, the beam is widened until there are enough. Under
+        a filter only nodes that lead to allowed items are followed; where it leaves few items, all of them below the
+        followed nodes are scored. A filter that is used often is faster, for the same answers.
 
         Parameters
         ----------
@@ -245,7 +247,11 @@ class TreeIndex(Index):
         )
 
     def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
-        """Score the given items by their whole paths, in their order."""
+        """Score the given items by their whole paths, in their order.
+
+        Once many were scored, the leaves' weights are kept by item too: that takes memory, about as much as the last
+        layer, and gives the same scores several times as fast.
+        """
         check_positive("threads", threads)
         rows = self._query_rows(queries)
         try:
