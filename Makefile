@@ -13,7 +13,7 @@ endif
 unexport PYTHONPATH PYTHONHOME
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sanitize sanitize-threads stubs bench peers wheel clean
+.PHONY: help demo test test-core lint sanitize sanitize-threads stubs bench peers wheel clean
 
 HERE := cd "$(ROOT)" &&
 PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
@@ -26,8 +26,12 @@ demo: ## search the Python that is installed on this machine
 	@$(HERE) .venv/bin/vizsla demo $(ARGS)
 
 test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" chooses
-	@$(PREPARE) --extras test
+	@$(PREPARE) --extras test-neural
 	@$(HERE) .venv/bin/python -m pytest $(ARGS)
+
+test-core: ## the same without torch and ONNX, in an environment that has neither
+	@$(PREPARE) --venv .venv-core --extras test
+	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python -m pytest $(ARGS)
 
 lint: ## ruff, mypy (strict), and the native core without compiler warnings
 	@$(PREPARE) --extras dev
@@ -58,5 +62,5 @@ wheel: ## a wheel in dist/
 	@$(HERE) .venv/bin/python scripts/wheel.py dist
 
 clean: ## remove environments, builds and caches
-	@$(HERE) rm -rf .venv .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@$(HERE) rm -rf .venv .venv-core .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@$(HERE) find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
