@@ -7,7 +7,6 @@ main suite when every step passed, else `N passed, N failed`, in which a step wi
 Called by .ci/run.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -56,7 +55,8 @@ def main() -> int:
     failed = sum(result.failures for result in results)
     print("\n== summary", *(result.verdict for result in results), sep="\n")
     whole = results[-1]
-    print(f"{whole.count('passed')} passed, {failed} failed" if failed else whole.closing, flush=True)
+    counted = f"{whole.count('passed')} passed, {failed} failed"
+    print(counted if failed else whole.closing or counted, flush=True)
     return int(failed > 0)
 
 
@@ -64,7 +64,7 @@ def run(name: str, targets: list[str]) -> Result:
     """Run a target of the Makefile, showing what it prints, and remember pytest's closing line."""
     print(f"\n== {name}: make {' '.join(targets)}", flush=True)
     start, closing = time.monotonic(), ""
-    command = [os.environ.get("MAKE", "make"), *targets]
+    command = ["make", *targets]
     shown = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", **shown) as process:
         for line in process.stdout:
