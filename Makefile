@@ -38,7 +38,7 @@ lint: ## ruff, mypy (strict), and the native core without compiler warnings
 	@$(HERE) code=0; .venv/bin/ruff check --output-format concise . || code=1; .venv/bin/mypy || code=1; \
 	  .venv/bin/python scripts/compiler_warnings.py || code=1; exit $$code
 
-sanitize: ## tests of native code under the address and undefined-behaviour sanitizers
+sanitize: ## native code under the address and undefined-behaviour sanitizers; ARGS=--quick as CI does
 	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address
 	@$(HERE) .venv-sanitize/bin/python scripts/sanitize.py address $(ARGS)
 

@@ -108,8 +108,8 @@ class Environment:
                 f"build-dir=build/sanitize-{self.sanitize}",
                 "install.strip=false",  # the report's stack needs the symbols
             ]
-        elif self.folder.name != ".venv":  # CMake remembers the environment that it was called from
-            settings = [f"build-dir=build/{self.folder.name.removeprefix('.venv-')}"]
+        else:
+            settings = own_build(self.folder)
         return ["--no-build-isolation", *(f"--config-settings={setting}" for setting in settings), "-e", target]
 
     def _check_toolchain(self) -> None:
@@ -167,6 +167,11 @@ def digest(files: list[Path]) -> str:
         total.update(f"{file.relative_to(ROOT)}\0".encode())
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
+
+
+def own_build(venv: Path) -> list[str]:
+    """Where another environment than `.venv` builds: CMake remembers the environment that called it."""
+    return [] if venv.name == ".venv" else [f"build-dir=build/{venv.name.removeprefix('.venv-')}"]
 
 
 def _modules() -> list[str]:

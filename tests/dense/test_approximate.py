@@ -96,4 +96,4 @@ def test_ctrl_c_stops_a_build(kind):
     wait_until(lambda: cpu_seconds(process.pid) > ready + 1, process)
     error, seconds = interrupted(process)
     assert process.returncode != 0 and b"KeyboardInterrupt" in error
-    assert seconds < 10  # the whole takes several times as long
+    assert seconds < 3  # the whole takes many times as long

@@ -151,7 +151,7 @@ def test_an_interrupt_stops_a_fit_at_once() -> None:
     began = time.process_time()
     with ctrl_c_after(0.1), pytest.raises(KeyboardInterrupt):
         BagOfWords.fit(["word by word " * 200_000] * 500)  # over a gigabyte in one batch
-    assert time.process_time() - began < 3  # the whole takes several times as long
+    assert time.process_time() - began < 1.3  # the whole takes 2.6
 
 
 def store(path: Path, fill: Callable[[ArtifactWriter], None]) -> Path:

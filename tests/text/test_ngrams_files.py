@@ -149,7 +149,7 @@ def test_ctrl_c_is_prompt(threads):
     began = time.process_time()
     with ctrl_c_after(0.2), pytest.raises(KeyboardInterrupt):
         model.rows(long, threads=threads) if threads == 2 else NgramTfidf.fit(long)
-    assert time.process_time() - began < 5  # the whole takes many times as long
+    assert time.process_time() - began < 2  # the whole takes 5
 
 
 @pytest.mark.parametrize("shares", [None, 1, [1, 1], ["1", 1, 1], [1, 1, 0], [True, 1, 1]])
