@@ -11,6 +11,8 @@ endif
 
 # The editable install is what runs: nothing on PYTHONPATH may stand before it.
 unexport PYTHONPATH PYTHONHOME
+# Packages are installed uncompiled: without bytecode, every process would compile torch and scipy again (20 s an import).
+unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core lint sanitize sanitize-threads stubs bench peers wheel clean
