@@ -11,9 +11,11 @@ endif
 
 # The editable install is what runs: nothing on PYTHONPATH may stand before it.
 unexport PYTHONPATH PYTHONHOME
+# Packages are installed uncompiled: without bytecode, every process would compile torch and scipy again (20 s an import).
+unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sanitize sanitize-threads stubs bench peers wheel clean
+.PHONY: help demo test test-core lint sanitize sanitize-threads stubs bench peers wheel clean
 
 HERE := cd "$(ROOT)" &&
 PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
@@ -26,15 +28,19 @@ demo: ## search the Python that is installed on this machine
 	@$(HERE) .venv/bin/vizsla demo $(ARGS)
 
 test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" chooses
-	@$(PREPARE) --extras test
+	@$(PREPARE) --extras test-neural
 	@$(HERE) .venv/bin/python -m pytest $(ARGS)
+
+test-core: ## the same without torch and ONNX, in an environment that has neither
+	@$(PREPARE) --venv .venv-core --extras test
+	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python -m pytest $(ARGS)
 
 lint: ## ruff, mypy (strict), and the native core without compiler warnings
 	@$(PREPARE) --extras dev
 	@$(HERE) code=0; .venv/bin/ruff check --output-format concise . || code=1; .venv/bin/mypy || code=1; \
 	  .venv/bin/python scripts/compiler_warnings.py || code=1; exit $$code
 
-sanitize: ## tests of native code under the address and undefined-behaviour sanitizers
+sanitize: ## native code under the address and undefined-behaviour sanitizers; ARGS=--quick as CI does
 	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address
 	@$(HERE) .venv-sanitize/bin/python scripts/sanitize.py address $(ARGS)
 
@@ -58,5 +64,5 @@ wheel: ## a wheel in dist/
 	@$(HERE) .venv/bin/python scripts/wheel.py dist
 
 clean: ## remove environments, builds and caches
-	@$(HERE) rm -rf .venv .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@$(HERE) rm -rf .venv .venv-core .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@$(HERE) find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ BUILD_TOOLS = ["scikit-build-core", "nanobind", "cmake", "ninja"]
 
 
 class Environment:
-    """One virtual environment of the repository: `.venv`, or that of a sanitizer build."""
+    """One virtual environment of the repository: `.venv`, that without torch, or that of a sanitizer build."""
 
     def __init__(self, *, venv: str, extras: str, sanitize: str, this_python: bool) -> None:
         self.folder = ROOT / venv
@@ -86,7 +86,8 @@ class Environment:
         """Build tools first: the build runs in this environment, so that the next one can go on from it."""
         self._check_toolchain()
         named = f"[{','.join(wanted['extras'])}]" if wanted["extras"] else ""
-        say(f"Installing vizsla{named} into {self.folder.name} (about a minute the first time)")
+        minutes = "some minutes" if "test-neural" in wanted["extras"] else "about a minute"
+        say(f"Installing vizsla{named} into {self.folder.name} ({minutes} the first time)")
         self._memory.unlink(missing_ok=True)
         with self._half_made():
             self._pip("-c", "constraints.txt", *BUILD_TOOLS)
@@ -100,15 +101,16 @@ class Environment:
         self._pip("--no-deps", *self._editable("."))
 
     def _editable(self, target: str) -> list[str]:
-        arguments = ["--no-build-isolation"]
+        settings = []
         if self.sanitize:
             settings = [
                 f"cmake.define.VIZSLA_SANITIZE={self.sanitize}",
                 f"build-dir=build/sanitize-{self.sanitize}",
                 "install.strip=false",  # the report's stack needs the symbols
             ]
-            arguments += [f"--config-settings={setting}" for setting in settings]
-        return [*arguments, "-e", target]
+        else:
+            settings = own_build(self.folder)
+        return ["--no-build-isolation", *(f"--config-settings={setting}" for setting in settings), "-e", target]
 
     def _check_toolchain(self) -> None:
         toolchain.compiler()
@@ -165,6 +167,11 @@ def digest(files: list[Path]) -> str:
         total.update(f"{file.relative_to(ROOT)}\0".encode())
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
+
+
+def own_build(venv: Path) -> list[str]:
+    """Where another environment than `.venv` builds: CMake remembers the environment that called it."""
+    return [] if venv.name == ".venv" else [f"build-dir=build/{venv.name.removeprefix('.venv-')}"]
 
 
 def _modules() -> list[str]:

@@ -16,6 +16,31 @@ Rows = NDArray[np.float32] | SparseRows
 """What an encoder makes: a row a text."""
 
 
+def check_texts(texts: Sequence[str]) -> list[str]:
+    """Return the texts as a list; a single str, what is no text, and half a surrogate pair raise.
+
+    Examples
+    --------
+    >>> check_texts(("fig", "pear"))
+    ['fig', 'pear']
+    >>> check_texts("fig")
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `texts` must hold many texts. Got one str: put it into a list.
+    """
+    if isinstance(texts, str):
+        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
+    listed = list(texts)
+    for position, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(f"`texts` must hold str. Got {type(text).__name__} at position {position}.")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            what = f"{text!r:.100} at position {position}: {error.reason}"
+            raise InputError(f"`texts` must be valid Unicode. Got {what}.") from None
+    return listed
+
+
 class Encoder(ABC):
     """Turns texts into the rows of a matrix: a float32 array, or SparseRows when `sparse`."""
 
@@ -94,14 +119,23 @@ class FunctionEncoder(Encoder):
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Call the function for queries and check what it returns."""
-        return self._checked(self._queries(texts), len(texts))
+        return self._call(self._queries, texts)
 
     def items(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Call the function for items and check what it returns."""
-        return self._checked(self._items(texts), len(texts))
+        return self._call(self._items, texts)
+
+    def _call(self, function: Callable[[Sequence[str]], object], texts: Sequence[str]) -> NDArray[np.float32]:
+        listed = check_texts(texts)
+        if not listed:  # not every function knows what to return for nothing
+            return np.zeros((0, self._dim), np.float32)
+        return self._checked(function(listed), len(listed))
 
     def _checked(self, rows: object, count: int) -> NDArray[np.float32]:
-        matrix = np.ascontiguousarray(rows, dtype=np.float32)
+        try:
+            matrix = np.ascontiguousarray(rows, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"Encoder {self.name!r} must return rows of {self._dim} numbers. Got {error}.") from error
         if matrix.shape != (count, self._dim):
             raise InputError(f"Encoder {self.name!r} must return shape ({count}, {self._dim}). Got {matrix.shape}.")
         if not np.isfinite(matrix).all():

@@ -21,4 +21,4 @@ def encoder(pause=0.0):
 
 
 if __name__ == "__main__":
-    Vectors.encode(TEXTS, encoder(0.2), sys.argv[1], storage="float32")
+    Vectors.encode(TEXTS, encoder(float(sys.argv[2])), sys.argv[1], storage="float32")

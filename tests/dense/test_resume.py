@@ -9,13 +9,13 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.dense.encode_slowly import TEXTS, encoder, rows
+from tests.support.interrupts import PATIENCE, started, wait_until
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.resume import resumable_encode
 from vizsla.encoders.vectors import Vectors
@@ -24,9 +24,9 @@ from vizsla.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def start(target: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tests.dense.encode_slowly", str(target)]
-    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+def command(target: Path, seconds: float) -> list[str]:
+    """Encode, with a pause at every step."""
+    return [sys.executable, "-m", "tests.dense.encode_slowly", str(target), str(seconds)]
 
 
 def recorded(target: Path) -> int:
@@ -37,15 +37,10 @@ def recorded(target: Path) -> int:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_started_again(how, tmp_path):
     target = tmp_path / "vectors"
-    process = start(target)
-    deadline = time.monotonic() + 30
-    while recorded(target) < 1024 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    asked_at = time.monotonic()
+    process = started(command(target, 1.0), cwd=ROOT)
+    wait_until(lambda: recorded(target) >= 1024, process)
     process.send_signal(how)
-    process.wait(20)
-    assert time.monotonic() - asked_at < 2  # a second on a machine that does nothing else
-    process.stderr.close()
+    process.communicate(timeout=PATIENCE)
     done = recorded(target)
     assert 1024 <= done < len(TEXTS) and not target.exists()
     with (Path(f"{target}.encoding") / "rows.partial").open("ab") as torn:
@@ -82,15 +77,15 @@ def test_other_texts_encoder_or_storage_raise(tmp_path):
 
 def test_a_terminal_shows_how_far_it_is(tmp_path):
     main, terminal = pty.openpty()
-    command = [sys.executable, "-m", "tests.dense.encode_slowly", str(tmp_path / "vectors")]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=terminal, env=os.environ | {"TERM": "xterm", "COLUMNS": "100"})
+    variables = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command(tmp_path / "vectors", 0.2), cwd=ROOT, stderr=terminal, env=variables)
     os.close(terminal)
     shown = b""
     with contextlib.suppress(OSError):  # the other end closes when the process ends
         while piece := os.read(main, 4096):
             shown += piece
     os.close(main)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
     assert b"encoding, 512 texts a step" in shown and b"/10" in shown
 
 

@@ -1,7 +1,6 @@
 """Importing vizsla is quick and brings nothing heavy along."""
 
 import json
-import statistics
 import subprocess
 import sys
 
@@ -24,7 +23,8 @@ def fresh_import():
 
 def test_import_takes_less_than_three_tenths_of_a_second():
     fresh_import()
-    assert statistics.median(fresh_import()["seconds"] for _ in range(5)) < 0.3
+    # A busy neighbour only ever adds: the least of several is nearest to what the import costs.
+    assert min(fresh_import()["seconds"] for _ in range(5)) < 0.3
 
 
 def test_import_brings_nothing_heavy():

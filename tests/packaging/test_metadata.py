@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vizsla
+from tests.support.skips import IN_CI
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -38,14 +39,21 @@ def test_core_dependencies_stay_four():
     assert {canonical(name) for name in PROJECT["dependencies"]} == {"numpy", "scipy", "faiss-cpu", "rich"}
 
 
-@pytest.mark.parametrize("extra", ["neural", "onnx", "serve", "ray", "test", "dev", "all"])
+@pytest.mark.parametrize("extra", ["neural", "onnx", "serve", "ray", "test", "test-neural", "dev", "all"])
 def test_extra_exists(extra):
     assert EXTRAS[extra]
 
 
 def test_all_holds_every_extra_for_users():
     named = re.search(r"\[(.*)\]", EXTRAS["all"][0])[1].split(",")
-    assert set(named) == set(EXTRAS) - {"test", "dev", "all"}
+    assert set(named) == set(EXTRAS) - {"test", "test-neural", "dev", "all"}
+
+
+def test_the_core_is_tested_without_torch():
+    heavy = {canonical(name) for extra in ("neural", "onnx") for name in EXTRAS[extra]}
+    assert heavy.isdisjoint(canonical(name) for name in EXTRAS["test"])
+    assert not re.search(r"neural|onnx", " ".join(EXTRAS["test"]))
+    assert EXTRAS["test-neural"][0] == "vizsla[test,neural,onnx]"
 
 
 def test_every_direct_requirement_is_pinned():
@@ -60,7 +68,7 @@ def installed_closure(name, extras=frozenset(), seen=None):
         found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return seen
-    seen[canonical(name)] = found.version
+    seen[canonical(name)] = found.version.partition("+")[0]  # "+cpu" is how torch names a build
     for requirement in found.requires or []:
         wanted = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
         if (wanted is None or wanted[1] in extras) and canonical(requirement) not in seen:
@@ -70,13 +78,21 @@ def installed_closure(name, extras=frozenset(), seen=None):
 
 @pytest.mark.skipif(not Path(sys.prefix, "vizsla.json").exists(), reason="not an environment that `make` prepared")
 def test_what_is_installed_is_what_is_pinned():
-    direct = {canonical(name) for extra in ("eval", "stem", "parquet", "datasets", "test") for name in EXTRAS[extra]}
+    extras = ("eval", "stem", "parquet", "datasets", "test", "neural", "onnx", "test-neural")
+    direct = {canonical(name) for extra in extras for name in EXTRAS[extra]}
     installed = {}
     for name in [*sorted(direct - {"vizsla"}), "numpy", "scipy", "faiss-cpu", "rich"]:
         installed_closure(name, seen=installed)
     pinned = pins()
     assert len(installed) > 20
     assert {name: pinned.get(name) for name in installed} == installed
+
+
+def test_no_package_for_gpus_arrives():
+    """In CI never; elsewhere PyPI's build of torch, which is not named "+cpu", may bring what it needs."""
+    versions = {canonical(found.metadata["Name"]): found.version for found in metadata.distributions()}
+    foreign = sorted(name for name in versions if name.startswith(("nvidia", "cuda", "triton")))
+    assert foreign == [] or not (IN_CI or versions.get("torch", "+cpu").endswith("+cpu"))
 
 
 def test_types_and_licence_are_shipped():

@@ -159,6 +159,14 @@ def test_sanitizer_builds_are_told_apart(copy):
     assert "build-dir=build/sanitize-address" in package
 
 
+def test_the_core_is_built_apart(copy):
+    python = copy.folder / ".venv-core" / "bin" / "python"
+    shutil.copytree(copy.folder / ".venv", copy.folder / ".venv-core")
+    assert python.exists()
+    *_, package = copy.asked("--venv", ".venv-core", "--extras", "test")
+    assert "build-dir=build/core" in package and package.endswith("-e .[test]")
+
+
 def refusal(done):
     """The one sentence of a run that refused."""
     assert done.returncode == 1

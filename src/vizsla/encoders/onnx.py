@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.encoder import Encoder
+from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
@@ -96,11 +96,11 @@ class OnnxEncoder(Encoder):
 
     def queries(self, texts: Sequence[str]) -> Floats:
         """Encode query texts, each after the query prompt."""
-        return self._encode([self.settings.query_prompt + text for text in texts])
+        return self._encode([self.settings.query_prompt + text for text in check_texts(texts)])
 
     def items(self, texts: Sequence[str]) -> Floats:
         """Encode item texts, each after the item prompt."""
-        return self._encode([self.settings.item_prompt + text for text in texts])
+        return self._encode([self.settings.item_prompt + text for text in check_texts(texts)])
 
     def _encode(self, texts: list[str]) -> Floats:
         rows = np.zeros((len(texts), self.dim), np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.encoder import Encoder
+from vizsla.encoder import Encoder, check_texts
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
@@ -50,13 +50,19 @@ class PrecomputedEncoder(Encoder):
     def fingerprint(self) -> str:
         """Changes with the vectors and the texts they belong to."""
         rows: Any = np.ascontiguousarray(self.vectors).reshape(-1).view(np.uint8)
-        texts = np.frombuffer(self.texts.fingerprint.encode(), np.uint8)
-        return f"precomputed:{_native.checksum(rows, _native.checksum(texts)):016x}"
+        # The same bytes are other numbers in another type or shape.
+        rules = repr((self.texts.fingerprint, self.vectors.dtype.str, self.dim)).encode()
+        return f"precomputed:{_native.checksum(rows, _native.checksum(np.frombuffer(rules, np.uint8))):016x}"
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Look the texts up; one without a vector raises."""
-        numbers = self.texts.find_all(texts)
+        """Look the texts up; one without a vector, or with one that is not finite, raises."""
+        listed = check_texts(texts)
+        numbers = self.texts.find_all(listed)
         if (numbers < 0).any():
-            unknown = texts[int(np.argmax(numbers < 0))]
+            unknown = listed[int(np.argmax(numbers < 0))]
             raise InputError(f"Every text must have a vector. Got {unknown!r:.100}, which has none.")
-        return np.asarray(self.vectors[numbers], np.float32)
+        rows = np.asarray(self.vectors[numbers], np.float32)
+        if not np.isfinite(rows).all():
+            odd = listed[int(np.argmin(np.isfinite(rows).all(axis=1)))]
+            raise InputError(f"Every vector must be finite. Got NaN or infinity for {odd!r:.100}.")
+        return rows

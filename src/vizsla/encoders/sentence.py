@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.encoder import Encoder
+from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
@@ -97,11 +97,11 @@ class SentenceEncoder(Encoder):
 
     def queries(self, texts: Sequence[str]) -> Floats:
         """Encode query texts, each after the query prompt."""
-        return self._encode([self.query_prompt + text for text in texts])
+        return self._encode([self.query_prompt + text for text in check_texts(texts)])
 
     def items(self, texts: Sequence[str]) -> Floats:
         """Encode item texts, each after the item prompt."""
-        return self._encode([self.item_prompt + text for text in texts])
+        return self._encode([self.item_prompt + text for text in check_texts(texts)])
 
     def _encode(self, texts: list[str]) -> Floats:
         if not texts:

@@ -1,0 +1,168 @@
+"""Every Encoder, by name. A new one is tested by adding a line here."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import vizsla
+from tests.contract.catalogue import ITEMS, QUERIES
+from tests.dense.minilm import minilm_folder
+from vizsla.artifacts.reader import ArtifactReader
+from vizsla.artifacts.writer import ArtifactWriter
+from vizsla.encoder import Encoder, FunctionEncoder
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.precomputed import PrecomputedEncoder
+from vizsla.methods.dense import dense
+from vizsla.text.analyser import Analyser
+from vizsla.text.bag import BagOfWords
+from vizsla.text.ngrams import NgramTfidf
+
+TEXTS = [*QUERIES, *list(ITEMS.values())[:12]]
+"""What every encoder of the registry can encode; some come twice, one is empty, one is long."""
+
+Make = Callable[[], Encoder]
+Reload = Callable[[Encoder, Path], Encoder]
+
+
+@dataclass(frozen=True)
+class EncoderCase:
+    """How to make an encoder, and what may be asked of it."""
+
+    make: Make
+    others: tuple[Make, ...]
+    """The same kind with other settings: each encodes some text differently."""
+    reload: Reload | None = None
+    """Save it into a folder and bring it back; None for those that are remembered by name only."""
+    away: float = 0.0
+    """How far a row may lie from that of the same text in another batch."""
+    half_pairs: bool = False
+    """Half a surrogate pair is a separator like any other, as the page on analysers says, and raises nothing."""
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    """Return how often a text has each of four letters."""
+    return [[float(text.count(letter)) for letter in "aeip"] for text in texts]
+
+
+def _function(name: str = "letters", width: int = 4) -> Encoder:
+    return FunctionEncoder(lambda texts: np.array(letters(texts))[:, :width], dim=width, name=name)
+
+
+def _precomputed(texts: list[str] = TEXTS, dtype: Any = np.float32, factor: float = 1.0) -> Encoder:
+    rows = np.random.default_rng(0).standard_normal((len(texts), 6)) * factor
+    return PrecomputedEncoder(texts, rows.astype(np.float32).view(dtype))
+
+
+def _bag(**options: Any) -> Encoder:
+    return BagOfWords.fit(ITEMS.values(), Analyser(**options))[0]
+
+
+def _ngrams(**options: Any) -> Encoder:
+    return NgramTfidf.fit(ITEMS.values(), **options)
+
+
+def _lsa(**options: Any) -> Encoder:
+    return LsaEncoder.fit(ITEMS.values(), **{"dim": 24, **options})
+
+
+@cache
+def _sentence(**options: Any) -> Any:
+    folder = minilm_folder()
+    from vizsla.encoders.sentence import SentenceEncoder
+
+    return SentenceEncoder(folder, **{"max_tokens": 64, **options})
+
+
+@cache
+def _exported() -> tempfile.TemporaryDirectory:
+    from vizsla.export.onnx_export import export_onnx
+
+    folder = tempfile.TemporaryDirectory(prefix="vizsla-contract-")
+    export_onnx(_sentence(), Path(folder.name) / "model")
+    return folder
+
+
+@cache
+def _onnx(**options: Any) -> Encoder:
+    minilm_folder()
+    from vizsla.encoders.onnx import OnnxEncoder
+
+    return OnnxEncoder(Path(_exported().name) / "model", **options)
+
+
+def _remembered(encoder: Encoder) -> Encoder:
+    """Return what a loaded retriever holds instead of an encoder that cannot be saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        return vizsla.load(dense(TEXTS, encoder).save(Path(folder) / "saved"), mmap=False).encoder
+
+
+def _by_prefix(encoder: Any, folder: Path) -> Encoder:
+    """Save and load an encoder that lives among a retriever's files."""
+    folder.mkdir()
+    write = SimpleNamespace(_write=lambda writer: encoder.write(writer, "part"))
+    ArtifactWriter(folder, "bm25").write(write)  # type: ignore[arg-type]
+    return type(encoder).read(ArtifactReader(folder), "part")
+
+
+def _saved(encoder: Any, folder: Path) -> Encoder:
+    return vizsla.load(encoder.save(folder))
+
+
+def _opened(encoder: Any, _: Path) -> Encoder:
+    return vizsla.open_encoder(encoder.reference["name"], **encoder.options)
+
+
+def _settings(make: Callable[..., Encoder], *settings: dict[str, Any]) -> tuple[Make, ...]:
+    return tuple(lambda given=given: make(**given) for given in settings)
+
+
+NEURAL = [{"query_prompt": "query: "}, {"item_prompt": "item: "}, {"normalise": False}, {"max_tokens": 8}]
+
+ENCODERS: dict[str, EncoderCase] = {
+    "function": EncoderCase(_function, _settings(_function, {"name": "other"}, {"width": 3})),
+    "precomputed": EncoderCase(
+        _precomputed, _settings(_precomputed, {"factor": 2.0}, {"texts": TEXTS[::-1]}, {"dtype": np.float16})
+    ),
+    "bag of words": EncoderCase(
+        _bag, _settings(_bag, {"lower": False}, {"stop_words": ["fig"]}), _by_prefix, half_pairs=True
+    ),
+    "bag of stems": EncoderCase(
+        lambda: _bag(stem="english"), _settings(_bag, {}, {"stem": "german"}), _by_prefix, half_pairs=True
+    ),
+    "n-grams": EncoderCase(
+        _ngrams,
+        _settings(_ngrams, {"sublinear": False}, {"trigrams": 0}, {"unseen": "drop"}, {"idf_power": 2.0}),
+        _by_prefix,
+        half_pairs=True,
+    ),
+    "n-grams by kinds": EncoderCase(
+        lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _by_prefix, half_pairs=True
+    ),
+    "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
+    "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
+    "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
+    "sentence, after a load": EncoderCase(
+        lambda: _remembered(_sentence()), (lambda: _remembered(_sentence(query_prompt="query: ")),), away=1e-6
+    ),
+    "onnx, after a load": EncoderCase(
+        lambda: _remembered(_onnx()), (lambda: _remembered(_onnx(query_prompt="query: ")),), away=1e-6
+    ),
+}
+"""Each encodes TEXTS."""
+
+ABSENT: dict[str, Make] = {"function": _function, "precomputed": _precomputed}
+"""Encoders that a loaded retriever can only name."""
+
+
+def absent(name: str) -> tuple[Encoder, Encoder]:
+    """Return the encoder and what a loaded retriever holds in its place."""
+    encoder = ABSENT[name]()
+    return encoder, _remembered(encoder)
