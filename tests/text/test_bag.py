@@ -75,6 +75,60 @@ def test_a_stop_word_that_never_occurred_is_not_stemmed_into_a_term() -> None:
     assert as_dicts(bag.queries(["does doe"])) == [{0: 1}]
 
 
+@given(texts, texts, st.sampled_from(ANALYSERS))
+def test_a_grown_bag_is_one_that_was_fitted_to_both(fitted: list[str], more: list[str], analyser: Analyser) -> None:
+    bag, rows = BagOfWords.fit(fitted, analyser)
+    grown = bag.grown(iter(more))
+    terms, counts = twin.bag([*fitted, *more], analyser)
+    assert list(grown.terms) == terms
+    assert list(grown.terms)[: bag.dim] == list(bag.terms)
+    assert list(grown.forms)[: len(bag.forms)] == list(bag.forms)
+    assert as_dicts(grown.queries([*fitted, *more])) == counts
+    assert as_dicts(rows) == counts[: len(fitted)]
+    assert bag.grown_to(BagOfWords.fit(more, analyser)[0]).fingerprint == grown.fingerprint
+
+
+def test_a_grown_bag_knows_the_new_words_by_their_stems() -> None:
+    bag, _ = BagOfWords.fit(["a run"], Analyser.named("english"))
+    grown = bag.grown(["running extraordinarily", "the sights", "a sight"])
+    assert list(grown.terms) == ["run", "extraordinarili", "sight"]
+    assert as_dicts(grown.queries(["runs", "sighted", "the a"])) == [{0: 1}, {2: 1}, {}]
+    assert grown.analyser == bag.analyser and grown.fingerprint != bag.fingerprint
+
+
+@pytest.mark.parametrize("analyser", ANALYSERS)
+def test_growing_by_nothing_new_is_the_bag_itself(analyser: Analyser) -> None:
+    bag, _ = BagOfWords.fit(WORDS, analyser)
+    assert bag.grown([]) is bag
+    assert bag.grown(["", " . ", *WORDS]) is bag
+
+
+@pytest.mark.parametrize("analyser", [Analyser(), Analyser.named("english")], ids=["words", "english"])
+def test_batches_do_not_change_what_grows(analyser: Analyser, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_texts = long_texts()
+    whole, _ = BagOfWords.fit(given_texts, analyser)
+    bag, _ = BagOfWords.fit(given_texts[:100], analyser)
+    prints = set()
+    for size in (1, 13, 4096):
+        monkeypatch.setattr(texts_module, "BATCH", size)
+        grown = bag.grown(iter(given_texts[100:]))
+        prints.add(grown.fingerprint)
+        assert list(grown.terms) == list(whole.terms)
+    assert len(prints) == 1
+
+
+def test_bags_of_two_analysers_do_not_grow_together() -> None:
+    with pytest.raises(InputError, match="same analyser"):
+        BagOfWords.fit(["a"])[0].grown_to(BagOfWords.fit(["a"], Analyser(lower=False))[0])
+
+
+def test_a_grown_bag_refuses_what_is_not_a_text() -> None:
+    bag, _ = BagOfWords.fit(["a"])
+    for wrong in ("one text", ["a", 3], [b"bytes"]):
+        with pytest.raises(InputError, match="`texts` must hold"):
+            bag.grown(wrong)  # type: ignore[arg-type]
+
+
 def long_texts() -> list[str]:
     rng = np.random.default_rng(7)
     vocabulary = [f"w{n}" * (1 + n % 4) for n in range(30_000)] + ["naïve", "Ωμέγα"]

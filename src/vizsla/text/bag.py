@@ -94,6 +94,55 @@ class BagOfWords(Encoder):
         forms = Strings.of([*surface, *dropped])
         return cls(analyser, terms, forms, np.append(term_of_form, np.full(len(dropped), -1, np.int32))), rows
 
+    def grown(self, texts: Iterable[str]) -> Self:
+        """Return a bag that also knows the words of these texts; all that this one knows keeps its number.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Read in batches, so it may be larger than memory. New terms follow in the order of their first occurrence.
+
+        Examples
+        --------
+        >>> bag, _ = BagOfWords.fit(["to be or not to be"])
+        >>> list(bag.grown(["be quick", "or be dead"]).terms)
+        ['to', 'be', 'or', 'not', 'quick', 'dead']
+        """
+        new: dict[str, None] = {}
+        for batch in batches(texts):
+            forms = _forms(self.analyser, batch)
+            new.update(dict.fromkeys(form for form, known in zip(forms, self._knows(forms), strict=True) if not known))
+        return self._with_forms(list(new))
+
+    def grown_to(self, other: BagOfWords) -> Self:
+        """Return a bag that also knows the words of another with the same analyser, as `grown` would from its texts.
+
+        Examples
+        --------
+        >>> one, other = BagOfWords.fit(["a fig"])[0], BagOfWords.fit(["fig a tree"])[0]
+        >>> list(one.grown_to(other).terms)
+        ['a', 'fig', 'tree']
+        """
+        if other.analyser != self.analyser:
+            raise InputError(f"`other` must have the same analyser ({self.analyser}). Got {other.analyser}.")
+        forms = list(other.forms)
+        new = ~self._knows(forms)
+        if self.analyser.stem is not None:
+            new &= other.term_of_form >= 0
+        return self._with_forms([forms[place] for place in np.flatnonzero(new).tolist()])
+
+    def _with_forms(self, forms: list[str]) -> Self:
+        """Return a bag that also knows these words, which are new and given once, as the analyser cuts them."""
+        if not forms:
+            return self
+        stem = self.analyser.stem
+        if stem is None:
+            return type(self)(self.analyser, _joined(self.terms, forms))
+        terms, term_of_form = _more_stems(self.terms, stem_words(stem, forms))
+        return type(self)(
+            self.analyser, terms, _joined(self.forms, forms), np.append(self.term_of_form, term_of_form)
+        )
+
     @property
     def dim(self) -> int:
         """The number of terms."""
@@ -147,6 +196,9 @@ class BagOfWords(Encoder):
         except ValueError as error:
             raise FormatError(f"{reader.path / prefix}: {error}") from error
 
+    def _knows(self, forms: list[str]) -> NDArray[np.bool_]:
+        return self.forms.find_all(forms) >= 0
+
     def _check_forms(self) -> None:
         if (self.analyser.stem is not None) != (self.forms is not self.terms):
             raise InputError("`forms` must be given exactly when the analyser stems.")
@@ -170,6 +222,33 @@ def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]
     stems = stem_words(language, list(surface))
     term_of_form = np.fromiter((numbers.setdefault(s, len(numbers)) for s in stems), np.int32, len(stems))
     return Strings.of(numbers), term_of_form
+
+
+def _more_stems(terms: Strings, stems: list[str]) -> tuple[Strings, NDArray[np.int32]]:
+    """Return the terms followed by the stems that are new, and each stem's number."""
+    numbers = terms.find_all(stems)
+    new: dict[str, int] = {}
+    for place in np.flatnonzero(numbers < 0).tolist():
+        numbers[place] = new.setdefault(stems[place], len(terms) + len(new))
+    return _joined(terms, list(new)), numbers.astype(np.int32)
+
+
+def _joined(strings: Strings, more: list[str]) -> Strings:
+    """Return the strings followed by more; the first ones' bytes are copied as they lie."""
+    if not more:
+        return strings
+    added = Strings.of(more)
+    data = np.concatenate([strings.data, added.data])
+    offsets = np.concatenate([strings.offsets, added.offsets[1:] + strings.offsets[-1]])
+    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
+
+
+def _forms(analyser: Analyser, texts: list[str]) -> list[str]:
+    """Return the distinct words of texts as they are written, without stop words, by first occurrence."""
+    builder = _native.BagBuilder(*analyser.rule, sorted(analyser.dropped))
+    call_with(builder.add, texts)
+    data, offsets = builder.forms()
+    return list(Strings(data, offsets, np.zeros(0, np.uint32)))
 
 
 def _analyser(reader: ArtifactReader, name: str) -> Analyser:
