@@ -14,7 +14,7 @@ from vizsla.artifact import load
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
 
-FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "level": 0.0}
+FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
 
 def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
@@ -33,19 +33,19 @@ def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("how", ["mean", "max"])
-@pytest.mark.parametrize(("near", "level"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1)])
+@pytest.mark.parametrize(("near", "threshold"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1)])
 @pytest.mark.parametrize("weight", [0.1, 0.5, 1.0])
-def test_xl_is_equation_6_by_its_weight(weight, near, level, how):
-    options = {"weight": weight, "near": near, "votes": how, "level": level}
+def test_xl_is_equation_6_by_its_weight(weight, near, threshold, how):
+    options = {"weight": weight, "near": near, "votes": how, "threshold": threshold}
     found = pefa_xl(make_base(), make_clicks(), **{**FIXED, **options})
     votes = votes_twin(make_clicks(), k=5, how=how, near=near)
-    votes[:, [name in {item for _, item, _ in make_clicks()} for name in ITEMS]] -= level
+    votes[:, [name in {item for _, item, _ in make_clicks()} for name in ITEMS]] -= threshold
     expected = answers(make_base()) + (1 - weight) / weight * votes
     np.testing.assert_allclose(answers(found), expected, atol=1e-4)
 
 
 def test_item_without_clicks_keeps_its_full_score_and_clicked_ones_must_earn_theirs():
-    found = answers(pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})) - answers(make_base())
+    found = answers(pefa_xl(make_base(), make_clicks(), **{**FIXED, "threshold": 0.2})) - answers(make_base())
     assert np.abs(found[:, 20:]).max() == 0 and found[:, :20].min() == pytest.approx(-0.2 * 1.5, abs=1e-5)
 
 
@@ -63,11 +63,11 @@ def test_weight_1_is_the_base():
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(-8, 8), st.integers(1, 10), st.sampled_from([0.0, 0.25]))
-def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth, level):
+def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth, threshold):
     base = {q: dict(zip(ITEMS, (float(x) for x in np.round(row, 3)), strict=True)) for q, row in _table().items()}
     moved = {q: {item: score + constant for item, score in row.items()} for q, row in base.items()}
     tables = [TableRetriever(table, list(ITEMS)) for table in (base, moved)]
-    how = {**FIXED, "level": level, "encoder": ENCODER, "depth": depth}
+    how = {**FIXED, "threshold": threshold, "encoder": ENCODER, "depth": depth}
     first, second = (pefa_xl(table, make_clicks(), **how) for table in tables)
     assert first(QUERIES, k=10).ids == second(QUERIES, k=10).ids
 
@@ -115,7 +115,7 @@ def test_explanation_adds_up_and_names_the_voters():
     assert votes.score == pytest.approx(sum(part.score for part in votes.parts), abs=1e-6)
     assert any(repr(query) in part.reason and "similarity 1.0000" in part.reason for part in votes.parts)
     assert "no near past query" in found.explain("ask 1", "i25").parts[1].reason
-    levelled = pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})
-    why = levelled.explain(query, item)
-    assert why.score == pytest.approx(levelled.score(query, levelled(query, k=30)).to_dict()["0"][item], abs=1e-5)
+    stricter = pefa_xl(make_base(), make_clicks(), **{**FIXED, "threshold": 0.2})
+    why = stricter.explain(query, item)
+    assert why.score == pytest.approx(stricter.score(query, stricter(query, k=30)).to_dict()["0"][item], abs=1e-5)
     assert why.score == pytest.approx(sum(part.score for part in why.parts), abs=1e-6) and len(why.parts) == 3

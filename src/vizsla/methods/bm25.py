@@ -125,9 +125,14 @@ class Bm25(Movable):
         """Return what each term gives these items."""
         return self.index.to_csr()[items]
 
+    def grown_encoder(self, texts: Iterable[str]) -> BagOfWords:
+        """Return a bag that also knows the words of these texts."""
+        return self.encoder.grown(texts)
+
     def index_rows(self, rows: Any) -> InvertedIndex:
-        """Index other rows over the same terms."""
-        return InvertedIndex.build(rows, absent=self.weighting.absent(self._idf))
+        """Index other rows over the same terms, or more of them."""
+        idf = np.append(self._idf, np.zeros(rows.shape[1] - self.encoder.dim))  # new terms give absent items nothing
+        return InvertedIndex.build(rows, absent=self.weighting.absent(idf))
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "bag": self.encoder, "index": self.index, "frequencies": self.frequencies}
