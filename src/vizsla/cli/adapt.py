@@ -54,7 +54,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--calibrated", type=_auto(_yes_or_no), default="auto", help="yes, no or auto")
     if name == "pefa-max":
         parser.add_argument("--margin", type=_auto(float), default="auto", help="in spreads of the base's scores")
-        parser.add_argument("--item-weight", type=_auto(float), default="auto", help="share of the item in a past query")
+        parser.add_argument("--item-weight", type=_auto(float), default="auto", help="item's share of a past query")
     if name == "pefa-xl":
         parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
