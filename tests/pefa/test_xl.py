@@ -11,8 +11,15 @@ from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
 from tests.pefa.test_xs import QUERIES, answers, harmless
 from tests.support.table_retriever import TableRetriever
 from vizsla.artifact import load
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
+from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.xl_settings import XlSettings
+from vizsla.scored import Scored
+from vizsla.stats import Stats
 
 FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
@@ -119,3 +126,55 @@ def test_explanation_adds_up_and_names_the_voters():
     why = stricter.explain(query, item)
     assert why.score == pytest.approx(stricter.score(query, stricter(query, k=30)).to_dict()["0"][item], abs=1e-5)
     assert why.score == pytest.approx(sum(part.score for part in why.parts), abs=1e-6) and len(why.parts) == 3
+
+
+class Counted(TableRetriever):
+    """A table whose search and scores cost different numbers, of every kind."""
+
+    def _search(self, queries, k, filter, threads):
+        return super()._search(queries, k, filter, threads).with_stats(Stats(0, 1, 20, 300, 4000, True))
+
+    def _score(self, queries, candidates, filter, threads):
+        scored = super()._score(queries, candidates, filter, threads)
+        return Scored(scored.scores, Stats(0, 50_000 * len(scored.scores), 600_000, 7_000_000, 80_000_000))
+
+
+def test_the_cost_is_that_of_the_base_of_what_only_votes_found_and_of_the_search_among_past_queries():
+    clicks = make_clicks()
+    query, item, _ = clicks[0]
+    base = Counted({query: {"i25": 1.0}}, list(ITEMS))
+    found = pefa_xl(base, clicks, encoder=ENCODER, **FIXED)
+    past = found.index.search(ENCODER.queries([query]), 5).stats
+    assert past.bytes > 0
+    answer = found(query, k=30)
+    missing = len(answer.items) - 1
+    assert missing > 0 and item in answer.ids[0]
+    expected = Stats(0, 1 + 50_000 * missing + past.scored, 600_020, 7_000_300, 80_004_000 + past.bytes, False)
+    assert answer.stats.with_ms(0) == expected
+    scored = found.score(query, answer).stats.with_ms(0)
+    assert scored == Stats(0, 50_000 * (missing + 1) + past.scored, 600_000, 7_000_000, 80_000_000 + past.bytes)
+
+
+def test_what_is_the_base_costs_what_the_base_costs():
+    base = Counted({"ask 1": {"i25": 1.0}}, list(ITEMS))
+    found = pefa_xl(base, make_clicks(), encoder=ENCODER, **{**FIXED, "weight": 1})
+    assert found("ask 1").stats.with_ms(0) == base("ask 1").stats.with_ms(0)
+
+
+def test_bytes_count_an_encoder_once():
+    lsa = LsaEncoder.fit(ITEMS.values(), dim=4)
+    base = dense(ITEMS, lsa)
+    clicks = [(f"item {n}", f"i{n}") for n in range(9)]
+    found = pefa_xl(base, clicks, **FIXED)
+    log = found.log
+    past = found.index.nbytes + log.offsets.nbytes + log.items.nbytes + log.units.nbytes + len(ITEMS)
+    assert found.nbytes == base.nbytes + past and base.nbytes >= lsa.nbytes > 0
+    words = bm25(ITEMS)
+    assert pefa_xl(words, clicks, encoder=lsa, **FIXED).nbytes == words.nbytes + past + lsa.nbytes
+
+
+def test_settings_of_another_method_are_no_settings():
+    with pytest.raises(InputError, match="PEFA-XL"):
+        XlSettings.of({"weight": 0.5, "neighbours": 3, "below": 1})
+    with pytest.raises(InputError, match="PEFA-XS"):
+        XsSettings.of({"weight": 0.5, "lean": 1})

@@ -163,12 +163,6 @@ def test_wrong_clicks_raise(clicks, said):
         pefa_xs(make_base(), clicks, weight=0.5)
 
 
-def test_too_few_clicks_to_choose_leave_the_base_or_raise_where_it_was_not_an_option():
-    assert pefa_xs(make_base(), [("q", "i1")])(QUERIES) == make_base()(QUERIES)
-    with pytest.raises(InputError, match="at least 5"):
-        pefa_xs(make_base(), [("q", "i1")], weight=0.5)
-
-
 def test_each_combination_is_a_curve_of_its_own():
     curves = pefa(make_base(), make_clicks(200)).choice.curves()
     assert {"variant plain", "variant calibrated"} <= set(curves)

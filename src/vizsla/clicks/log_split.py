@@ -41,7 +41,7 @@ def log_splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[LogSplit]:
     """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
     check_range("cold", cold, 0, 1)
     if too_few(log):
-        raise InputError(f"{fewest_said(log)}: give the numbers instead.")
+        raise InputError(f'{fewest_said(log)}: give every setting a value instead of "auto".')
     queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
     for number in range(SPLITS):
         found = _held(log, queries, cold, seed + number)

@@ -118,7 +118,8 @@ def _built(
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")
     log = grown_log(base, clicks)
     if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
-        warn_too_few(log, above=3)
+        if any(trial["weight"] < 1 or "margin" in trial for trial in trials):
+            warn_too_few(log, above=3)
         return PefaXs.build(base, log, XsSettings(1.0))
     vectors, weights = grown_item_rows(base, log), grown_column_weights(base, log)
     choice = None
