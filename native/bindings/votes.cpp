@@ -109,11 +109,8 @@ class BoundVotedSum {
     require(sum_.complete(), "what was missing must be scored first");
     const VoteWorth how{worth, threshold, view(clicked)};
     RankedRows out;
-    {
-      nb::gil_scoped_release unlocked;
-      RowRanker ranker;
-      for (std::size_t row = 0; row < sum_.rows(); ++row) out.add(sum_.best(row, how, k, ranker));
-    }
+    RowRanker ranker;
+    for (std::size_t row = 0; row < sum_.rows(); ++row) out.add(sum_.best(row, how, k, ranker));
     return out.take();
   }
 
