@@ -43,7 +43,7 @@ def unit_rows(rows: Any) -> Rows:
     if matrix.ndim != 2 or not np.isfinite(numbers_of(matrix)).all():
         raise InputError(f"Queries must be encoded to rows of finite numbers. Got others, of shape {matrix.shape}.")
     # float64, row by row: the length does not depend on which queries are encoded together.
-    return divided(matrix, np.sqrt(_squares(matrix)))
+    return divided(matrix, lengths_of(matrix))
 
 
 def divided(rows: Rows, lengths: NDArray[np.float64]) -> Rows:

@@ -20,7 +20,12 @@ from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 
 SAMPLE = 200
-NARROW = 64
+NARROW = 40
+"""The narrowest view of a graph of past queries.
+
+On tldr a view of 40 finds .994 of the nearest 8, one of 48 .991 of the nearest 32, and one of 64 .998 and .995; MRR@10 is
+the same for all of them, to the third digit.
+"""
 
 
 def pefa_xl(
@@ -119,7 +124,7 @@ def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
     options = dict(index.options)
     if "ef" in options:
         # A few voters are sought, not a hundred items: a narrower view finds them.
-        options["ef"] = min(options["ef"], max(NARROW, 2 * neighbours))
+        options["ef"] = min(options["ef"], max(NARROW, 3 * neighbours // 2))
     return index.kind, options
 
 

@@ -11,7 +11,7 @@ from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
-from vizsla.clicks.matrices import unit_rows
+from vizsla.clicks.matrices import divided, lengths_of
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.errors import FormatError, InputError, check_positive
@@ -146,8 +146,8 @@ class PefaXl(Retriever):
 
     def _neighbours(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
         # A query that says nothing is similar to nobody: similarity 0 is no vote.
-        unit = unit_rows(queries.encoded(self.encoder))
-        return index.search(unit, self.settings.neighbours, threads=threads)
+        rows = queries.encoded(self.encoder)
+        return index.search(divided(rows, lengths_of(rows)), self.settings.neighbours, threads=threads)
 
     def _encode(self, texts: list[str]) -> Any:
         return Queries(texts).encoded(self.encoder)
