@@ -23,7 +23,7 @@ SAMPLE = 200
 NARROW = 40
 """The narrowest view of a graph of past queries.
 
-On tldr a view of 40 finds .994 of the nearest 8, one of 48 .991 of the nearest 32, and one of 64 .998 and .995; MRR@10 is
+On tldr a view of 40 finds .994 of the nearest 8, one of 48 .991 of the nearest 32, one of 64 .998 and .995; MRR@10 is
 the same for all of them, to the third digit.
 """
 
