@@ -27,9 +27,9 @@ from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
 from vizsla.retriever import Retriever
 
 PAPERS_XL: dict[str, Any] = {
-    "weight": 0.1, "neighbours": 32, "votes": "mean", "near": 0.0, "level": 0.0, "scale": 1.0,
+    "weight": 0.1, "neighbours": 32, "votes": "mean", "near": 0.0, "threshold": 0.0, "scale": 1.0,
 }  # fmt: skip
-QUICK_XL: dict[str, Any] = PAPERS_XL | {"weight": 0.5, "votes": "max", "near": 0.5, "level": 0.12}
+QUICK_XL: dict[str, Any] = PAPERS_XL | {"weight": 0.5, "votes": "max", "near": 0.5, "threshold": 0.12}
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def _collection(one: Collection, given: argparse.Namespace) -> list[Row]:
 
 def _builds(one: Collection, base: Dense, *, quick: bool) -> dict[str, Callable[[], Retriever]]:
     xs: dict[str, Any] = {"weight": 0.5, "calibrated": True} if quick else {}
-    best: dict[str, Any] = {"weight": 0.5, "below": 1.25} if quick else {}
+    best: dict[str, Any] = {"weight": 0.5, "margin": 1.25} if quick else {}
     return {
         "base": one.base,
         "pefa": lambda: pefa(base, one.data),

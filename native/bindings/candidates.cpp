@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "candidates/interleave.hpp"
 #include "candidates/normalise.hpp"
@@ -27,34 +28,6 @@ namespace {
 using Offsets = InArray<std::int64_t>;
 using Numbers = InArray<std::int32_t>;
 using Scores = InArray<float>;
-
-void check_offsets(std::span<const std::int64_t> offsets, std::size_t end) {
-  constexpr const char* otherwise = "offsets must rise from 0 to the number of items";
-  require(!offsets.empty() && offsets.front() == 0 && static_cast<std::uint64_t>(offsets.back()) == end, otherwise);
-  require(std::is_sorted(offsets.begin(), offsets.end()), otherwise);
-}
-
-template <class T>
-nb::object to_bytes(const std::vector<T>& values) {
-  RawArray<T> raw(values.size());
-  std::copy(values.begin(), values.end(), raw.data());
-  return raw.take();
-}
-
-// Rows that are filled one after another.
-struct RankedRows {
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> items;
-  std::vector<float> scores;
-
-  void add(std::span<const std::uint64_t> keys) {
-    for (const std::uint64_t key : keys) {
-      items.push_back(static_cast<std::int32_t>(item_of(key)));
-      scores.push_back(signed_score_of(key));
-    }
-    offsets.push_back(static_cast<std::int64_t>(items.size()));
-  }
-};
 
 // (offsets, items, scores) with every row best first and cut to k.
 nb::tuple rank(Offsets offsets, Numbers items, Scores scores, std::size_t k) {
@@ -73,7 +46,7 @@ nb::tuple rank(Offsets offsets, Numbers items, Scores scores, std::size_t k) {
       out.add(ranker.best(k));
     }
   }
-  return nb::make_tuple(to_bytes(out.offsets), to_bytes(out.items), to_bytes(out.scores));
+  return out.take();
 }
 
 using MatchPart = std::tuple<Offsets, Numbers>;

@@ -14,4 +14,5 @@ NB_MODULE(_native, module) {
   vizsla::register_text(module);
   vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);
+  vizsla::register_votes(module);
 }

@@ -14,5 +14,6 @@ void register_text(nanobind::module_& module);
 void register_tree_training(nanobind::module_& module);
 
 void register_tree_search(nanobind::module_& module);
+void register_votes(nanobind::module_& module);
 
 }  // namespace vizsla

@@ -219,3 +219,28 @@ def train_layer(x_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), o
     """
     A layer's weights by child: offsets, features, values; and the epochs each child took.
     """
+
+class ClickVotes:
+    def __init__(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int) -> None: ...
+
+    def count(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], similar: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: int, near: float, best: bool, allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple:
+        """
+        (offsets, items, votes) as bytes, of rows of past queries, nearest first.
+        """
+
+class VotedSum:
+    def __init__(self, found: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], votes: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], width: int) -> None: ...
+
+    def missing(self) -> object:
+        """(offsets, items) as bytes that the base must score, or None."""
+
+    def fill(self, scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Give the base's scores of what was missing."""
+
+    def best(self, worth: float, threshold: float, clicked: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> tuple:
+        """
+        (offsets, items, scores) as bytes: the best k by base + worth * (votes - threshold).
+        """
+
+def add_votes(scored: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], votes: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: float, threshold: float, clicked: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """Bytes of float32: the scores with their votes, in the order given."""

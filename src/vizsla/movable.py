@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.encoded import Encoded
+from vizsla.encoder import Encoder
 from vizsla.index import Index
 
 
@@ -24,6 +26,13 @@ class Movable(Encoded):
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:
         """Return these items' rows: a float32 array, or a CSR array."""
 
+    def grown_encoder(self, texts: Iterable[str]) -> Encoder:
+        """Return an encoder with more columns, for words that only these texts have; its own where columns are fixed.
+
+        The first columns are those of the encoder itself, and rows without the others are its own.
+        """
+        return self.encoder
+
     @abstractmethod
     def index_rows(self, rows: Any) -> Index:
-        """Index other rows as the retriever's own are."""
+        """Index other rows as the retriever's own are; they may have more columns, as `grown_encoder` gives them."""

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from vizsla.candidates import Candidates
+from vizsla.clicks.choice import Choice
 from vizsla.clicks.evidence import surely_best
-from vizsla.clicks.measures import ndcgs, recalls
+from vizsla.clicks.measures import ndcgs, recalls, reciprocal_ranks
 
 
 def answers(pick, queries, items, most):
@@ -32,6 +33,31 @@ def test_measures_are_their_definitions():
         reached, ideal = gains[row], sorted(gains, reverse=True)
         discounted = [sum(gain / np.log2(rank + 2) for rank, gain in enumerate(g[:depth])) for g in (reached, ideal)]
         assert ndcg == pytest.approx(discounted[0] / discounted[1])
+
+
+def test_reciprocal_ranks_are_their_definition_with_ties_counted_against():
+    pick = np.random.default_rng(2)
+    sizes = pick.integers(0, 20, 200)  # some rows are empty
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    scores, relevant = pick.integers(0, 8, offsets[-1]).astype(np.float32), pick.random(offsets[-1]) < 0.15
+    found = reciprocal_ranks(offsets, scores, relevant, depth=5)
+    for row in range(200):
+        at = slice(offsets[row], offsets[row + 1])
+        ranked = sorted(zip(scores[at], relevant[at], strict=True), key=lambda pair: (-pair[0], pair[1]))
+        rank = next((place for place, (_, wanted) in enumerate(ranked, 1) if wanted), 99)
+        assert found[row] == (1 / rank if rank <= 5 else 0)
+    assert reciprocal_ranks(np.zeros(3, np.int64), np.zeros(0), np.zeros(0, np.bool_)).tolist() == [0, 0]
+
+
+def test_a_choice_measures_warm_and_cold_queries_apart_and_harms_neither():
+    cold = np.array([True, False, False, False])
+    base, lopsided, fair = np.array([0.5, 0.5, 0.5, 0.5]), np.array([0, 1, 1, 1]), np.array([0.5, 0.5, 0.5, 1])
+    trials = [{"weight": weight} for weight in (1.0, 0.1, 0.5)]
+    choice = Choice.among(trials, [base, lopsided, fair], cold, measure="MRR@10", base=0)
+    assert (choice.best, choice.cold, choice.warm) == (2, 1, 3)
+    assert choice.trials[1] == {"weight": 0.1, "all": 0.75, "warm": 1.0, "cold": 0.0}
+    assert Choice.among(trials, [base, lopsided, fair], cold, measure="MRR@10").best == 1
+    assert Choice.of(choice.to_dict()) == choice
 
 
 def test_ndcg_is_that_of_ir_measures():

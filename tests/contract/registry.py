@@ -91,7 +91,7 @@ def _thirds() -> list[dict[str, str]]:
 
 
 def _pefa_xl(base: Retriever) -> Retriever:
-    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0)
+    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
 
 
 RETRIEVERS: dict[str, RetrieverCase] = {
@@ -103,7 +103,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
     "pefa-xs": RetrieverCase(lambda: pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5, calibrated=True)),
     "pefa-xs bm25": RetrieverCase(lambda: pefa_xs(_bm25(), _log(), weight=0.5)),
-    "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, below=0.5)),
+    "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, margin=0.5)),
     "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),

@@ -23,7 +23,7 @@ def test_xs_keeps_the_bases_options_through_clicks_and_saving(kind, options, tmp
     found.save(tmp_path / "xs")
     for one in (found, found.with_clicks([("new", "i1")]), load(tmp_path / "xs")):
         assert (one.index.kind, one.index.options) == (kind, options)
-    best = pefa_max(base, make_clicks(), weight=0.5, below=1.0)
+    best = pefa_max(base, make_clicks(), weight=0.5, margin=1.0)
     assert (best.index.index.kind, best.index.index.options) == (kind, options)
 
 

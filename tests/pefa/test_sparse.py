@@ -27,7 +27,8 @@ def base_scores(base, texts: list[str]) -> np.ndarray:
 
 def twin(base, weight: float, scale: float) -> np.ndarray:
     """λ · BM25 + (1 - λ) · scale · ⟨bag of q, direction of the clicked queries' idf-weighted bags⟩."""
-    words = {word: at for at, word in enumerate(base.bag.terms)}
+    spoken = [word for query, _, _ in LOG for word in base.bag.analyser(query)]
+    words = {word: at for at, word in enumerate(dict.fromkeys([*base.bag.terms, *spoken]))}
 
     def bag(text: str) -> np.ndarray:
         row = np.zeros(len(words))
@@ -38,6 +39,7 @@ def twin(base, weight: float, scale: float) -> np.ndarray:
 
     documents = [set(base.bag.analyser(text)) for text in ITEMS.values()]
     holders = np.array([sum(word in document for document in documents) for word in words])
+    holders = np.where(holders, holders, holders[holders > 0].min())  # what no item holds weighs as the rarest
     idf = np.log(1 + (len(ITEMS) - holders + 0.5) / (holders + 0.5))
     sums = {item: np.zeros(len(words)) for item in ITEMS}
     for query, item, clicks in LOG:
@@ -121,7 +123,7 @@ def test_automatic_choice_survives_saving_and_explains_itself(tmp_path):
 
 def test_the_best_past_query_needs_a_dense_base():
     with pytest.raises(InputError, match="dense"):
-        pefa_max(bm25(ITEMS), LOG, weight=0.5, below=1.0)
+        pefa_max(bm25(ITEMS), LOG, weight=0.5, margin=1.0)
     with pytest.raises(InputError, match="sparse rows"):
         base = bm25(ITEMS)
         type(pefa_xs(base, LOG, weight=1)).build(base, pefa_xs(base, LOG, weight=1).log, XsSettings(0.5, shift=0.1))
@@ -133,7 +135,7 @@ def test_xl_adds_votes_to_any_retriever_that_scores(method, tmp_path):
     log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
     words = bm25(ITEMS)
     base = {"bm25": lambda: words, "xrlinear": lambda: train_xrlinear(log), "rerank": lambda: words >> words}[method]()
-    how = {"weight": 0.4, "neighbours": 3, "votes": "mean", "near": 0.0, "scale": 2.0, "level": 0.0}
+    how = {"weight": 0.4, "neighbours": 3, "votes": "mean", "near": 0.0, "scale": 2.0, "threshold": 0.0}
     found = pefa_xl(base, log, encoder=ENCODER, **how)
     past = sorted({query for query, _, _ in LOG})
     clicks = np.zeros((len(past), len(ITEMS)))

@@ -11,10 +11,17 @@ from tests.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
 from tests.pefa.test_xs import QUERIES, answers, harmless
 from tests.support.table_retriever import TableRetriever
 from vizsla.artifact import load
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
+from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.xl_settings import XlSettings
+from vizsla.scored import Scored
+from vizsla.stats import Stats
 
-FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "level": 0.0}
+FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
 
 def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
@@ -33,19 +40,19 @@ def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("how", ["mean", "max"])
-@pytest.mark.parametrize(("near", "level"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1)])
+@pytest.mark.parametrize(("near", "threshold"), [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1)])
 @pytest.mark.parametrize("weight", [0.1, 0.5, 1.0])
-def test_xl_is_equation_6_by_its_weight(weight, near, level, how):
-    options = {"weight": weight, "near": near, "votes": how, "level": level}
+def test_xl_is_equation_6_by_its_weight(weight, near, threshold, how):
+    options = {"weight": weight, "near": near, "votes": how, "threshold": threshold}
     found = pefa_xl(make_base(), make_clicks(), **{**FIXED, **options})
     votes = votes_twin(make_clicks(), k=5, how=how, near=near)
-    votes[:, [name in {item for _, item, _ in make_clicks()} for name in ITEMS]] -= level
+    votes[:, [name in {item for _, item, _ in make_clicks()} for name in ITEMS]] -= threshold
     expected = answers(make_base()) + (1 - weight) / weight * votes
     np.testing.assert_allclose(answers(found), expected, atol=1e-4)
 
 
 def test_item_without_clicks_keeps_its_full_score_and_clicked_ones_must_earn_theirs():
-    found = answers(pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})) - answers(make_base())
+    found = answers(pefa_xl(make_base(), make_clicks(), **{**FIXED, "threshold": 0.2})) - answers(make_base())
     assert np.abs(found[:, 20:]).max() == 0 and found[:, :20].min() == pytest.approx(-0.2 * 1.5, abs=1e-5)
 
 
@@ -63,11 +70,11 @@ def test_weight_1_is_the_base():
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(-8, 8), st.integers(1, 10), st.sampled_from([0.0, 0.25]))
-def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth, level):
+def test_a_constant_added_to_the_base_changes_no_ranking(constant, depth, threshold):
     base = {q: dict(zip(ITEMS, (float(x) for x in np.round(row, 3)), strict=True)) for q, row in _table().items()}
     moved = {q: {item: score + constant for item, score in row.items()} for q, row in base.items()}
     tables = [TableRetriever(table, list(ITEMS)) for table in (base, moved)]
-    how = {**FIXED, "level": level, "encoder": ENCODER, "depth": depth}
+    how = {**FIXED, "threshold": threshold, "encoder": ENCODER, "depth": depth}
     first, second = (pefa_xl(table, make_clicks(), **how) for table in tables)
     assert first(QUERIES, k=10).ids == second(QUERIES, k=10).ids
 
@@ -115,7 +122,59 @@ def test_explanation_adds_up_and_names_the_voters():
     assert votes.score == pytest.approx(sum(part.score for part in votes.parts), abs=1e-6)
     assert any(repr(query) in part.reason and "similarity 1.0000" in part.reason for part in votes.parts)
     assert "no near past query" in found.explain("ask 1", "i25").parts[1].reason
-    levelled = pefa_xl(make_base(), make_clicks(), **{**FIXED, "level": 0.2})
-    why = levelled.explain(query, item)
-    assert why.score == pytest.approx(levelled.score(query, levelled(query, k=30)).to_dict()["0"][item], abs=1e-5)
+    stricter = pefa_xl(make_base(), make_clicks(), **{**FIXED, "threshold": 0.2})
+    why = stricter.explain(query, item)
+    assert why.score == pytest.approx(stricter.score(query, stricter(query, k=30)).to_dict()["0"][item], abs=1e-5)
     assert why.score == pytest.approx(sum(part.score for part in why.parts), abs=1e-6) and len(why.parts) == 3
+
+
+class Counted(TableRetriever):
+    """A table whose search and scores cost different numbers, of every kind."""
+
+    def _search(self, queries, k, filter, threads):
+        return super()._search(queries, k, filter, threads).with_stats(Stats(0, 1, 20, 300, 4000, True))
+
+    def _score(self, queries, candidates, filter, threads):
+        scored = super()._score(queries, candidates, filter, threads)
+        return Scored(scored.scores, Stats(0, 50_000 * len(scored.scores), 600_000, 7_000_000, 80_000_000))
+
+
+def test_the_cost_is_that_of_the_base_of_what_only_votes_found_and_of_the_search_among_past_queries():
+    clicks = make_clicks()
+    query, item, _ = clicks[0]
+    base = Counted({query: {"i25": 1.0}}, list(ITEMS))
+    found = pefa_xl(base, clicks, encoder=ENCODER, **FIXED)
+    past = found.index.search(ENCODER.queries([query]), 5).stats
+    assert past.bytes > 0
+    answer = found(query, k=30)
+    missing = len(answer.items) - 1
+    assert missing > 0 and item in answer.ids[0]
+    expected = Stats(0, 1 + 50_000 * missing + past.scored, 600_020, 7_000_300, 80_004_000 + past.bytes, False)
+    assert answer.stats.with_ms(0) == expected
+    scored = found.score(query, answer).stats.with_ms(0)
+    assert scored == Stats(0, 50_000 * (missing + 1) + past.scored, 600_000, 7_000_000, 80_000_000 + past.bytes)
+
+
+def test_what_is_the_base_costs_what_the_base_costs():
+    base = Counted({"ask 1": {"i25": 1.0}}, list(ITEMS))
+    found = pefa_xl(base, make_clicks(), encoder=ENCODER, **{**FIXED, "weight": 1})
+    assert found("ask 1").stats.with_ms(0) == base("ask 1").stats.with_ms(0)
+
+
+def test_bytes_count_an_encoder_once():
+    lsa = LsaEncoder.fit(ITEMS.values(), dim=4)
+    base = dense(ITEMS, lsa)
+    clicks = [(f"item {n}", f"i{n}") for n in range(9)]
+    found = pefa_xl(base, clicks, **FIXED)
+    log = found.log
+    past = found.index.nbytes + log.offsets.nbytes + log.items.nbytes + log.units.nbytes + len(ITEMS)
+    assert found.nbytes == base.nbytes + past and base.nbytes >= lsa.nbytes > 0
+    words = bm25(ITEMS)
+    assert pefa_xl(words, clicks, encoder=lsa, **FIXED).nbytes == words.nbytes + past + lsa.nbytes
+
+
+def test_settings_of_another_method_are_no_settings():
+    with pytest.raises(InputError, match="PEFA-XL"):
+        XlSettings.of({"weight": 0.5, "neighbours": 3, "below": 1})
+    with pytest.raises(InputError, match="PEFA-XS"):
+        XsSettings.of({"weight": 0.5, "lean": 1})

@@ -12,7 +12,7 @@ from vizsla.cli.options import add_bundling, add_output, load_retriever
 HELP = {
     "pefa": "choose among the variants below that search one index",
     "pefa-xs": "move item vectors towards the queries they were clicked for: the base's cost",
-    "pefa-max": "let an item's best past query speak for it: more vectors, better answers",
+    "pefa-max": "let an item's best past query score it: more vectors, better answers",
     "pefa-xl": "let the nearest past queries vote: any retriever, a second index",
 }
 
@@ -54,18 +54,19 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     if name == "pefa-xs":
         parser.add_argument("--calibrated", type=_auto(_yes_or_no), default="auto", help="yes, no or auto")
     if name == "pefa-max":
-        parser.add_argument("--below", type=_auto(float), default="auto", help="in spreads of the base's scores")
-        parser.add_argument("--lean", type=_auto(float), default="auto", help="share of the item in a past query")
+        parser.add_argument("--margin", type=_auto(float), default="auto", help="in spreads of the base's scores")
+        parser.add_argument("--item-weight", type=_auto(float), default="auto", help="item's share of a past query")
     if name == "pefa-xl":
         parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
-        parser.add_argument("--level", type=_auto(float), default="auto", help="votes an item with clicks must get")
+        parser.add_argument("--threshold", type=_auto(float), default="auto", help="votes an item with clicks must get")
         parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
     parser.set_defaults(variant=name)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("weight", "calibrated", "below", "lean", "neighbours", "near", "level", "votes", "cold", "seed")
+    shared, xl = ("weight", "cold", "seed"), ("neighbours", "near", "threshold", "votes")
+    names = (*shared, "calibrated", "margin", "item_weight", *xl)
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.clicks.evidence import best_harmless
+from vizsla.clicks.measures import PerQuery
 from vizsla.errors import InputError
+
+QUALITIES = ("all", "warm", "cold")
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,40 @@ class Choice:
     trials: list[dict[str, Any]]
     best: int
 
+    @classmethod
+    def among(
+        cls,
+        trials: Sequence[dict[str, Any]],
+        measured: Sequence[PerQuery],
+        cold: NDArray[np.bool_],
+        *,
+        measure: str,
+        base: int | None = None,
+    ) -> Self:
+        """Choose the best trial that harms neither warm nor cold queries; see `best_harmless`.
+
+        Parameters
+        ----------
+        trials : sequence of dict
+            What was tried.
+        measured : sequence of float arrays
+            For each trial, the measure of every held-out query.
+        cold : bool array
+            Which of these queries are cold.
+        measure : str
+            What was measured.
+        base : int, optional
+            Which trial is what stands.
+
+        Examples
+        --------
+        >>> ranks = [np.array([0.5, 0.5]), np.array([1.0, 0.5])]
+        >>> Choice.among([{"weight": 1.0}, {"weight": 0.5}], ranks, np.array([False, True]), measure="MRR@10").chosen
+        {'weight': 0.5, 'all': 0.75, 'warm': 1.0, 'cold': 0.5}
+        """
+        done = [trial | _means(values, cold) for trial, values in zip(trials, measured, strict=True)]
+        return cls(measure, int(cold.sum()), int((~cold).sum()), done, best_harmless(done, base=base))
+
     @property
     def chosen(self) -> dict[str, Any]:
         """The trial that won."""
@@ -45,7 +87,7 @@ class Choice:
         """Return (weight, quality) points for every combination of the other settings."""
         curves: dict[str, list[tuple[float, float]]] = {}
         for trial in self.trials:
-            names = [name for name in trial if name not in ("weight", "all", "warm", "cold")]
+            names = [name for name in trial if name not in ("weight", *QUALITIES)]
             said = [f"{name} {_said(trial[name])}" for name in names]
             curves.setdefault(", ".join(said) or "weight", []).append((trial["weight"], trial[quality]))
         return curves
@@ -85,3 +127,8 @@ class Choice:
 
 def _said(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _means(values: PerQuery, cold: NDArray[np.bool_]) -> dict[str, float]:
+    kinds = {"all": values, "warm": values[~cold], "cold": values[cold]}
+    return {name: float(kind.mean()) if len(kind) else 0.0 for name, kind in kinds.items()}

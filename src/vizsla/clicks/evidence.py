@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,3 +32,28 @@ def surely_best(measured: NDArray[np.float64]) -> int:
     errors = gains.std(axis=1) / np.sqrt(max(gains.shape[1], 1))
     means = gains.mean(axis=1)
     return int(np.argmax(np.where(means > SURE * errors, means, 0.0)))
+
+
+def best_harmless(trials: Sequence[Mapping[str, Any]], *, base: int | None = None) -> int:
+    """Return the best trial over all, among those that lose to the base neither on warm nor on cold queries.
+
+    A gain for one kind of query may hide a loss for the other, and nobody knows how many of each will come.
+
+    Parameters
+    ----------
+    trials : sequence of dict
+        Each with its quality: "all", "warm" and "cold".
+    base : int, optional
+        Which of them is what stands; without one the best over all is taken. Of equals, the first.
+
+    Examples
+    --------
+    >>> base = {"all": 0.3, "warm": 0.3, "cold": 0.3}
+    >>> best_harmless([base, {"all": 0.4, "warm": 0.6, "cold": 0.2}], base=0)
+    0
+    """
+
+    def loses(trial: Mapping[str, Any]) -> bool:
+        return base is not None and any(trial[kind] < trials[base][kind] for kind in ("warm", "cold"))
+
+    return max(range(len(trials)), key=lambda at: (not loses(trials[at]), trials[at]["all"]))

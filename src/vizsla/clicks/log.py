@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers, Offsets
-from vizsla.clicks.matrices import Rows, empty_rows, is_sparse, numbers_of, says, stacked, unit_rows
+from vizsla.clicks.matrices import Rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.errors import FormatError, InputError
 from vizsla.offsets import are_offsets
 from vizsla.strings import Strings
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Units = NDArray[np.int64]
 Triples = tuple[list[str], NDArray[np.int64], Units]
+Encode = Callable[[list[str]], Any]
 UNIT = 1024
 """Weights are counted in 1024ths: whole numbers, so that adding and taking away is exact in any order."""
 
@@ -43,61 +43,67 @@ class ClickLog:
         The clicks' weights, in 1024ths, above 0.
     width : int
         The number of items.
+    silent : int
+        How many queries were left out because the encoder makes nothing of them; not stored.
     """
 
     def __init__(
-        self, queries: Strings, vectors: Rows, offsets: Offsets, items: Numbers, units: Units, *, width: int
+        self,
+        queries: Strings,
+        vectors: Rows,
+        offsets: Offsets,
+        items: Numbers,
+        units: Units,
+        *,
+        width: int,
+        silent: int = 0,
     ):
         self.queries, self.vectors, self.offsets, self.items, self.units = queries, vectors, offsets, items, units
-        self.width = width
+        self.width, self.silent = width, silent
         self._check()
 
     @classmethod
-    def of(
-        cls, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, dim: int, sparse: bool = False
-    ) -> Self:
-        """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight."""
-        return cls._build(*_triples(clicks, items), encode, dim, len(items), sparse=sparse)
+    def of(cls, clicks: Any, items: Strings, encode: Encode) -> Self:
+        """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight.
+
+        `encode` turns texts, given all at once and sorted, into rows: an array, or a CSR array.
+        """
+        return cls._build(*_triples(clicks, items), encode, len(items))
 
     @classmethod
     def _build(
-        cls,
-        texts: Sequence[str],
-        items: NDArray[np.int64],
-        units: Units,
-        encode: Callable[[list[str]], Any],
-        dim: int,
-        width: int,
-        *,
-        sparse: bool = False,
+        cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int
     ) -> Self:
         names, rows = _numbered(texts)
         rows, items, units = _summed(rows, items, units)
-        vectors = unit_rows(encode(names), dim) if names else empty_rows(dim, sparse=sparse)
-        # A query that the encoder turns into zeros says nothing, and one without clicks left is forgotten.
-        useful = says(vectors) & (np.bincount(rows, minlength=len(names)) > 0)
+        # A query without clicks left is forgotten, before it can leave a trace in what the encoder knows.
+        left, rows = np.unique(rows, return_inverse=True)
+        names = [names[number] for number in left.tolist()]
+        vectors = unit_rows(encode(names))
+        useful = says(vectors)  # a query that the encoder turns into zeros says nothing
         kept = useful[rows]
         counts = np.bincount(rows[kept], minlength=len(names))[useful]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         chosen = Strings.of(name for name, use in zip(names, useful.tolist(), strict=True) if use)
-        return cls(chosen, vectors[useful], offsets, items[kept].astype(np.int32), units[kept], width=width)
+        numbers, silent = items[kept].astype(np.int32), int((~useful).sum())
+        return cls(chosen, vectors[useful], offsets, numbers, units[kept], width=width, silent=silent)
 
     def changed(
-        self, clicks: Any, items: Strings, encode: Callable[[list[str]], Any], *, sign: int = 1
+        self, clicks: Any, items: Strings, encode: Encode, *, sign: int = 1
     ) -> tuple[Self, NDArray[np.int64]]:
         """Return the log with these clicks added (with sign -1, taken away), and the items that they touch.
 
-        Only texts that are new are encoded.
+        Of dense vectors only those of new texts are computed; sparse rows all, since they may get other columns.
         """
         texts, numbers, units = _triples(clicks, items)
         old = self.take_queries(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
 
         def known(names: list[str]) -> Rows:
-            at = self.queries.find_all(names) if len(self) else np.full(len(names), -1)
+            at = self.queries.find_all(names) if len(self) and names else np.full(len(names), -1)
             missing = np.flatnonzero(at < 0)
             if not len(missing):
                 return self.vectors[at]
-            new = unit_rows(encode([names[i] for i in missing]), self.dim)
+            new = unit_rows(encode([names[i] for i in missing]))
             at[missing] = len(self) + np.arange(len(missing))
             return stacked([self.vectors, new])[at]
 
@@ -105,10 +111,8 @@ class ClickLog:
             [*old, *texts],
             np.concatenate([self.items.astype(np.int64), numbers]),
             np.concatenate([self.units, sign * units]),
-            known,
-            self.dim,
+            encode if is_sparse(self.vectors) else known,
             self.width,
-            sparse=is_sparse(self.vectors),
         )
         return log, np.unique(numbers)
 
@@ -132,10 +136,20 @@ class ClickLog:
             return int(self.vectors.data.nbytes + self.vectors.indices.nbytes + self.vectors.indptr.nbytes)
         return int(self.vectors.nbytes)
 
-    @cached_property
-    def strongest(self) -> Units:
-        """The largest weight among every query's clicks; every vote asks for it."""
-        return np.maximum.reduceat(self.units, self.offsets[:-1]) if len(self) else np.zeros(0, np.int64)
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Every click's weight, by that of its query's heaviest."""
+        if not len(self):
+            return np.zeros(0)
+        heaviest = np.maximum.reduceat(self.units, self.offsets[:-1])
+        return np.asarray(self.units / np.repeat(heaviest, np.diff(self.offsets)))
+
+    @property
+    def clicked(self) -> NDArray[np.bool_]:
+        """Which items have clicks: one flag an item."""
+        clicked = np.zeros(self.width, np.bool_)
+        clicked[self.items] = True
+        return clicked
 
     @property
     def rows(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The few things PEFA does with rows, the same for arrays and for sparse matrices."""
+"""The few things that are done with a log's rows, the same for arrays and for sparse matrices."""
 
 from __future__ import annotations
 
@@ -19,13 +19,6 @@ def is_sparse(rows: Rows) -> bool:
     return not isinstance(rows, np.ndarray)
 
 
-def empty_rows(dim: int, *, sparse: bool) -> Rows:
-    """Return no rows."""
-    from scipy.sparse import csr_array
-
-    return csr_array((0, dim), dtype=np.float32) if sparse else np.zeros((0, dim), np.float32)
-
-
 def numbers_of(rows: Rows) -> Floats:
     """Return all stored numbers."""
     return np.asarray(rows.data if is_sparse(rows) else rows)
@@ -38,19 +31,19 @@ def says(rows: Rows) -> NDArray[np.bool_]:
     return np.asarray(np.any(rows != 0, axis=1))
 
 
-def unit_rows(rows: Any, dim: int) -> Rows:
+def unit_rows(rows: Any) -> Rows:
     """Return the rows with length 1; zeros stay zeros.
 
     Examples
     --------
-    >>> unit_rows([[3, 4], [0, 0]], 2).round(2).tolist()
+    >>> unit_rows([[3, 4], [0, 0]]).round(2).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     matrix = rows.tocsr().astype(np.float32) if hasattr(rows, "tocsr") else np.asarray(rows, np.float32)
-    if matrix.ndim != 2 or matrix.shape[1] != dim or not np.isfinite(numbers_of(matrix)).all():
-        raise InputError(f"Queries must be encoded to {dim} finite numbers each. Got shape {matrix.shape}.")
+    if matrix.ndim != 2 or not np.isfinite(numbers_of(matrix)).all():
+        raise InputError(f"Queries must be encoded to rows of finite numbers. Got others, of shape {matrix.shape}.")
     # float64, row by row: the length does not depend on which queries are encoded together.
-    return divided(matrix, np.sqrt(_squares(matrix)))
+    return divided(matrix, lengths_of(matrix))
 
 
 def divided(rows: Rows, lengths: NDArray[np.float64]) -> Rows:
@@ -66,6 +59,22 @@ def divided(rows: Rows, lengths: NDArray[np.float64]) -> Rows:
 def lengths_of(rows: Rows) -> NDArray[np.float64]:
     """Return the rows' Euclidean lengths."""
     return np.asarray(np.sqrt(_squares(rows)))
+
+
+def widened(rows: Rows, dim: int) -> Rows:
+    """Return sparse rows with more columns, all empty; rows that have as many are returned as they are.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> widened(csr_array([[1.0, 2.0]]), 3).toarray().tolist()
+    [[1.0, 2.0, 0.0]]
+    """
+    if rows.shape[1] == dim:
+        return rows
+    from scipy.sparse import csr_array
+
+    return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], dim))
 
 
 def products(queries: Rows, rows: Rows) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.candidates import Candidates
+    from vizsla.candidates import Candidates, Offsets
 
 PerQuery = NDArray[np.float64]
 
@@ -68,6 +68,41 @@ def ndcgs(found: Candidates, clicks: csr_array, *, depth: int) -> PerQuery:
     gains = np.asarray(clicks[queries, found.items]).ravel().astype(np.float64)
     reached = np.bincount(queries, gains * _discounts(ranks, depth), minlength=len(found))
     return np.asarray(reached / _ideal(clicks, depth))
+
+
+def reciprocal_ranks(
+    offsets: Offsets, scores: NDArray[np.floating[Any]], relevant: NDArray[np.bool_], *, depth: int = 10
+) -> PerQuery:
+    """Return 1 / rank of each row's first relevant entry, 0 beyond the depth; ties count against it.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        Where each query's row begins; one more than there are queries.
+    scores : float array
+        In any order within a row.
+    relevant : bool array
+        Which entries are clicked items.
+    depth : int
+        How many ranks count.
+
+    Examples
+    --------
+    >>> scores, relevant = np.array([3, 2, 2, 1.0]), np.array([False, True, False, True])
+    >>> reciprocal_ranks(np.array([0, 4]), scores, relevant).tolist()
+    [0.3333333333333333]
+    """
+    lengths = np.diff(offsets)
+    full = np.flatnonzero(lengths)
+    starts = offsets[:-1][full]
+    found = np.zeros(len(lengths), np.float64)
+    if not len(full):
+        return found
+    best = np.maximum.reduceat(np.where(relevant, scores, -np.inf), starts)
+    ahead = (scores >= np.repeat(best, lengths[full])) & ~relevant
+    ranks = 1 + np.add.reduceat(ahead, starts, dtype=np.int64)
+    found[full] = np.where(np.isfinite(best) & (ranks <= depth), 1 / ranks, 0.0)
+    return found
 
 
 def _ideal(clicks: csr_array, depth: int) -> PerQuery:

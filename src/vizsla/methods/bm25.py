@@ -123,6 +123,10 @@ class Bm25(Movable):
         """Return what each term gives these items."""
         return self.index.to_csr()[items]
 
+    def grown_encoder(self, texts: Iterable[str]) -> BagOfWords:
+        """Return a bag that also knows the words of these texts."""
+        return self.encoder.grown(texts)
+
     def index_rows(self, rows: Any) -> InvertedIndex:
         """Index other rows over the same terms, or over those of a bag that has grown; sums are made as in this one."""
         moved, idf = SparseRows.of(rows, name="rows"), self._idf

@@ -1,4 +1,4 @@
-"""The vectors of a PEFA-XS index: items blended with their clicks, and past queries that may speak for them."""
+"""The rows of a PEFA-XS index: items blended with their clicks, past queries that may score alone, and queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def blended(
 
 def _sparse(base: Rows, log: ClickLog, items: NDArray[np.int64], settings: XsSettings, weights: Floats | None) -> Rows:
     if settings.extra:
-        raise InputError("`shift` and `below` must be left out over sparse rows. Got one of them.")
+        raise InputError("`shift` and `margin` must be left out over sparse rows. Got one of them.")
     if settings.weight == 1:
         return base
     clicks, clicked = click_vectors(log, items, weights)
@@ -47,18 +47,18 @@ def _scaled(rows: Rows, by: NDArray[np.float32] | np.float32) -> Rows:
     return other
 
 
-def speakers(base: Floats, log: ClickLog, settings: XsSettings) -> tuple[Floats, Numbers]:
-    """Return a vector for every click, a past query that leans on its item, and the items they speak for."""
-    if settings.below is None:
+def past_query_rows(base: Floats, log: ClickLog, settings: XsSettings) -> tuple[Floats, Numbers]:
+    """Return a vector for every click, its query blended with its item, and the items that they score."""
+    if settings.margin is None:
         return np.zeros((0, base.shape[1] + settings.extra), np.float32), np.zeros(0, np.int32)
     vectors = np.empty((len(log.items), base.shape[1] + 1), np.float32)
-    lean = np.float32(settings.lean)
-    vectors[:, :-1] = lean * base[log.items] + (1 - lean) * log.vectors[log.rows]
-    vectors[:, -1] = -settings.below
+    weight = np.float32(settings.item_weight)
+    vectors[:, :-1] = weight * base[log.items] + (1 - weight) * log.vectors[log.rows]
+    vectors[:, -1] = -settings.margin
     return vectors, log.items
 
 
-def asked(queries: Rows, settings: XsSettings) -> Rows:
+def query_rows(queries: Rows, settings: XsSettings) -> Rows:
     """Return query vectors for the index: the constant is 1, but 0 for a query that says nothing."""
     if not settings.extra:
         return queries

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from vizsla.clicks.log import ClickLog
-from vizsla.clicks.trials import COLD, too_few
+from vizsla.clicks.log_split import COLD, too_few
 from vizsla.errors import InputError
 from vizsla.methods.dense import Dense
+from vizsla.methods.pefa.auto import AUTO, number_of, warn_too_few
 from vizsla.methods.pefa.choose_xs import (
-    BELOW,
-    LEANS,
+    ITEM_WEIGHTS,
+    MARGINS,
     WEIGHTS,
     Trial,
     calibration_of,
@@ -20,11 +20,10 @@ from vizsla.methods.pefa.choose_xs import (
     trials_max,
     trials_xs,
 )
-from vizsla.methods.pefa.settings import LEAN, XsSettings
-from vizsla.methods.pefa.xs import PefaXs, encoded_with
+from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_item_rows, grown_log
+from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
+from vizsla.methods.pefa.xs import PefaXs
 from vizsla.movable import Movable
-
-AUTO = "auto"
 
 
 def pefa_xs(
@@ -43,13 +42,15 @@ def pefa_xs(
     Parameters
     ----------
     base : Dense or Bm25
-        What is adapted; it stays as it is. Over BM25 the rows are bags of words in an inverted index.
+        What is adapted; it stays as it is. Over BM25 the rows are bags of words in an inverted index, and words that
+        only clicked queries have are added to them.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"
-        The base's share λ, from 0 to 1; 1 is the base, and what "auto" means below 5 past queries.
+        The base's share λ, from 0 to 1; 1 is the base, and what "auto" means below 5 different past queries, with a
+        `ChoiceWarning`.
     calibrated : bool or "auto"
-        Bring the click component to the base's mean and spread, so that items without clicks compete fairly. False is
+        Bring the kNN component to the base's mean and spread, so that items without clicks compete fairly. False is
         the paper's formula.
     cold : float
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
@@ -65,7 +66,7 @@ def pefa_xs(
     >>> pefa_xs(fruit, [("tart", "a")], weight=0.5, calibrated=False).score("tart", fruit("tart")).to_dict()
     {'0': {'b': 2.0, 'c': 2.0, 'a': 1.2247449159622192}}
     """
-    weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
+    weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
     return _built(base, clicks, trials_xs(weights, both), (), cold, seed)
 
@@ -75,12 +76,12 @@ def pefa_max(
     clicks: Any,
     *,
     weight: float | str = AUTO,
-    below: float | str = AUTO,
-    lean: float | str = AUTO,
+    margin: float | str = AUTO,
+    item_weight: float | str = AUTO,
     cold: float = COLD,
     seed: int = 0,
 ) -> PefaXs:
-    """Let an item's best past query speak for it alone: the larger of its calibrated PEFA-XS score and that query's.
+    """Let an item's best past query score it alone: the larger of its calibrated PEFA-XS score and that query's.
 
     One index holds items and past queries, so searching costs as if there were that many more items.
 
@@ -88,45 +89,41 @@ def pefa_max(
     ----------
     base, clicks, weight, cold, seed
         As in `pefa_xs`.
-    below : float or "auto"
-        How far below its similarity a past query speaks, in spreads of the base's scores.
-    lean : float or "auto"
+    margin : float or "auto"
+        What is taken off a past query's similarity when it scores alone, in spreads of the base's scores.
+    item_weight : float or "auto"
         How much of its item a past query's vector takes on; "auto" is 0.3 where nothing else is chosen.
     """
-    weights = WEIGHTS if weight == AUTO else (_number("weight", weight),)
-    shifts = BELOW if below == AUTO else (_number("below", below),)
-    start, leans = (LEAN, LEANS) if lean == AUTO else (_number("lean", lean), ())
-    return _built(base, clicks, trials_max(weights, shifts, start), leans, cold, seed)
+    weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
+    margins = MARGINS if margin == AUTO else (number_of("margin", margin),)
+    start, others = (ITEM_WEIGHT, ITEM_WEIGHTS) if item_weight == AUTO else (number_of("item_weight", item_weight), ())
+    return _built(base, clicks, trials_max(weights, margins, start), others, cold, seed)
 
 
 def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))
     if isinstance(base, Dense):
-        trials += trials_max(WEIGHTS, BELOW, LEAN)
-    return _built(base, clicks, trials, LEANS, cold, seed)
+        trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
+    return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)
 
 
 def _built(
-    base: Any, clicks: Any, trials: list[Trial], leans: Sequence[float], cold: float, seed: int
+    base: Any, clicks: Any, trials: list[Trial], item_weights: Sequence[float], cold: float, seed: int
 ) -> PefaXs:
     if not isinstance(base, Movable):
         wanted = "a dense retriever or BM25"
         raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
-    if base.encoder.sparse and "below" in trials[0]:
+    if base.encoder.sparse and "margin" in trials[0]:
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")
-    log = ClickLog.of(clicks, base.items, encoded_with(base), dim=base.index.dim, sparse=base.encoder.sparse)
-    vectors, weights = base.item_rows(), base.column_weights
+    log = grown_log(base, clicks)
     if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
-        return PefaXs.build(base, log, XsSettings(1.0))  # nothing to choose by: the base, until more clicks come
+        if any(trial["weight"] < 1 or "margin" in trial for trial in trials):
+            warn_too_few(log, above=3)
+        return PefaXs.build(base, log, XsSettings(1.0))
+    vectors, weights = grown_item_rows(base, log), grown_column_weights(base, log)
     choice = None
     if len(trials) > 1:
-        choice = choose_xs(vectors, log, trials, leans=leans, cold=cold, seed=seed, weights=weights)
+        choice = choose_xs(vectors, log, trials, item_weights=item_weights, cold=cold, seed=seed, weights=weights)
     trial = trials[0] if choice is None else choice.chosen
     return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log, weights)), choice=choice)
-
-
-def _number(name: str, value: float | str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f'`{name}` must be a number or "auto". Got {value!r}.')
-    return float(value)

@@ -1,4 +1,4 @@
-"""Calibration: bring the click component to the base's mean and spread, so that items without clicks compete fairly."""
+"""Calibration: bring the kNN component to the base's mean and spread, so that items without clicks compete fairly."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def calibrate(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
     """
     if is_sparse(base):
         return _sparse(base, clicks, queries)
-    asked = _moments(queries)
-    base_mean, base_spread = _pairs(asked, _moments(base))
-    click_mean, click_spread = _pairs(asked, _moments(clicks))
+    by_query = _moments(queries)
+    base_mean, base_spread = _pairs(by_query, _moments(base))
+    click_mean, click_spread = _pairs(by_query, _moments(clicks))
     scale = base_spread / click_spread if click_spread > 0 else 1.0
     # Rounded, so that the last bits of a threaded matrix product cannot change a score.
     return Calibration(_short(scale), _short(base_mean - scale * click_mean), _short(base_spread))
@@ -49,9 +49,9 @@ def calibrate(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
 
 def _sparse(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
     """Match the spread only: an inverted list cannot hold a shift, which would put every item into every answer."""
-    asked = queries[:: -(-queries.shape[0] // FEW) or 1]
+    few = queries[:: -(-queries.shape[0] // FEW) or 1]
     step = -(-base.shape[0] // FEW) or 1
-    spreads = [_spread(asked @ rows[::step].T) for rows in (base, clicks)]
+    spreads = [_spread(few @ rows[::step].T) for rows in (base, clicks)]
     return Calibration(_short(spreads[0] / spreads[1] if spreads[1] > 0 else 1.0), 0.0, _short(spreads[0]))
 
 

@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog, Floats
+from vizsla.clicks.log_split import LogSplit, log_splits
 from vizsla.clicks.matrices import Rows, products
-from vizsla.clicks.trials import MEASURE, Split, best_trial, reciprocal_ranks, splits
+from vizsla.clicks.measures import PerQuery, reciprocal_ranks
 from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.click_vectors import click_vectors
-from vizsla.methods.pefa.settings import LEAN, XsSettings
+from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-BELOW = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
+MARGINS = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 """In spreads of the base's scores, so that one grid serves every encoder."""
-LEANS = (0.0, 0.15, 0.3, 0.45, 0.6)
+ITEM_WEIGHTS = (0.0, 0.15, 0.3, 0.45, 0.6)
 NEAR = 100
 """Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
 LARGEST = 1 << 24
 LOWEST = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight of 0."""
+MEASURE = "MRR@10"
 
 Trial = dict[str, Any]
 
@@ -39,8 +41,13 @@ class _Parts:
     best: Floats
     clicked: NDArray[np.bool_]
     relevant: NDArray[np.bool_]
-    cold: int
     calibration: Calibration
+
+    def measured(self, trial: Trial) -> PerQuery:
+        """Return the reciprocal ranks of the held-out queries."""
+        count, width = self.relevant.shape
+        offsets = np.arange(count + 1, dtype=np.int64) * width
+        return reciprocal_ranks(offsets, _scores(self, trial).reshape(-1), self.relevant.reshape(-1))
 
 
 def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Trial]:
@@ -48,9 +55,15 @@ def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Tria
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
 
 
-def trials_max(weights: Sequence[float], below: Sequence[float], lean: float) -> list[Trial]:
-    """Return what to try when the best past query may speak alone; `below` in spreads of the base."""
-    return [{"variant": "max", "below": b, "lean": lean, "weight": w} for b in below for w in weights]
+def trials_max(weights: Sequence[float], margins: Sequence[float], item_weight: float) -> list[Trial]:
+    """Return what to try when the best past query may score alone; margins in spreads of the base."""
+    same = {"variant": "max", "item_weight": item_weight}
+    return [{**same, "margin": margin, "weight": weight} for margin in margins for weight in weights]
+
+
+def base_trial(trials: Sequence[Trial]) -> int | None:
+    """Return which trial is the base."""
+    return next((at for at, trial in enumerate(trials) if trial["weight"] == 1 and "margin" not in trial), None)
 
 
 def choose_xs(
@@ -58,33 +71,36 @@ def choose_xs(
     log: ClickLog,
     trials: list[Trial],
     *,
-    leans: Sequence[float],
+    item_weights: Sequence[float],
     cold: float,
     seed: int,
     weights: Floats | None = None,
 ) -> Choice:
-    """Try everything on the same splits, then other leans with the best; return the curve."""
-    parts = [_parts(base, log, split, weights) for split in splits(log, cold=cold, seed=seed)]
-    is_cold = np.concatenate([np.arange(len(one.relevant)) < one.cold for one in parts])
+    """Try everything on the same splits, then other item weights with the best; return the curve."""
+    splits = list(log_splits(log, cold=cold, seed=seed))
+    parts = [_parts(base, log, split, weights) for split in splits]
+    is_cold = np.concatenate([split.is_cold for split in splits])
+    measured: list[PerQuery] = []
 
-    def tried(trial: Trial) -> Trial:
-        ranks = [reciprocal_ranks(_scores(one, trial), one.relevant) for one in parts]
-        return trial | means(np.concatenate(ranks), is_cold)
+    def choice() -> Choice:
+        for trial in trials[len(measured) :]:
+            measured.append(np.concatenate([one.measured(trial) for one in parts]))
+        return Choice.among(trials, measured, is_cold, measure=MEASURE, base=base_trial(trials))
 
-    done = [tried(trial) for trial in trials]
-    first = trials[best_trial(done)]
-    if "lean" in first:
+    first = trials[choice().best]
+    if "item_weight" in first:
         # One number after the other: all of them with all others would take several times as long.
-        done += [tried({**first, "lean": lean}) for lean in leans if lean != first["lean"]]
-    return Choice(MEASURE, int(is_cold.sum()), int((~is_cold).sum()), done, best_trial(done))
+        others = (weight for weight in item_weights if weight != first["item_weight"])
+        trials = trials + [{**first, "item_weight": weight} for weight in others]
+    return choice()
 
 
 def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
-    if trial["variant"] == "plain" or (trial["weight"] == 1 and "below" not in trial):
+    if trial["variant"] == "plain" or (trial["weight"] == 1 and "margin" not in trial):
         return XsSettings(trial["weight"])
-    below = float(f"{trial['below'] * found.spread:.6g}") if "below" in trial else None
-    return XsSettings(trial["weight"], found.scale, found.shift, below, trial.get("lean", LEAN))
+    margin = float(f"{trial['margin'] * found.spread:.6g}") if "margin" in trial else None
+    return XsSettings(trial["weight"], found.scale, found.shift, margin, trial.get("item_weight", ITEM_WEIGHT))
 
 
 def calibration_of(base: Rows, log: ClickLog, weights: Floats | None = None) -> Calibration:
@@ -100,27 +116,18 @@ def _named(calibrated: bool) -> str:
     return "calibrated" if calibrated else "plain"
 
 
-def means(ranks: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
-    """Return the mean over all queries, over warm and over cold ones."""
-
-    def mean(values: NDArray[np.float64]) -> float:
-        return float(values.mean()) if len(values) else 0.0
-
-    return {"all": mean(ranks), "warm": mean(ranks[~cold]), "cold": mean(ranks[cold])}
-
-
 def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
-    level = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
-    mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * level, parts.base)
-    if "below" in trial:
-        lean = trial["lean"]
-        alone = lean * parts.base + (1 - lean) * parts.best - trial["below"] * found.spread
+    clicks = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
+    mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * clicks, parts.base)
+    if "margin" in trial:
+        share = trial["item_weight"]
+        alone = share * parts.base + (1 - share) * parts.best - trial["margin"] * found.spread
         mixed = np.where(parts.clicked, np.maximum(mixed, alone), mixed)
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Rows, log: ClickLog, split: Split, weights: Floats | None) -> _Parts:
+def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None) -> _Parts:
     found = calibration_of(base, split.train, weights)
     clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
     by_item = split.train.matrix.tocsc()
@@ -133,9 +140,7 @@ def _parts(base: Rows, log: ClickLog, split: Split, weights: Floats | None) -> _
     width = max(block[0].shape[1] for block in blocks)
     joined = [np.concatenate([_padded(block[part], width) for block in blocks]) for part in range(5)]
     numbers = joined[4].astype(np.int64)
-    return _Parts(
-        joined[0], joined[1], joined[2], clicked[numbers] & (numbers >= 0), joined[3] > 0, split.cold, found
-    )
+    return _Parts(joined[0], joined[1], joined[2], clicked[numbers] & (numbers >= 0), joined[3] > 0, found)
 
 
 def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:

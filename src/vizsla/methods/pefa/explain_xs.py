@@ -1,15 +1,17 @@
-"""Why PEFA-XS gave an item its score: the base's share, and every past query's vote."""
+"""Why PEFA-XS gave an item its score: the base's share, and that of every past query."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.clicks.log import UNIT, ClickLog, Floats
 from vizsla.explanation import Explanation
 from vizsla.methods.pefa.settings import XsSettings
-from vizsla.methods.pefa.votes import Values, Whole
+from vizsla.methods.pefa.votes import Values
 
 MOST_VOTES = 10
+Whole = NDArray[np.int64]
 
 
 def explain_xs(
@@ -21,40 +23,40 @@ def explain_xs(
     settings: XsSettings,
     weights: Floats | None = None,
 ) -> Explanation:
-    """Return shares that add up to `score`, or say which past query spoke alone; `own` is the base's score."""
-    asked = query.astype(np.float64)
+    """Return shares that add up to `score`, or say which past query made it alone; `own` is the base's score."""
+    row = query.astype(np.float64)
     clicks = np.flatnonzero(log.items == item)
     voters = log.rows[clicks]
     if not len(voters) or (settings.weight == 1 and not settings.best):
         reason = "no clicks: the base's full score" if not len(voters) else "weight 1: the base's full score"
         return Explanation(score, reason, [Explanation(own, "base")])
-    weighted = asked if weights is None else asked * weights
+    weighted = row if weights is None else row * weights
     similar = log.vectors[voters].astype(np.float64) @ weighted
-    alone = _alone(score, own, similar, voters, log, settings, bool(np.any(asked)))
+    alone = _alone(score, own, similar, voters, log, settings, bool(np.any(row)))
     if alone is not None:
         return alone
     shares = log.units[clicks] / UNIT
     total = shares @ log.vectors[voters].astype(np.float64)
     length = float(np.linalg.norm(total if weights is None else total * weights))
-    return _shares(score, own, similar, voters, shares, length, log, settings, bool(np.any(asked)))
+    return _shares(score, own, similar, voters, shares, length, log, settings, bool(np.any(row)))
 
 
 def _alone(
     score: float, own: float, similar: Values, voters: Whole, log: ClickLog, settings: XsSettings, says: bool
 ) -> Explanation | None:
     """Return the reason if the best past query's own vector made the score."""
-    if settings.below is None:
+    if settings.margin is None:
         return None
     best = int(np.argmax(similar))
     parts = [
-        Explanation(settings.lean * own, f"base: {settings.lean:g} × {own:.4f}"),
-        Explanation((1 - settings.lean) * float(similar[best]), f"similarity {similar[best]:.4f} to that query"),
-        Explanation(-settings.below if says else 0.0, "how far a past query must be ahead to speak alone"),
+        Explanation(settings.item_weight * own, f"base: {settings.item_weight:g} × {own:.4f}"),
+        Explanation((1 - settings.item_weight) * float(similar[best]), f"similarity {similar[best]:.4f} to that query"),
+        Explanation(-settings.margin if says else 0.0, "the margin by which a past query must be ahead to score alone"),
     ]
     total = sum(part.score for part in parts)
     if abs(total - score) > 1e-4 * max(1.0, abs(score)):
         return None
-    return Explanation(score, f"the best past query speaks: {log.queries[int(voters[best])]!r}", parts)
+    return Explanation(score, f"the best past query scores alone: {log.queries[int(voters[best])]!r}", parts)
 
 
 def _shares(
@@ -81,9 +83,9 @@ def _shares(
     if len(order) > MOST_VOTES:
         others = float(votes[order[MOST_VOTES:]].sum())
         parts.append(Explanation(others, f"{len(order) - MOST_VOTES} other past queries"))
-    level = (1 - settings.weight) * settings.shift if says else 0.0
-    if level:
-        parts.append(Explanation(level, "shift to the base's level"))
+    shift = (1 - settings.weight) * settings.shift if says else 0.0
+    if shift:
+        parts.append(Explanation(shift, "shift to the base's mean"))
     base = Explanation(settings.weight * own, f"base: {settings.weight:g} × {own:.4f}")
-    clicks = Explanation(float(votes.sum()) + level, f"clicks of {len(voters)} past queries", parts)
+    clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
     return Explanation(score, "base share and click share", [base, clicks])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 from vizsla.errors import InputError, check_range
 
-LEAN = 0.3
+ITEM_WEIGHT = 0.3
 """How much of its item a past query's vector takes on where nothing is chosen, and where choosing begins."""
 
 
@@ -22,40 +22,53 @@ class XsSettings:
         λ: the base's share of the score of an item with clicks.
     scale, shift : float
         The click score s counts as ``scale · s + shift``; 1 and 0 are the paper's formula.
-    below : float, optional
-        The best past query speaks alone, this much below its similarity; None: it does not.
-    lean : float
+    margin : float, optional
+        The best past query may score its item alone, by its similarity minus this margin; None: it may not.
+    item_weight : float
         The share of the item's own vector in a past query's vector.
 
     Examples
     --------
-    >>> XsSettings(weight=0.5).calibrated, XsSettings(weight=0.5, below=0.2).best
+    >>> XsSettings(weight=0.5).calibrated, XsSettings(weight=0.5, margin=0.2).best
     (False, True)
     """
 
     weight: float
     scale: float = 1.0
     shift: float = 0.0
-    below: float | None = None
-    lean: float = LEAN
+    margin: float | None = None
+    item_weight: float = ITEM_WEIGHT
 
     def __post_init__(self) -> None:
         check_range("weight", self.weight, 0, 1)
-        check_range("lean", self.lean, 0, 1)
+        check_range("item_weight", self.item_weight, 0, 1)
         if not (isfinite(self.scale) and self.scale >= 0 and isfinite(self.shift)):
             raise InputError(f"`scale` and `shift` must be finite numbers. Got {self.scale!r} and {self.shift!r}.")
-        if self.below is not None and not isfinite(self.below):
-            raise InputError(f"`below` must be a finite number. Got {self.below!r}.")
+        if self.margin is not None and not isfinite(self.margin):
+            raise InputError(f"`margin` must be a finite number. Got {self.margin!r}.")
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` gave."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"The settings must be those of PEFA-XS. Got others: {error}.") from error
 
     @property
     def calibrated(self) -> bool:
-        """Whether the click component is brought to the base's level."""
+        """Whether the kNN component is brought to the base's mean and spread."""
         return (self.scale, self.shift) != (1.0, 0.0)
 
     @property
     def best(self) -> bool:
-        """Whether the best past query may speak alone."""
-        return self.below is not None
+        """Whether the best past query may score its item alone."""
+        return self.margin is not None
+
+    @property
+    def moves(self) -> bool:
+        """Whether clicks change any score; if not, it is the base."""
+        return self.weight < 1 or self.best
 
     @property
     def extra(self) -> int:

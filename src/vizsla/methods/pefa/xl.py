@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
+from vizsla import _native
+from vizsla.candidates import Candidates, Scores
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
-from vizsla.clicks.matrices import unit_rows
+from vizsla.clicks.matrices import divided, lengths_of
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
@@ -18,7 +20,8 @@ from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
-from vizsla.methods.pefa.votes import Ballot, Values, Whole, XlSettings, ballot, counted
+from vizsla.methods.pefa.votes import VoteCounter, Votes
+from vizsla.methods.pefa.xl_settings import XlSettings
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
@@ -79,7 +82,7 @@ class PefaXl(Retriever):
             raise InputError(f"`index` must be over the log's {len(log)} past queries. Got another.")
         if base.scale == "none":
             raise InputError("`base` must give scores. Got a match set: score it with a Scorer (`>>`).")
-        self._levels = item_levels(log, settings)
+        self._counter, self._clicked = VoteCounter(log), log.clicked
 
     @property
     def items(self) -> Strings:
@@ -88,9 +91,12 @@ class PefaXl(Retriever):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the base, of the past queries' index and of their clicks."""
-        clicks = self.log.nbytes - self.log.vector_bytes
-        return int(self.base.nbytes + (0 if self.index is None else self.index.nbytes) + clicks)
+        """Bytes of the base, of the past queries' index, of their clicks, and of an encoder that the base lacks."""
+        own: Encoder | None = getattr(self.base, "encoder", None)
+        shared = own is not None and own.fingerprint == self.encoder.fingerprint
+        clicks = self.log.nbytes - self.log.vector_bytes + self._clicked.nbytes
+        past = clicks + (0 if self.index is None else self.index.nbytes)
+        return int(self.base.nbytes + past + (0 if shared else self.encoder.nbytes))
 
     def __repr__(self) -> str:
         return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
@@ -120,53 +126,32 @@ class PefaXl(Retriever):
         return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        found = self.base._search(queries, max(k, self.depth), filter, threads)
-        keys, values = self._votes(queries, threads)
-        width = len(self.items)
-        if filter is not None:
-            kept = filter.mask[keys % width]
-            keys, values = keys[kept], values[kept]
-        own = _keys(found, width)
-        missing = np.setdiff1d(keys, own, assume_unique=True)
-        base = found._required_scores().astype(np.float64)
-        stats = found.stats
-        if len(missing):
-            scored = self.base._score(queries, _matches(missing, len(queries), self.items), filter, threads)
-            own, base = np.concatenate([own, missing]), np.concatenate([base, scored.scores])
-            stats = stats + scored.stats
-        return self._ranked(own, base, keys, values, len(queries), stats.with_exact(False)).top(k)
+        votes, cost = self._votes(queries, filter, threads)
+        if votes is None:
+            return self.base._search(queries, k, filter, threads)
+        joined, stats = joined_with_votes(self.base, queries, max(k, self.depth), votes, filter, threads)
+        how = self.settings
+        return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         scored = self.base._score(queries, candidates, filter, threads)
-        totals = self._totals(_keys(candidates, len(self.items)), scored.scores, *self._votes(queries, threads))
-        return Scored(totals.astype(np.float32), scored.stats)
+        votes, cost = self._votes(queries, None, threads)
+        if votes is None:
+            return scored
+        totals = with_votes(candidates, scored.scores, votes, self.settings, self._clicked)
+        return Scored(totals, scored.stats + cost)
 
-    def _ranked(self, own: Whole, base: Values, keys: Whole, values: Values, rows: int, stats: Stats) -> Candidates:
-        width = len(self.items)
-        totals = self._totals(own, base, keys, values)
-        order = np.argsort(own, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(own // width, minlength=rows))]).astype(np.int64)
-        items = (own[order] % width).astype(np.int32)
-        scores = totals[order].astype(np.float32)
-        return Candidates.ranked(offsets, items, scores, catalogue=self.items, stats=stats)
-
-    def _totals(self, own: Whole, base: Any, keys: Whole, values: Values) -> Values:
-        votes = _looked_up(own, keys, values) - self._levels[own % len(self.items)]
-        totals: Values = base + self.settings.worth * votes
-        return totals
-
-    def _votes(self, queries: Queries, threads: int) -> tuple[Whole, Values]:
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.float64)
+    def _votes(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Votes | None, Stats]:
+        """Return the votes and what the search among past queries cost; None where clicks cannot count."""
         if self.index is None or self.settings.weight == 1 or not len(queries):
-            return nothing
-        return counted(self._ballot(queries, threads), len(self.items), self.settings)
+            return None, Stats()
+        near = self._neighbours(queries, self.index, threads)
+        return self._counter.count(near, self.settings, filter), near.stats
 
-    def _ballot(self, queries: Queries, threads: int) -> Ballot:
-        if self.index is None:
-            raise InputError("There must be past queries to vote. Got none.")
+    def _neighbours(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
         # A query that says nothing is similar to nobody: similarity 0 is no vote.
-        unit = unit_rows(queries.encoded(self.encoder), self.encoder.dim)
-        return ballot(self.index.search(unit, self.settings.neighbours, threads=threads), self.log)
+        rows = queries.encoded(self.encoder)
+        return index.search(divided(rows, lengths_of(rows)), self.settings.neighbours, threads=threads)
 
     def _encode(self, texts: list[str]) -> Any:
         return Queries(texts).encoded(self.encoder)
@@ -174,28 +159,34 @@ class PefaXl(Retriever):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         base = self.base._explain(queries, item, filter)
         shares = [Explanation(base.score, "base", [base])]
-        keys, values = self._votes(queries, 1)
-        total = float(self.settings.worth * _looked_up(np.array([item]), keys, values)[0])
-        if total:
-            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", self._voters(queries, item)))
+        votes = self._explained_votes(queries, item)
+        total = float(sum(vote.score for vote in votes))
+        if self.settings.votes == "max":
+            total = max((vote.score for vote in votes), default=0.0)
+        if votes:
+            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", votes))
         else:
             shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
-        level = -float(self.settings.worth * self._levels[item])
-        if level:
-            shares.append(Explanation(level, "what an item with clicks must earn by votes"))
-        return Explanation(base.score + total + level, "base share and click share", shares)
+        if self.settings.weight < 1 and self._clicked[item] and self.settings.threshold:
+            least = -self.settings.worth * self.settings.threshold
+            shares.append(Explanation(least, "threshold: the votes at which an item with clicks keeps its base score"))
+        return Explanation(sum(share.score for share in shares), "base share and click share", shares)
 
-    def _voters(self, queries: Queries, item: int) -> list[Explanation]:
-        votes, how = self._ballot(queries, 1), self.settings
-        said = np.flatnonzero((votes.items == item) & (votes.similar > how.near))
+    def _explained_votes(self, queries: Queries, item: int) -> list[Explanation]:
+        """Return what each of the nearest past queries adds to the item's score."""
+        if self.index is None or self.settings.weight == 1:
+            return []
+        near, how, log = self._neighbours(queries, self.index, 1), self.settings, self.log
+        clicks = np.flatnonzero(log.items == item)
+        shares = dict(zip(log.rows[clicks].tolist(), log.shares[clicks].tolist(), strict=True))
         worth = how.worth / (how.neighbours if how.votes == "mean" else 1)
         return [
             Explanation(
-                float(worth * (votes.similar[at] - how.near) * votes.share[at]),
-                f"{self.log.queries[int(votes.queries[at])]!r}: share {votes.share[at]:g}, "
-                f"similarity {votes.similar[at]:.4f}",
+                worth * (similar - how.near) * shares[past],
+                f"{log.queries[past]!r}: share {shares[past]:g}, similarity {similar:.4f}",
             )
-            for at in said
+            for past, similar in zip(near.items.tolist(), near._required_scores().tolist(), strict=True)
+            if past in shares and similar > how.near
         ]
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -218,7 +209,7 @@ class PefaXl(Retriever):
         log = ClickLog.read(reader, width=len(base.items))
         choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
         try:
-            settings = XlSettings(**reader.parameter("settings", dict))
+            settings = XlSettings.of(reader.parameter("settings", dict))
             index = _read_index(reader, log)
             done = None if choice is None else Choice.of(choice)
             return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
@@ -237,28 +228,32 @@ def _read_index(reader: ArtifactReader, log: ClickLog) -> DenseIndex | None:
     return reader.child("index", DenseIndex)
 
 
-def item_levels(log: ClickLog, settings: XlSettings) -> Values:
-    """Return how many votes each item must get to keep its base score: none, if it has no clicks."""
-    levels = np.zeros(log.width)
-    if settings.weight < 1:
-        levels[log.items] = settings.level
-    return levels
+def joined_with_votes(
+    base: Retriever, queries: Queries, depth: int, votes: Votes, filter: Filter | None, threads: int
+) -> tuple[_native.VotedSum, Stats]:
+    """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost."""
+    found = base._search(queries, depth, filter, threads)
+    joined = _native.VotedSum((found.offsets, found.items, found._required_scores()), votes, len(base.items))
+    missing: Any = joined.missing()
+    stats = found.stats.with_exact(False)
+    if missing is None:
+        return joined, stats
+    offsets, items = map(np.frombuffer, missing, (np.int64, np.int32))
+    wanted = Candidates.trusted(offsets, items, None, base.items, Stats())
+    scored = base._score(queries, wanted, filter, threads)
+    joined.fill(np.ascontiguousarray(scored.scores, np.float32))
+    return joined, stats + scored.stats
 
 
-def _keys(found: Candidates, width: int) -> Whole:
-    rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
-    return rows * width + found.items
+def with_votes(
+    candidates: Candidates, scores: Scores, votes: Votes, settings: XlSettings, clicked: NDArray[np.bool_]
+) -> Scores:
+    """Return the base's scores of candidates with their votes, in the candidates' order."""
+    scored = candidates.offsets, candidates.items, np.ascontiguousarray(scores, np.float32)
+    totals: Any = _native.add_votes(scored, votes, settings.worth, settings.threshold, clicked)
+    return np.frombuffer(totals, np.float32)
 
 
-def _matches(keys: Whole, rows: int, items: Strings) -> Candidates:
-    width = len(items)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(keys // width, minlength=rows))]).astype(np.int64)
-    return Candidates(offsets, (keys % width).astype(np.int32), None, catalogue=items)
-
-
-def _looked_up(wanted: Whole, keys: Whole, values: Values) -> Values:
-    """Return the value of each wanted key, 0 where it is not among the ascending keys."""
-    if not len(keys):
-        return np.zeros(len(wanted))
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], 0.0)
+def _answer(arrays: tuple[bytes, bytes, bytes], items: Strings, stats: Stats) -> Candidates:
+    offsets, numbers, scores = map(np.frombuffer, arrays, (np.int64, np.int32, np.float32))
+    return Candidates.trusted(offsets, numbers, scores, items, stats)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,13 +18,14 @@ from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.bm25 import Bm25
 from vizsla.methods.dense import Dense
-from vizsla.methods.pefa.blend import asked, blended, speakers
+from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
+from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.movable import Movable
 from vizsla.queries import Queries
 from vizsla.short_text import short_text
-from vizsla.sparse_rows import SparseRows, as_scipy
+from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 class PefaXs(Encoded):
     """A retriever over vectors or bags adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
+
+    Over bags of words its encoder also knows the words that only clicked queries have, so that such a word finds what
+    was clicked for it.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ class PefaXs(Encoded):
     settings : XsSettings
         The numbers of the formula.
     index : DenseIndex, GroupedIndex or InvertedIndex
-        The moved vectors, with past queries' vectors if the best past query may speak alone.
+        The moved vectors, with past queries' vectors if the best past query may score alone.
     choice : Choice, optional
         How the settings were chosen.
     """
@@ -61,14 +64,18 @@ class PefaXs(Encoded):
         choice: Choice | None = None,
     ):
         self.base, self.log, self.settings, self.choice, self.scale = base, log, settings, choice, base.scale
-        super().__init__(base.items, base.encoder, index)
-        if log.width != len(base.items) or log.dim != base.index.dim:
+        grown = base.grown_encoder(log.queries)
+        if log.width != len(base.items) or log.dim != grown.dim:
             raise InputError("`log` must be of clicks on the base's items, in its dimensions. Got another.")
+        super().__init__(base.items, grown if settings.moves else base.encoder, index)
 
     @classmethod
     def build(cls, base: Movable, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
         """Move the items' vectors and index them like the base's."""
-        vectors = blended(base.item_rows(), log, np.arange(len(base.items)), settings, base.column_weights)
+        if not settings.moves:
+            return cls(base, log, settings, base.index, choice=choice)
+        weights, everything = grown_column_weights(base, log), np.arange(len(base.items))
+        vectors = blended(grown_item_rows(base, log), log, everything, settings, weights)
         return cls(base, log, settings, _indexed(base, log, settings, vectors), choice=choice)
 
     def __repr__(self) -> str:
@@ -96,8 +103,8 @@ class PefaXs(Encoded):
         return self._with(base=self.base.with_encoder(encoder))
 
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
-        log, touched = self.log.changed(clicks, self.items, encoded_with(self.base), sign=sign)
-        if isinstance(self.index, InvertedIndex):  # lists are written anew in any case
+        log, touched = self.log.changed(clicks, self.items, grown_encode(self.base), sign=sign)
+        if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
             return PefaXs.build(self.base, log, self.settings, choice=self.choice)
         inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
         vectors = np.array(inner.stored.take(slice(0, len(self.items))), np.float32)
@@ -109,11 +116,11 @@ class PefaXs(Encoded):
         return type(self)(**{**same, "choice": self.choice, **changes})
 
     def _check_dim(self) -> None:
-        if self.index.dim != self.base.index.dim + self.settings.extra:
+        if self.index.dim != self.encoder.dim + self.settings.extra:
             raise InputError("`index` must be over the base's items and dimensions. Got another.")
 
     def _rows(self, queries: Queries) -> Rows:
-        rows: Rows = asked(queries.encoded(self.encoder), self.settings)
+        rows: Rows = query_rows(queries.encoded(self.encoder), self.settings)
         return rows
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
@@ -121,7 +128,8 @@ class PefaXs(Encoded):
         query = (row.toarray() if isinstance(row, SparseRows) else row)[0]
         own = self.base._score_one(queries, item)
         score = self._score_one(queries, item)
-        return explain_xs(score, query, own, self.log, item, self.settings, self.base.column_weights)
+        weights = grown_column_weights(self.base, self.log)
+        return explain_xs(score, query, own, self.log, item, self.settings, weights)
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -139,7 +147,7 @@ class PefaXs(Encoded):
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
         try:
-            settings = XsSettings(**reader.parameter("settings", dict))
+            settings = XsSettings.of(reader.parameter("settings", dict))
             return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
@@ -151,11 +159,6 @@ def _indexed(
     if not settings.best:
         built: DenseIndex | InvertedIndex = base.index_rows(vectors)  # type: ignore[assignment]
         return built
-    said, owners = speakers(base.item_rows(), log, settings)
-    index: Any = base.index_rows(np.concatenate([vectors, said]))
+    past, owners = past_query_rows(base.item_rows(), log, settings)
+    index: Any = base.index_rows(np.concatenate([vectors, past]))
     return GroupedIndex(index, np.concatenate([np.arange(len(vectors), dtype=np.int32), owners]))
-
-
-def encoded_with(base: Movable) -> Callable[[list[str]], Any]:
-    """Return how query texts become rows that a click log keeps: an array, or a CSR array."""
-    return lambda texts: as_scipy(base.encode(texts)) if base.encoder.sparse else base.encode(texts)
