@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ import numpy as np
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.dense.minilm import minilm_folder
-from vizsla.artifacts.reader import ArtifactReader
-from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.encoder import Encoder, FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
@@ -104,14 +101,6 @@ def _remembered(encoder: Encoder) -> Encoder:
         return vizsla.load(dense(TEXTS, encoder).save(Path(folder) / "saved"), mmap=False).encoder
 
 
-def _by_prefix(encoder: Any, folder: Path) -> Encoder:
-    """Save and load an encoder that lives among a retriever's files."""
-    folder.mkdir()
-    write = SimpleNamespace(_write=lambda writer: encoder.write(writer, "part"))
-    ArtifactWriter(folder, "bm25").write(write)  # type: ignore[arg-type]
-    return type(encoder).read(ArtifactReader(folder), "part")
-
-
 def _saved(encoder: Any, folder: Path) -> Encoder:
     return vizsla.load(encoder.save(folder))
 
@@ -132,19 +121,19 @@ ENCODERS: dict[str, EncoderCase] = {
         _precomputed, _settings(_precomputed, {"factor": 2.0}, {"texts": TEXTS[::-1]}, {"dtype": np.float16})
     ),
     "bag of words": EncoderCase(
-        _bag, _settings(_bag, {"lower": False}, {"stop_words": ["fig"]}), _by_prefix, half_pairs=True
+        _bag, _settings(_bag, {"lower": False}, {"stop_words": ["fig"]}), _saved, half_pairs=True
     ),
     "bag of stems": EncoderCase(
-        lambda: _bag(stem="english"), _settings(_bag, {}, {"stem": "german"}), _by_prefix, half_pairs=True
+        lambda: _bag(stem="english"), _settings(_bag, {}, {"stem": "german"}), _saved, half_pairs=True
     ),
     "n-grams": EncoderCase(
         _ngrams,
         _settings(_ngrams, {"sublinear": False}, {"trigrams": 0}, {"unseen": "drop"}, {"idf_power": 2.0}),
-        _by_prefix,
+        _saved,
         half_pairs=True,
     ),
     "n-grams by kinds": EncoderCase(
-        lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _by_prefix, half_pairs=True
+        lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True
     ),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),

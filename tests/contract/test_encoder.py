@@ -13,6 +13,9 @@ from tests.contract.encoders import ABSENT, ENCODERS, TEXTS, EncoderCase, absent
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError, VizslaError
 
+OURS = ("bag:", "ngrams:", "lsa:", "precomputed:")
+"""What keeps its own arrays."""
+
 SIDES = ["queries", "items"]
 
 
@@ -186,8 +189,9 @@ def test_threads_of_python_may_encode_at_once(made):
 
 def test_nbytes_is_a_number_of_bytes(made):
     encoder, _ = made
-    if hasattr(encoder, "nbytes"):
-        assert type(encoder.nbytes) is int and encoder.nbytes > 0
+    assert type(encoder.nbytes) is int
+    # Code has no size that could be known, and a model is held by its own library.
+    assert encoder.nbytes > 0 if encoder.fingerprint.startswith(OURS) else encoder.nbytes >= 0
 
 
 @pytest.mark.parametrize("name", ABSENT)

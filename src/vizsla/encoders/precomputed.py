@@ -46,6 +46,11 @@ class PrecomputedEncoder(Encoder):
         """The width of the array."""
         return int(self.vectors.shape[1])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the texts and their vectors."""
+        return int(self.texts.nbytes + self.vectors.nbytes)
+
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the vectors and the texts they belong to."""
