@@ -82,8 +82,8 @@ class BeamSearcher {
         expand<transform, Children::all>(model, t, task);
         beam_.swap(all_);
       } else {
-        const std::size_t nodes = model.layers()[t].nodes(), width = task.width(t);
-        best_.start(width < nodes / times ? width * times : nodes);
+        const std::size_t nodes = model.layers()[t].nodes();
+        best_.start(std::min(std::min(task.width(t), nodes) * times, nodes));
         expand<transform, Children::best>(model, t, task);
         beam_.clear();
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
