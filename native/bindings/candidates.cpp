@@ -15,8 +15,8 @@
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "candidates/interleave.hpp"
-#include "candidates/join.hpp"
 #include "candidates/normalise.hpp"
+#include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "candidates/weighted_sum.hpp"
 #include "common/checks.hpp"
@@ -79,13 +79,31 @@ nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
   return nb::make_tuple(to_bytes(offsets), to_bytes(items));
 }
 
+// (list, weight, how, depth, scales, highest): a part of a sum. Scales are two numbers a row, None to take those of the
+// list; highest is a number a row that no raw score outside of the list exceeds, None where it is the last found.
+using SumPart =
+    std::tuple<ScoredPart, double, std::string, std::size_t, std::optional<InArray<double>>, std::optional<Scores>>;
+
+std::vector<RowScale> row_scales(const PartRows& part, const std::string& how, std::size_t depth,
+                                 const std::optional<InArray<double>>& given, std::size_t rows) {
+  require(how == "minmax" || how == "zscore", "scores must be as they are, or by minmax, zscore or rank");
+  require(!given || given->size() == 2 * rows, "there must be two numbers for each row");
+  std::vector<RowScale> scales(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (given) {
+      scales[row] = {given->data()[2 * row], given->data()[2 * row + 1]};
+    } else {
+      const auto ranked = part.scores_of(row).first(std::min(depth, part.count(row)));
+      scales[row] = how == "minmax" ? minmax_scale(ranked) : zscore_scale(ranked);
+    }
+  }
+  return scales;
+}
+
 // A weighted sum while its parts are asked for what is missing; see candidates/weighted_sum.hpp.
 class BoundSum {
  public:
-  // `ceilings`: for each part an array with a number a row, or None where the last found score is the ceiling.
-  BoundSum(const std::vector<ScoredPart>& given, const std::vector<double>& weights,
-           const std::vector<std::optional<Scores>>& ceilings, std::size_t k)
-      : sum_(made(given, weights, ceilings, k)) {}
+  BoundSum(const std::vector<SumPart>& parts, std::size_t taken, std::size_t k) : sum_(made(parts, taken, k)) {}
 
   // For each part None, or (offsets, items) to score; None when nothing is missing any more.
   nb::object wanted() {
@@ -122,26 +140,25 @@ class BoundSum {
   }
 
  private:
-  static WeightedSum made(const std::vector<ScoredPart>& given, const std::vector<double>& weights,
-                          const std::vector<std::optional<Scores>>& ceilings, std::size_t k) {
-    std::vector<PartRows> parts;
-    for (const auto& [offsets, items, scores] : given) {
+  static WeightedSum made(const std::vector<SumPart>& given, std::size_t taken, std::size_t k) {
+    require(k > 0 && taken > 0, "k must be above 0");
+    std::vector<PartRows> lists;
+    for (const auto& [list, weight, how, depth, scales, highest] : given) {
+      const auto& [offsets, items, scores] = list;
       require(items.size() == scores.size(), "there must be a score for each item");
-      parts.push_back({view(offsets), view(items), view(scores)});
+      require(weight >= 0 && std::isfinite(weight), "weights must be finite and not negative");
+      lists.push_back({view(offsets), view(items), view(scores)});
     }
-    const std::size_t rows = common_rows(parts);
-    require(weights.size() == parts.size() && ceilings.size() == parts.size(), "parts must have weights and ceilings");
-    require(k > 0, "k must be above 0");
-    for (const double weight : weights) require(weight >= 0 && std::isfinite(weight), "weights must not be negative");
-    std::vector<std::vector<float>> highest;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      auto& row_ceilings = highest.emplace_back(rows);
-      require(!ceilings[part] || ceilings[part]->size() == rows, "there must be a ceiling for each row");
-      for (std::size_t row = 0; row < rows; ++row) {
-        row_ceilings[row] = ceilings[part] ? ceilings[part]->data()[row] : parts[part].floor(row);
-      }
+    const std::size_t rows = common_rows(lists);
+    std::vector<FusedPart> parts;
+    for (std::size_t number = 0; number < given.size(); ++number) {
+      const auto& [list, weight, how, depth, scales, highest] = given[number];
+      FusedPart& part = parts.emplace_back(FusedPart{lists[number], weight, how == "rank", depth, {}, {}});
+      if (how != "rank" && how != "none") part.scales = row_scales(part, how, depth, scales, rows);
+      require(!highest || highest->size() == rows, "there must be a ceiling for each row");
+      if (highest) part.highest.assign(highest->data(), highest->data() + rows);
     }
-    return WeightedSum(parts, weights, std::move(highest), rows, k);
+    return WeightedSum(std::move(parts), rows, taken, k);
   }
 
   WeightedSum sum_;
@@ -189,9 +206,9 @@ nb::object rescale(Offsets offsets, Scores scores, InArray<double> scales) {
   return out.take();
 }
 
-// 1 / (constant + place) of each item among the best `depth` of ranked rows, 0 for who is not there.
-nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::size_t depth, double constant,
-                             Offsets offsets, Numbers items) {
+// 1 / (60 + place) of each item among the best `depth` of ranked rows, 0 for who is not there.
+nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::size_t depth, Offsets offsets,
+                             Numbers items) {
   const PartRows ranked{view(ranked_offsets), view(ranked_items), {}}, wanted{view(offsets), view(items), {}};
   check_offsets(ranked.offsets, ranked.items.size());
   check_offsets(wanted.offsets, wanted.items.size());
@@ -206,7 +223,7 @@ nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::
     }
     for (std::size_t at = wanted.begin(row); at < wanted.begin(row) + wanted.count(row); ++at) {
       const std::uint32_t place = slots.known(wanted.items[at]);
-      out.data()[at] = place == ItemSlots::none ? 0.0F : static_cast<float>(1.0 / (constant + place + 1));
+      out.data()[at] = place == ItemSlots::none ? 0.0F : reciprocal_place(place, depth);
     }
   }
   return out.take();
@@ -220,9 +237,8 @@ void register_candidates(nb::module_& module) {
   module.def("interleave", &bound_interleave, nb::arg("parts"), nb::arg("k"),
              "(offsets, items) as bytes: the parts take turns, and an item is taken once.");
   nb::class_<BoundSum>(module, "WeightedSum")
-      .def(nb::init<const std::vector<ScoredPart>&, const std::vector<double>&,
-                    const std::vector<std::optional<Scores>>&, std::size_t>(),
-           nb::arg("parts"), nb::arg("weights"), nb::arg("ceilings").none(), nb::arg("k"))
+      .def(nb::init<const std::vector<SumPart>&, std::size_t, std::size_t>(), nb::arg("parts"), nb::arg("taken"),
+           nb::arg("k"))
       .def("wanted", &BoundSum::wanted, "For each part None or (offsets, items) to score; None at the end.")
       .def("fill", &BoundSum::fill, nb::arg("part"), nb::arg("scores"), "Give a part's scores of what was wanted.")
       .def("best", &BoundSum::best, "(offsets, items, scores, certain rows): the best k by the weighted sum.");
@@ -232,8 +248,8 @@ void register_candidates(nb::module_& module) {
   module.def("rescale", &rescale, nb::arg("offsets"), nb::arg("scores"), nb::arg("scales"),
              "Bytes of float32: the scores on their rows' scales.");
   module.def("reciprocal_places", &reciprocal_places, nb::arg("ranked_offsets"), nb::arg("ranked_items"),
-             nb::arg("depth"), nb::arg("constant"), nb::arg("offsets"), nb::arg("items"),
-             "Bytes of float32: 1 / (constant + place) among the ranked, or 0.");
+             nb::arg("depth"), nb::arg("offsets"), nb::arg("items"),
+             "Bytes of float32: 1 / (60 + place) among the ranked, or 0.");
 }
 
 }  // namespace vizsla

@@ -7,6 +7,7 @@ NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_candidates(module);
   vizsla::register_dense(module);
+  vizsla::register_entries(module);
   vizsla::register_strings(module);
   vizsla::register_ngrams(module);
   vizsla::register_postings(module);

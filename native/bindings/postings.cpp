@@ -12,6 +12,7 @@
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
+#include "postings/restrict.hpp"
 #include "postings/score_items.hpp"
 #include "postings/search.hpp"
 
@@ -21,23 +22,16 @@ namespace {
 
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void check_base(float base) {
-  require(base >= 0 && base < FLT_MAX / 2, "bases must not be negative, infinite or huge");
-}
-
-// Many queries: rows of terms, and a base for each row. Terms and weights are checked when a query is prepared.
+// Many queries: rows of terms. Terms and weights are checked when a query is prepared.
 struct Queries {
   std::span<const std::int64_t> offsets;
   std::span<const std::int32_t> terms;
-  std::span<const float> weights, bases;
+  std::span<const float> weights;
 
-  Queries(const InArray<std::int64_t>& offsets_, const InArray<std::int32_t>& terms_, const InArray<float>& weights_,
-          const InArray<float>& bases_)
-      : offsets(view(offsets_)), terms(view(terms_)), weights(view(weights_)), bases(view(bases_)) {
+  Queries(const InArray<std::int64_t>& offsets_, const InArray<std::int32_t>& terms_, const InArray<float>& weights_)
+      : offsets(view(offsets_)), terms(view(terms_)), weights(view(weights_)) {
     check_row_offsets(offsets, terms.size(), "query offsets must rise from 0 to the number of query terms");
     require(terms.size() == weights.size(), "there must be a weight for each query term");
-    require(bases.size() == size(), "there must be a base for each query");
-    for (float base : bases) check_base(base);
   }
 
   static void check_row_offsets(std::span<const std::int64_t> rows, std::size_t end, const char* otherwise) {
@@ -54,27 +48,44 @@ struct Queries {
 
 class BoundPostings {
  public:
-  BoundPostings(std::size_t items, InArray<std::int64_t> offsets, InArray<std::int32_t> numbers, InArray<float> impacts)
+  BoundPostings(std::size_t items, InArray<std::int64_t> offsets, InArray<std::int32_t> numbers, InArray<float> impacts,
+                InArray<float> priorities, InArray<double> absent)
       : offsets_(offsets),
         numbers_(numbers),
         impacts_(impacts),
-        postings_(items, view(offsets_), view(numbers_), view(impacts_)) {}
+        priorities_(priorities),
+        absent_(absent),
+        postings_(items, view(offsets_), view(numbers_), view(impacts_), {view(priorities_), view(absent_)}) {}
 
   std::size_t items() const { return postings_.items(); }
   std::size_t terms() const { return postings_.terms(); }
   std::size_t block_bytes() const { return postings_.block_bytes(); }
 
+  OutArray<float> priorities() const {
+    const auto given = postings_.priorities();
+    return to_numpy(std::vector<float>(given.begin(), given.end()));
+  }
+
+  // (offsets, items, impacts) of the lists with these items only, numbered anew from 0.
+  nb::tuple restricted(InArray<std::int32_t> kept) const {
+    RestrictedLists lists;
+    {
+      nb::gil_scoped_release unlocked;
+      lists = restrict_lists(postings_, view(kept));
+    }
+    return nb::make_tuple(to_numpy(std::move(lists.offsets)), to_numpy(std::move(lists.items)),
+                          to_numpy(std::move(lists.impacts)));
+  }
+
   // (items, scores, postings read) of one query: the shortest way.
-  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, float base, std::size_t k,
-                       std::optional<Mask> allowed) {
+  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, std::size_t k, std::optional<Mask> allowed) {
     require(terms.size() == weights.size(), "there must be a weight for each query term");
-    check_base(base);
     const std::span<const std::uint8_t> mask = flags(allowed);
     ScratchPool<Searcher>::Loan searcher(searchers_);
     std::span<const std::uint64_t> keys;
     {
       nb::gil_scoped_release unlocked;
-      keys = searcher->search(postings_, {view(terms), view(weights), base, checked(k), mask});
+      keys = searcher->search(postings_, {view(terms), view(weights), checked(k), mask});
     }
     RawArray<std::int32_t> items(keys.size());
     RawArray<float> scores(keys.size());
@@ -84,8 +95,8 @@ class BoundPostings {
 
   // (offsets, items, scores, postings read) of many.
   nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
-                   InArray<float> bases, std::size_t k, std::optional<Mask> allowed, std::size_t threads) {
-    const Queries queries(offsets, terms, weights, bases);
+                   std::size_t k, std::optional<Mask> allowed, std::size_t threads) {
+    const Queries queries(offsets, terms, weights);
     const std::span<const std::uint8_t> mask = flags(allowed);
     checked(k);
     std::vector<std::vector<std::uint64_t>> answers(queries.size());
@@ -93,8 +104,8 @@ class BoundPostings {
     in_turns(queries.size(), threads, [&](std::size_t first) {
       return [&, first, searcher = std::make_shared<ScratchPool<Searcher>::Loan>(searchers_)](std::size_t number) {
         const std::size_t row = first + number;
-        const auto keys = (*searcher)->search(
-            postings_, {queries.terms_of(row), queries.weights_of(row), queries.bases[row], k, mask});
+        const auto keys =
+            (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), k, mask});
         answers[row].assign(keys.begin(), keys.end());
         read += (*searcher)->read();
       };
@@ -102,32 +113,42 @@ class BoundPostings {
     return joined(answers, read);
   }
 
-  // (scores, postings read) of given items, row by row.
+  // (scores, postings read) of given items of one query: the shortest way.
+  nb::tuple score_one(InArray<std::int32_t> terms, InArray<float> weights, InArray<std::int32_t> items) {
+    require(terms.size() == weights.size(), "there must be a weight for each query term");
+    check_items(view(items));
+    RawArray<float> scores(items.size());
+    const std::span<float> room(scores.data(), items.size());
+    ScratchPool<ItemScorer>::Loan scorer(item_scorers_);
+    {
+      nb::gil_scoped_release unlocked;
+      scorer->score(postings_, view(terms), view(weights), view(items), room);
+    }
+    return nb::make_tuple(scores.take(), scorer->read());
+  }
+
+  // The same for many queries, row by row.
   nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
-                  InArray<float> bases, InArray<std::int64_t> item_offsets, InArray<std::int32_t> items) {
-    const Queries queries(offsets, terms, weights, bases);
+                  InArray<std::int64_t> item_offsets, InArray<std::int32_t> items, std::size_t threads) {
+    const Queries queries(offsets, terms, weights);
     const auto rows = view(item_offsets);
     const auto numbers = view(items);
     Queries::check_row_offsets(rows, numbers.size(), "item offsets must rise from 0 to the number of items");
     require(rows.size() == queries.offsets.size(), "there must be a row of items for each query");
-    require(numbers.size() <= UINT32_MAX, "fewer than 2^32 items can be scored at once");
-    for (std::int32_t item : numbers)
-      require(item >= 0 && static_cast<std::size_t>(item) < postings_.items(),
-              "items must be below the number of items");
+    check_items(numbers);
     RawArray<float> scores(numbers.size());
     const std::span<float> room(scores.data(), numbers.size());
-    std::size_t read = 0;
-    ScratchPool<ItemScorer>::Loan item_scorer(item_scorers_);
-    in_turns(queries.size(), 1, [&](std::size_t first) {
-      return [&, first](std::size_t number) {
+    std::atomic<std::size_t> read{0};
+    in_turns(queries.size(), threads, [&](std::size_t first) {
+      return [&, first, scorer = std::make_shared<ScratchPool<ItemScorer>::Loan>(item_scorers_)](std::size_t number) {
         const std::size_t row = first + number, begin = static_cast<std::size_t>(rows[row]);
         const std::size_t count = static_cast<std::size_t>(rows[row + 1]) - begin;
-        item_scorer->score(postings_, queries.terms_of(row), queries.weights_of(row), queries.bases[row],
-                      numbers.subspan(begin, count), room.subspan(begin, count));
-        read += item_scorer->read();
+        (*scorer)->score(postings_, queries.terms_of(row), queries.weights_of(row),
+                         numbers.subspan(begin, count), room.subspan(begin, count));
+        read += (*scorer)->read();
       };
     });
-    return nb::make_tuple(scores.take(), read);
+    return nb::make_tuple(scores.take(), read.load());
   }
 
  private:
@@ -136,6 +157,13 @@ class BoundPostings {
   static std::size_t checked(std::size_t k) {
     require(k > 0, "k must be above 0");
     return k;
+  }
+
+  void check_items(std::span<const std::int32_t> items) const {
+    require(items.size() <= UINT32_MAX, "fewer than 2^32 items can be scored at once");
+    for (std::int32_t item : items)
+      require(item >= 0 && static_cast<std::size_t>(item) < postings_.items(),
+              "items must be below the number of items");
   }
 
   // Works without the GIL, but looks up every now and then whether Ctrl-C was pressed.
@@ -180,7 +208,8 @@ class BoundPostings {
 
   InArray<std::int64_t> offsets_;
   InArray<std::int32_t> numbers_;
-  InArray<float> impacts_;
+  InArray<float> impacts_, priorities_;
+  InArray<double> absent_;
   Postings postings_;
   ScratchPool<Searcher> searchers_;
   ScratchPool<ItemScorer> item_scorers_;
@@ -225,18 +254,24 @@ void register_postings(nb::module_& module) {
   module.def("row_sums", &row_sums, nb::arg("offsets").noconvert(), nb::arg("values").noconvert(),
              "The sum of each row's values.");
   nb::class_<BoundPostings>(module, "Postings")
-      .def(nb::init<std::size_t, InArray<std::int64_t>, InArray<std::int32_t>, InArray<float>>(), nb::arg("items"),
-           nb::arg("offsets").noconvert(), nb::arg("numbers").noconvert(), nb::arg("impacts").noconvert())
+      .def(nb::init<std::size_t, InArray<std::int64_t>, InArray<std::int32_t>, InArray<float>, InArray<float>,
+                    InArray<double>>(),
+           nb::arg("items"), nb::arg("offsets").noconvert(), nb::arg("numbers").noconvert(),
+           nb::arg("impacts").noconvert(), nb::arg("priorities").noconvert(), nb::arg("absent").noconvert())
       .def_prop_ro("items", &BoundPostings::items)
       .def_prop_ro("terms", &BoundPostings::terms)
       .def_prop_ro("block_bytes", &BoundPostings::block_bytes)
+      .def("priorities", &BoundPostings::priorities)
+      .def("restricted", &BoundPostings::restricted, nb::arg("kept").noconvert())
       .def("search_one", &BoundPostings::search_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(),
-           nb::arg("base"), nb::arg("k"), nb::arg("allowed").noconvert().none())
+           nb::arg("k"), nb::arg("allowed").noconvert().none())
       .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("k"),
+           nb::arg("weights").noconvert(), nb::arg("k"),
            nb::arg("allowed").noconvert().none(), nb::arg("threads"))
       .def("score", &BoundPostings::score, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("bases").noconvert(), nb::arg("item_offsets").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("item_offsets").noconvert(),
+           nb::arg("items").noconvert(), nb::arg("threads"))
+      .def("score_one", &BoundPostings::score_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("items").noconvert());
 }
 

@@ -8,15 +8,17 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
+#include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "tree/beam_search.hpp"
 #include "tree/layer_builder.hpp"
+#include "tree/path_scores.hpp"
 
 namespace vizsla {
 
@@ -107,12 +109,15 @@ Transform transform_of(const std::string& name) {
 class Found {
  public:
   Found(std::size_t queries, std::size_t most)
-      : most_(most), offsets_(queries + 1, 0), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
+      : most_(most), offsets_(queries + 1, 0), ceilings_(queries), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
 
-  void put(std::size_t query, const BeamResult& result) {
-    const std::size_t count = std::min(result.items.size(), most_);
-    std::copy_n(result.items.begin(), count, items_at_ + query * most_);
-    std::copy_n(result.scores.begin(), count, scores_at_ + query * most_);
+  void put(std::size_t query, std::span<const std::uint64_t> keys, float ceiling) {
+    ceilings_[query] = ceiling;
+    const std::size_t count = std::min(keys.size(), most_);
+    for (std::size_t i = 0; i < count; ++i) {
+      items_at_[query * most_ + i] = static_cast<std::int32_t>(item_of(keys[i]));
+      scores_at_[query * most_ + i] = signed_score_of(keys[i]);
+    }
     offsets_[query + 1] = static_cast<std::int64_t>(count);
   }
 
@@ -132,9 +137,10 @@ class Found {
   }
 
   // Bytes for a few values, of which numpy.frombuffer makes an array at a third of the cost of an exported one.
-  nb::tuple take(std::uint64_t entries) {
-    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), entries);
-    return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)), entries);
+  nb::tuple take(std::uint64_t entries, bool exact) {
+    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), raw(ceilings_), entries, exact);
+    return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)),
+                          to_numpy(std::move(ceilings_)), entries, exact);
   }
 
  private:
@@ -147,10 +153,27 @@ class Found {
 
   std::size_t most_;
   std::vector<std::int64_t> offsets_;
+  std::vector<float> ceilings_;
   GrowingArray<std::int32_t> items_;
   GrowingArray<float> scores_;
   std::int32_t* items_at_;
   float* scores_at_;
+};
+
+// What a tree derived from a filter. It knows by number whose it is, and does not keep the tree alive.
+class BoundTreeFilter {
+ public:
+  BoundTreeFilter(std::uint64_t tree, const TreeModel& model, std::span<const std::uint8_t> allowed)
+      : tree_(tree), filter_(std::make_unique<TreeFilter>(model, allowed)) {}
+
+  std::uint64_t tree() const { return tree_; }
+  TreeFilter& filter() { return *filter_; }
+  std::size_t size() const { return filter_->allowed().items(); }
+  std::size_t nbytes() const { return filter_->nbytes(); }
+
+ private:
+  std::uint64_t tree_;
+  std::unique_ptr<TreeFilter> filter_;
 };
 
 class BoundTree {
@@ -161,60 +184,60 @@ class BoundTree {
 
   std::size_t size() const { return model_.size(); }
 
+  BoundTreeFilter filter(InArray<std::uint8_t> allowed) const {
+    require(allowed.size() == model_.size(), "allowed must have one entry an item");
+    nb::gil_scoped_release unlocked;
+    return {number_, model_, view(allowed)};
+  }
+
   nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t k,
-                   std::size_t beam, const nb::object& allowed, std::size_t threads) {
+                   std::size_t beam, BoundTreeFilter* allowed, std::size_t threads) {
     const Queries queries{view(offsets), view(features), view(values)};
     queries.check(model_.bias().number);
     require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
-    std::optional<Reachable> reachable;
-    if (!allowed.is_none()) reachable.emplace(model_, mask_of(nb::cast<InArray<std::uint8_t>>(allowed)));
-    Found found(queries.size(), std::min(k, reachable ? reachable->count() : model_.size()));
+    require(allowed == nullptr || allowed->tree() == number_, "a filter must be of this very tree");
+    const Poll poll = polling(queries.size());
+    bool exact = false;
+    std::atomic<bool> certain{true};
     std::uint64_t entries = 0;
+    std::optional<Found> found;
     {
       nb::gil_scoped_release unlocked;
-      entries = find(queries, k, beam, reachable ? &*reachable : nullptr, threads, found);
-      found.close_up();
+      const TreeTask task(model_, k, beam, allowed ? &allowed->filter() : nullptr, queries.size());
+      found.emplace(queries.size(), task.wanted);
+      entries = share(beams_, queries.size(), threads, poll, [&]<Transform transform>(BeamSearcher& searcher, std::size_t q) {
+        const auto keys = searcher.search<transform>(model_, leaves_, queries[q], task);
+        found->put(q, keys, searcher.ceiling());
+        if (!searcher.certain()) certain = false;
+      });
+      found->close_up();
+      exact = task.exact || (certain && queries.size() > 0);
     }
-    return found.take(entries);
+    return found->take(entries, exact);
   }
 
   nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
-                  InArray<std::int64_t> rows, InArray<std::int32_t> items) {
+                  InArray<std::int64_t> rows, InArray<std::int32_t> items, std::size_t threads) {
     const Queries queries{view(offsets), view(features), view(values)};
     queries.check(model_.bias().number);
     check_candidates(queries.size(), view(rows), view(items));
-    std::vector<float> scores(items.size());
+    require(threads > 0, "threads must be above 0");
+    const Poll poll = polling(queries.size());
+    RawArray<float> scores(items.size());
+    const std::span<float> room(scores.data(), items.size());
     std::uint64_t entries = 0;
     {
       nb::gil_scoped_release unlocked;
-      const Lease lease(*this);
-      for (std::size_t q = 0; q < queries.size(); ++q) {
+      entries = share(scorers_, queries.size(), threads, poll, [&]<Transform transform>(PathScorer& scorer, std::size_t q) {
         const auto begin = static_cast<std::size_t>(view(rows)[q]);
         const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
-        with_transform(transform_, [&]<Transform transform>() {
-          lease->score<transform>(queries[q], view(items).subspan(begin, count), std::span(scores).subspan(begin, count));
-        });
-      }
-      entries = lease->take_entries();
+        scorer.score<transform>(model_, leaves_, queries[q], view(items).subspan(begin, count), room.subspan(begin, count));
+      });
     }
-    return nb::make_tuple(to_numpy(std::move(scores)), entries);
+    return nb::make_tuple(scores.take(), entries);
   }
 
  private:
-  // A searcher on loan: searchers are kept for the next call, so that a query allocates nothing.
-  class Lease {
-   public:
-    explicit Lease(BoundTree& tree) : tree_(tree), searcher_(tree.take_searcher()) {}
-    ~Lease() { tree_.give_back(std::move(searcher_)); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    BeamSearcher* operator->() const { return searcher_.get(); }
-
-   private:
-    BoundTree& tree_;
-    std::unique_ptr<BeamSearcher> searcher_;
-  };
-
   static std::vector<BoundLayer> kept(const nb::list& layers) {
     std::vector<BoundLayer> bound;
     for (nb::handle layer : layers) {
@@ -233,49 +256,42 @@ class BoundTree {
     return layers;
   }
 
-  std::span<const std::uint8_t> mask_of(const InArray<std::uint8_t>& allowed) const {
-    require(allowed.size() == model_.size(), "allowed must have one entry an item");
-    return view(allowed);
-  }
-
   void check_candidates(std::size_t queries, std::span<const std::int64_t> rows, std::span<const std::int32_t> items) const {
     require(rows.size() == queries + 1 && rows.front() == 0 && static_cast<std::uint64_t>(rows.back()) == items.size(), "candidates must have one row a query");
     for (std::size_t i = 1; i < rows.size(); ++i) require(rows[i] >= rows[i - 1], "candidate offsets must not decrease");
     for (std::int32_t item : items) require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
   }
 
-  // Returns how many weights were read.
-  std::uint64_t find(const Queries& queries, std::size_t k, std::size_t beam, const Reachable* allowed, std::size_t threads, Found& found) {
+  // Signals are looked for between queries; a single one is over before a signal could matter.
+  static Poll polling(std::size_t queries) { return queries > 1 ? python_signals() : Poll(); }
+
+  // Calls with one thread's working memory and each query's number; returns how many weights were read.
+  template <class Scratch, class Call>
+  std::uint64_t share(ScratchPool<Scratch>& pool, std::size_t queries, std::size_t threads, const Poll& poll, const Call& call) {
     std::atomic<std::uint64_t> entries{0};
-    share_work(queries.size(), threads, [&] {
-      return [&, lease = std::make_unique<Lease>(*this)](std::size_t q) {
-        with_transform(transform_, [&]<Transform transform>() { (*lease)->search<transform>(queries[q], k, beam, allowed); });
-        found.put(q, (*lease)->result());
-        entries += (*lease)->take_entries();
+    const auto make_worker = [&] {
+      return [&, scratch = std::make_unique<typename ScratchPool<Scratch>::Loan>(pool)](std::size_t q) {
+        with_transform(transform_, [&]<Transform transform>() { call.template operator()<transform>(**scratch, q); });
+        entries += (*scratch)->take_entries();
       };
-    });
+    };
+    share_work(queries, threads, make_worker, poll);
     return entries;
   }
 
-  std::unique_ptr<BeamSearcher> take_searcher() {
-    const std::lock_guard guard(lock_);
-    if (idle_.empty()) return std::make_unique<BeamSearcher>(model_);
-    auto searcher = std::move(idle_.back());
-    idle_.pop_back();
-    return searcher;
-  }
-
-  void give_back(std::unique_ptr<BeamSearcher> searcher) {
-    const std::lock_guard guard(lock_);
-    idle_.push_back(std::move(searcher));
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
   }
 
   std::vector<BoundLayer> kept_;
   InArray<std::int32_t> items_;
   Transform transform_;
   TreeModel model_;
-  std::mutex lock_;
-  std::vector<std::unique_ptr<BeamSearcher>> idle_;
+  LeafRowsWhenPaid leaves_;
+  ScratchPool<BeamSearcher> beams_;
+  ScratchPool<PathScorer> scorers_;
+  std::uint64_t number_ = next_number();
 };
 
 }  // namespace
@@ -284,14 +300,18 @@ void register_tree_search(nb::module_& module) {
   module.def("build_tree_layer", &build_layer, nb::arg("child_offsets"), nb::arg("offsets"), nb::arg("features"),
              nb::arg("values"), nb::arg("weights"),
              "The chunked layout of a layer: bucket offsets, buckets, entry offsets, entries, factors.");
-  nb::class_<BoundTree>(module, "Tree")
+  nb::class_<BoundTreeFilter>(module, "TreeFilter")
+      .def("__len__", &BoundTreeFilter::size)
+      .def_prop_ro("nbytes", &BoundTreeFilter::nbytes);
+  nb::class_<BoundTree>(module, "Tree", nb::is_weak_referenceable())
       .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
            nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))
       .def("__len__", &BoundTree::size)
+      .def("filter", &BoundTree::filter, nb::arg("allowed"), "What search needs of a mask: made once, used for many queries.")
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
       .def("score", &BoundTree::score, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
-           nb::arg("items"));
+           nb::arg("items"), nb::arg("threads"));
 }
 
 }  // namespace vizsla

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "candidates/item_slots.hpp"
-#include "candidates/join.hpp"
+#include "candidates/part_rows.hpp"
 
 namespace vizsla {
 
@@ -24,7 +24,7 @@ inline void interleave(std::span<const PartRows> parts, std::size_t row, std::si
     for (const PartRows& part : parts) {
       if (turn >= part.count(row)) continue;
       if (taken == k) return;
-      const std::int32_t item = part.items[part.begin(row) + turn];
+      const std::int32_t item = part.item(row, turn);
       if (slots.place(item, taken) != taken) continue;
       out.push_back(item);
       ++taken;

@@ -10,6 +10,7 @@
 
 #include "common/checks.hpp"
 #include "common/clones.hpp"
+#include "common/keep_largest.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
@@ -44,23 +45,22 @@ class RowRanker {
   std::span<const std::uint64_t> best(std::size_t k) {
     k = std::min(k, keys_.size());
     // A row that a part found comes in order already, and rescaling seldom changes that.
-    if (std::is_sorted(keys_.begin(), keys_.end(), std::greater<>())) return std::span(keys_).first(k);
+    if (k == 0 || std::is_sorted(keys_.begin(), keys_.end(), std::greater<>())) return std::span(keys_).first(k);
+    sorted_.resize(keys_.size());
+    if (2 * k < keys_.size()) {
+      keep_largest(keys_, k, sorted_.data());
+      keys_.resize(k);
+    }
     if (keys_.size() <= few) {
-      sorted_.resize(few);
       detail::place_stably(keys_.data(), keys_.size(), sorted_.data());
       return std::span(sorted_).first(k);
-    }
-    if (k < keys_.size() / 2) {
-      const auto middle = keys_.begin() + static_cast<std::ptrdiff_t>(k);
-      std::nth_element(keys_.begin(), middle, keys_.end(), std::greater<>());
-      keys_.resize(k);
     }
     std::sort(keys_.begin(), keys_.end(), std::greater<>());
     return std::span(keys_).first(k);
   }
 
  private:
-  static constexpr std::size_t few = 256;
+  static constexpr std::size_t few = 128;
 
   std::vector<std::uint64_t> keys_, sorted_;
 };

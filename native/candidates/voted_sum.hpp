@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "candidates/join.hpp"
+#include "candidates/item_slots.hpp"
+#include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
 

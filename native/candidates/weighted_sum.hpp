@@ -13,7 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "candidates/join.hpp"
+#include "candidates/item_slots.hpp"
+#include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
 
@@ -28,19 +29,23 @@ struct Wanted {
 
 class WeightedSum {
  public:
-  // `ceilings`: for each part and row, a score that no item outside of the part's list exceeds.
-  WeightedSum(std::span<const PartRows> parts, std::vector<double> weights, std::vector<std::vector<float>> ceilings,
-              std::size_t rows, std::size_t k)
-      : parts_(parts.size()), k_(k), weights_(std::move(weights)), ceilings_(std::move(ceilings)), joined_(parts, rows) {
-    for (const PartRows& part : parts) floors_.push_back(floors_of(part, rows));
+  // The first `taken` of each part's list are candidates; what lies deeper only tells scores.
+  WeightedSum(std::vector<FusedPart> parts, std::size_t rows, std::size_t taken, std::size_t k)
+      : parts_(std::move(parts)), rows_(rows), k_(k) {
+    offsets_.reserve(rows + 1);
+    offsets_.push_back(0);
+    ItemSlots slots;
+    for (std::size_t row = 0; row < rows; ++row) join_row(row, taken, slots);
   }
+
+  std::size_t rows() const { return rows_; }
 
   // What is to be scored next, for each part; nothing at all when the best k are certain. Two rounds at most.
   std::vector<Wanted> wanted() {
-    std::vector<Wanted> asked(parts_);
+    std::vector<Wanted> asked(parts_.size());
     if (round_ == 2) return asked;
     bool all = true;
-    for (std::size_t row = 0; row < joined_.rows(); ++row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
       all = ask_row(row, asked) && all;
       for (Wanted& part : asked) part.offsets.push_back(static_cast<std::int64_t>(part.items.size()));
     }
@@ -50,44 +55,74 @@ class WeightedSum {
 
   void fill(const Wanted& asked, std::size_t part, std::span<const float> scores) {
     require(scores.size() == asked.places.size(), "there must be a score for each item that was wanted");
+    std::size_t row = 0;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       require(!std::isnan(scores[i]), "scores must be numbers; got NaN");
-      joined_.scores(asked.places[i])[part] = scores[i];
+      while (i >= static_cast<std::size_t>(asked.offsets[row + 1])) ++row;
+      scores_of(asked.places[i])[part] = parts_[part].scale(row).of(scores[i]);
     }
   }
-
-  std::size_t rows() const { return joined_.rows(); }
 
   // The best k of a row; `certain` says that no item outside of all lists can be among them.
   std::span<const std::uint64_t> best(std::size_t row, RowRanker& ranker, bool& certain) {
     ranker.clear();
     double bound = 0;
-    for (std::size_t part = 0; part < parts_; ++part) bound += weights_[part] * static_cast<double>(floors_[part][row]);
+    for (const FusedPart& part : parts_) bound += part.weight * static_cast<double>(part.floor(row));
     std::size_t above = 0;
-    for (std::size_t at = joined_.begin(row); at < joined_.end(row); ++at) {
-      if (!joined_.complete(at)) continue;
+    for (std::size_t at = offsets_[row]; at < offsets_[row + 1]; ++at) {
+      if (!complete(at)) continue;
       const float total = sum(at, row);
       above += total > static_cast<float>(bound);
-      ranker.push(joined_.item(at), total);
+      ranker.push(items_[at], total);
     }
     certain = above >= k_;
     return ranker.best(k_);
   }
 
  private:
-  static std::vector<float> floors_of(const PartRows& part, std::size_t rows) {
-    std::vector<float> floors(rows);
-    for (std::size_t row = 0; row < rows; ++row) floors[row] = part.floor(row);
-    return floors;
+  // Distinct items in the order in which they are met, part after part, with each part's score of each.
+  void join_row(std::size_t row, std::size_t taken, ItemSlots& slots) {
+    std::size_t most = 0;
+    for (const FusedPart& part : parts_) most += std::min(taken, part.count(row));
+    slots.start(most);
+    const std::size_t first = items_.size();
+    for (const FusedPart& part : parts_) {
+      for (std::size_t place = 0; place < std::min(taken, part.count(row)); ++place) {
+        const auto next = static_cast<std::uint32_t>(items_.size() - first);
+        if (slots.place(part.item(row, place), next) == next) items_.push_back(part.item(row, place));
+      }
+    }
+    scores_.resize(items_.size() * parts_.size(), missing_score);
+    for (std::size_t p = 0; p < parts_.size(); ++p) score_row(row, p, first, slots);
+    offsets_.push_back(items_.size());
+  }
+
+  void score_row(std::size_t row, std::size_t p, std::size_t first, ItemSlots& slots) {
+    const FusedPart& part = parts_[p];
+    if (part.by_rank) {  // who is not in the list has no place
+      for (std::size_t at = first; at < items_.size(); ++at) scores_of(at)[p] = 0.0F;
+    }
+    for (std::size_t place = 0; place < part.count(row); ++place) {
+      const std::uint32_t known = slots.known(part.item(row, place));
+      if (known != ItemSlots::none) scores_of(first + known)[p] = part.score(row, place);
+    }
+  }
+
+  float* scores_of(std::size_t at) { return scores_.data() + at * parts_.size(); }
+
+  bool complete(std::size_t at) {
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      if (std::isnan(scores_of(at)[part])) return false;
+    }
+    return true;
   }
 
   // The sum, with the part's ceiling where its score is missing: an upper bound, since every step of it is monotone.
   float sum(std::size_t at, std::size_t row) {
     double total = 0;
-    const float* scores = joined_.scores(at);
-    for (std::size_t part = 0; part < parts_; ++part) {
-      const float score = std::isnan(scores[part]) ? ceilings_[part][row] : scores[part];
-      total += weights_[part] * static_cast<double>(score);
+    const float* scores = scores_of(at);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      total += parts_[p].weight * static_cast<double>(std::isnan(scores[p]) ? parts_[p].ceiling(row) : scores[p]);
     }
     return std::isnan(total) ? std::numeric_limits<float>::infinity() : static_cast<float>(total);
   }
@@ -96,36 +131,35 @@ class WeightedSum {
   bool ask_row(std::size_t row, std::vector<Wanted>& asked) {
     known_.clear();
     open_.clear();
-    for (std::size_t at = joined_.begin(row); at < joined_.end(row); ++at) {
-      if (joined_.complete(at)) {
+    for (std::size_t at = offsets_[row]; at < offsets_[row + 1]; ++at) {
+      if (complete(at)) {
         known_.push_back(sum(at, row));
       } else {
         open_.push_back({sum(at, row), at});
       }
     }
     float least = -std::numeric_limits<float>::infinity();
-    bool last = true;
     if (known_.size() >= k_) {
       const auto kth = known_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
       std::nth_element(known_.begin(), kth, known_.end(), std::greater<>());
       least = *kth;
-    } else if (round_ == 0 && open_.size() > 3 * k_) {
-      // Too few are known to rule anybody out: the most promising first.
+    }
+    std::erase_if(open_, [least](const Open& open) { return open.bound < least; });
+    // Where many are left, the most promising go first: what they get rules out most of the others.
+    const bool last = round_ > 0 || open_.size() <= 3 * k_;
+    if (!last) {
       const auto end = open_.begin() + static_cast<std::ptrdiff_t>(2 * k_);
       std::nth_element(open_.begin(), end, open_.end(), [](const Open& a, const Open& b) { return a.bound > b.bound; });
       open_.resize(2 * k_);
-      last = false;
     }
-    for (const Open& open : open_) {
-      if (open.bound >= least) ask(open.at, asked);
-    }
+    for (const Open& open : open_) ask(open.at, asked);
     return last;
   }
 
   void ask(std::size_t at, std::vector<Wanted>& asked) {
-    for (std::size_t part = 0; part < parts_; ++part) {
-      if (!std::isnan(joined_.scores(at)[part])) continue;
-      asked[part].items.push_back(joined_.item(at));
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      if (!std::isnan(scores_of(at)[part])) continue;
+      asked[part].items.push_back(items_[at]);
       asked[part].places.push_back(at);
     }
   }
@@ -135,11 +169,12 @@ class WeightedSum {
     std::size_t at;
   };
 
-  std::size_t parts_, k_;
+  std::vector<FusedPart> parts_;
+  std::size_t rows_, k_;
   int round_ = 0;
-  std::vector<double> weights_;
-  std::vector<std::vector<float>> ceilings_, floors_;
-  JoinedRows joined_;
+  std::vector<std::size_t> offsets_;
+  std::vector<std::int32_t> items_;
+  std::vector<float> scores_;  // a row an item, a column a part
   std::vector<float> known_;
   std::vector<Open> open_;
 };

@@ -27,8 +27,7 @@ class Cursor {
     seek_block(low);
     position_ = std::max(position_, block_ * Postings::block_size);
     if (position_ >= count_) return no_item;
-    const std::int32_t* end = items_ + block_end(block_);
-    position_ = static_cast<std::size_t>(std::lower_bound(items_ + position_, end, low) - items_);
+    position_ = first_from(position_, block_end(block_), static_cast<std::int32_t>(low));
     return items_[position_];
   }
 
@@ -77,6 +76,18 @@ class Cursor {
   }
 
  private:
+  // The first place from `begin` on whose item is not below `low`; the last one is not. Halves without a branch: where
+  // an item lies in its block cannot be guessed.
+  std::size_t first_from(std::size_t begin, std::size_t end, std::int32_t low) const {
+    const std::int32_t* at = items_ + begin;
+    for (std::size_t count = end - begin; count > 1;) {
+      const std::size_t half = count / 2;
+      at = at[half - 1] < low ? at + half : at;
+      count -= half;
+    }
+    return static_cast<std::size_t>(at - items_);
+  }
+
   std::size_t block_end(std::size_t block) const { return std::min(count_, (block + 1) * Postings::block_size); }
 
   void seek_block(std::int64_t low) {

@@ -1,5 +1,5 @@
 // Weighted inverted lists: term -> (item, impact), items ascending, impacts above 0.
-// A view over three flat arrays, which may be memory-mapped; only the block bounds are its own.
+// A view over flat arrays, which may be memory-mapped; only the block bounds are its own.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,22 @@ class Postings {
     std::span<const float> impacts;
     std::span<const Block> blocks;
     float bound;
+    float priority;
+  };
+
+  // What belongs to terms rather than to postings: each empty, or a number for each term.
+  struct Terms {
+    std::span<const float> priorities;  // in which order a query's terms are added up; else by their lists' bounds
+    std::span<const double> absent;     // what every item gets from a query's term, whether it holds it or not
   };
 
   // Checks every number: whatever lies in the arrays, no search reads out of bounds or prunes wrongly.
   Postings(std::size_t items, std::span<const std::int64_t> offsets, std::span<const std::int32_t> numbers,
-           std::span<const float> impacts)
-      : items_(items), offsets_(offsets), numbers_(numbers), impacts_(impacts) {
+           std::span<const float> impacts, const Terms& of_terms)
+      : items_(items), offsets_(offsets), numbers_(numbers), impacts_(impacts), terms_(of_terms) {
     require(items <= INT32_MAX, "an index holds fewer than 2^31 items");
     check_offsets();
+    check_terms();
     block_offsets_.reserve(offsets.size());
     blocks_.reserve(numbers.size() / block_size + terms());
     bounds_.reserve(terms());
@@ -44,6 +52,12 @@ class Postings {
 
   std::size_t items() const { return items_; }
   std::size_t terms() const { return offsets_.size() - 1; }
+  std::size_t size() const { return numbers_.size(); }
+  // What orders the terms: as given, or the bounds.
+  std::span<const float> priorities() const {
+    return terms_.priorities.empty() ? std::span<const float>(bounds_) : terms_.priorities;
+  }
+  double absent(std::size_t term) const { return terms_.absent.empty() ? 0 : terms_.absent[term]; }
   std::size_t block_bytes() const {
     return blocks_.size() * sizeof(Block) + block_offsets_.size() * sizeof(std::int64_t) +
            bounds_.size() * sizeof(float);
@@ -54,7 +68,7 @@ class Postings {
     const std::size_t count = at(offsets_[term + 1]) - begin;
     const std::size_t first = at(block_offsets_[term]);
     return {numbers_.subspan(begin, count), impacts_.subspan(begin, count),
-            std::span(blocks_).subspan(first, at(block_offsets_[term + 1]) - first), bounds_[term]};
+            std::span(blocks_).subspan(first, at(block_offsets_[term + 1]) - first), bounds_[term], priorities()[term]};
   }
 
  private:
@@ -67,6 +81,15 @@ class Postings {
       require(offsets_[i - 1] <= offsets_[i], "posting offsets must not decrease");
     require(numbers_.size() == impacts_.size() && static_cast<std::uint64_t>(offsets_.back()) == numbers_.size(),
             "the last posting offset must equal the number of postings");
+  }
+
+  void check_terms() const {
+    require(terms_.priorities.empty() || terms_.priorities.size() == terms(), "there must be a priority for each term");
+    for (float priority : terms_.priorities)
+      require(priority >= 0 && std::isfinite(priority), "priorities must be finite and not negative");
+    require(terms_.absent.empty() || terms_.absent.size() == terms(), "there must be an absent share for each term");
+    for (double share : terms_.absent)
+      require(share >= 0 && std::isfinite(share), "absent shares must be finite and not negative");
   }
 
   void add_blocks(std::size_t term) {
@@ -101,6 +124,7 @@ class Postings {
   std::span<const std::int64_t> offsets_;
   std::span<const std::int32_t> numbers_;
   std::span<const float> impacts_;
+  Terms terms_;
   std::vector<std::int64_t> block_offsets_;
   std::vector<Block> blocks_;
   std::vector<float> bounds_;

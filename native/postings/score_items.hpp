@@ -13,7 +13,7 @@ namespace vizsla {
 class ItemScorer {
  public:
   // Items may come in any order; `scores` is as long as `items`.
-  void score(const Postings& postings, std::span<const std::int32_t> terms, std::span<const float> weights, float base,
+  void score(const Postings& postings, std::span<const std::int32_t> terms, std::span<const float> weights,
              std::span<const std::int32_t> items, std::span<float> scores) {
     query_.prepare(postings, terms, weights);
     sort_places(items);
@@ -23,7 +23,7 @@ class ItemScorer {
       for (std::uint64_t place : places_)
         scores[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
     }
-    for (float& score : scores) score += base;
+    for (float& score : scores) score += query_.base();
     read_ = query_.terms().size() * items.size();
   }
 

@@ -19,7 +19,6 @@ class Searcher {
   struct Question {
     std::span<const std::int32_t> terms;
     std::span<const float> weights;
-    float base;  // added to every score that is found
     std::size_t k;
     std::span<const std::uint8_t> allowed;  // one flag an item, or empty
   };
@@ -56,7 +55,7 @@ class Searcher {
     for (std::size_t i = cursors_.size(); i-- > 0;) whole_rest_[i] = whole_rest_[i + 1] + query_.terms()[i].bound;
     // A float sum of n products may exceed the sum of their bounds by a few units of the last place for each.
     rounding_ = 1 - static_cast<double>(cursors_.size() + 4) * 0x1p-22;
-    base_ = question.base;
+    base_ = query_.base();
     top_.start(std::min(question.k, postings.items()));
     sums_.resize(window);  // all 0: every window is cleared when it is done
     found_.resize(window + 1);
@@ -137,7 +136,9 @@ class Searcher {
     if (allowed.empty()) return found;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < found; ++i) {
-      if (allowed[static_cast<std::size_t>(low) + found_[i]] != 0) found_[kept++] = found_[i];
+      const std::uint32_t at = found_[i];
+      found_[kept] = at;
+      kept += static_cast<std::size_t>(allowed[static_cast<std::size_t>(low) + at] != 0);
     }
     return kept;
   }
@@ -177,7 +178,7 @@ class Searcher {
   std::vector<std::uint32_t> found_;
   TopK top_;
   double rounding_ = 1, cut_ = 0;
-  float base_ = 0;
+  float base_ = 0;  // added to every score that is found
   std::size_t read_ = 0;
 };
 

@@ -37,6 +37,13 @@ struct Row {
   std::size_t count;
 };
 
+template <class Weight>
+float weight_at(const Row& row, std::size_t entry) {
+  Weight weight;
+  std::memcpy(&weight, row.weights + entry * sizeof weight, sizeof weight);
+  return static_cast<float>(weight);
+}
+
 // A chunk's hash table of rows.
 class ChunkTable {
  public:
@@ -78,6 +85,20 @@ class ChunkTable {
       bucket = bucket + 1 == count_ ? 0 : bucket + 1;
     }
     return {nullptr, 0};
+  }
+
+  // Calls with each feature and its row, whatever their order.
+  template <class Call>
+  void for_each_row(const Call& call) const {
+    for (std::uint32_t bucket = 0; bucket < count_; ++bucket) {
+      const std::uint32_t* words = buckets_ + std::size_t{bucket} * words_per_bucket;
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+        const std::uint32_t feature = words[slot] & (slot + 1 == slots ? ~mark : UINT32_MAX);
+        if (feature >= empty) continue;  // none, or nothing that a query could have
+        const Row row = row_at(words[slots + slot]);
+        if (row.count > 0) call(feature, row);
+      }
+    }
   }
 
  private:
@@ -123,6 +144,7 @@ class ChunkedLayer {
   std::size_t child_count(std::size_t chunk) const { return first_child(chunk + 1) - first_child(chunk); }
   std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
   WeightKind kind() const { return kind_; }
+  std::size_t entries() const { return static_cast<std::size_t>(a_.entry_offsets.back()); }
   float factor(std::size_t chunk) const { return a_.factors[chunk]; }
 
   ChunkTable table(std::size_t chunk) const {
@@ -131,6 +153,18 @@ class ChunkedLayer {
     const auto begin = static_cast<std::size_t>(a_.entry_offsets[chunk]) * entry_bytes_;
     return {a_.buckets.data() + first * ChunkTable::words_per_bucket, static_cast<std::uint32_t>(last - first),
             a_.entries.subspan(begin, entry_count(chunk) * entry_bytes_), entry_bytes_};
+  }
+
+  // Calls with each feature and its row of a chunk. A sound chunk's rows have as many entries as the chunk; where a damaged
+  // file claims more, the rest is left out, so that nobody gathers more than the file holds.
+  template <class Call>
+  void for_each_row(std::size_t chunk, const Call& call) const {
+    std::size_t left = entry_count(chunk);
+    table(chunk).for_each_row([&](std::uint32_t feature, const Row& row) {
+      if (row.count > left) return;
+      left -= row.count;
+      call(feature, row);
+    });
   }
 
   // A weight and its child.

@@ -17,8 +17,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from vizsla.artifact import load as load
+    from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
+    from vizsla.compose.shards import shards as shards
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
+    from vizsla.filter import Filter as Filter
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
+    from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.pefa import pefa as pefa
@@ -42,17 +46,23 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
+    from vizsla.queries import Queries as Queries
+    from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
+    from vizsla.text_scorer import TextScorer as TextScorer
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "Analyser": "vizsla.text.analyser",
+    "Budget": "vizsla.budget",
     "Bm25": "vizsla.methods.bm25",
     "Candidates": "vizsla.candidates",
     "Dataset": "vizsla.dataset",
     "Dense": "vizsla.methods.dense",
+    "Filter": "vizsla.filter",
     "FunctionEncoder": "vizsla.encoder",
+    "Queries": "vizsla.queries",
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
     "LabelTree": "vizsla.methods.xrlinear.tree",
@@ -61,7 +71,10 @@ _PUBLIC = {
     "XrLinear": "vizsla.methods.xrlinear.model",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
+    "ScoreCache": "vizsla.score_cache",
     "SentenceEncoder": "vizsla.encoders.sentence",
+    "TextScorer": "vizsla.text_scorer",
+    "Statistics": "vizsla.methods.bm25_statistics",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
@@ -74,6 +87,7 @@ _PUBLIC = {
     "pefa_max": "vizsla.methods.pefa.build_xs",
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
+    "shards": "vizsla.compose.shards",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

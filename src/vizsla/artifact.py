@@ -18,6 +18,7 @@ KINDS = {
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
     "tree": "vizsla.indexes.tree:TreeIndex",
     "bm25": "vizsla.methods.bm25:Bm25",
+    "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "flat": "vizsla.indexes.flat:FlatIndex",

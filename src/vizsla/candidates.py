@@ -62,7 +62,7 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_catalogue", "_items", "_offsets", "_query_ids", "_scores", "_stats")
+    __slots__ = ("_catalogue", "_ceilings", "_items", "_offsets", "_query_ids", "_scores", "_stats")
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Candidates:
         self._items = _fixed(items, np.int32)
         self._scores = None if scores is None else _fixed(scores, np.float32)
         self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats or Stats()
+        self._ceilings: Scores | None = None
         self._check()
 
     @classmethod
@@ -89,11 +90,12 @@ class Candidates:
         catalogue: Strings | None,
         stats: Stats,
         query_ids: Sequence[str] | None = None,
+        ceilings: Scores | None = None,
     ) -> Candidates:
         """Wrap arrays of an index that are known to be right: the query path pays no second check."""
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
-        self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats
+        self._catalogue, self._query_ids, self._stats, self._ceilings = catalogue, query_ids, stats, ceilings
         return self
 
     @classmethod
@@ -176,6 +178,11 @@ class Candidates:
     def stats(self) -> Stats:
         """What the answer cost."""
         return self._stats
+
+    @property
+    def ceilings(self) -> Scores | None:
+        """For each query a score that no item outside of its row exceeds, where the search could tell."""
+        return self._ceilings
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -263,11 +270,18 @@ class Candidates:
     def with_catalogue(self, catalogue: Strings | None, items: Numbers | None = None) -> Candidates:
         """Say which ids the item numbers stand for; with `items`, give the same items in that catalogue's numbers."""
         own = self._items if items is None else items
-        return Candidates.trusted(self._offsets, own, self._scores, catalogue, self._stats, self._query_ids)
+        scores, ids = self._scores, self._query_ids
+        return Candidates.trusted(self._offsets, own, scores, catalogue, self._stats, ids, self._ceilings)
+
+    def with_ceilings(self, ceilings: Scores | None) -> Candidates:
+        """Say what no item outside of each row exceeds."""
+        scores, ids = self._scores, self._query_ids
+        return Candidates.trusted(self._offsets, self._items, scores, self._catalogue, self._stats, ids, ceilings)
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
-        return Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, stats, self._query_ids)
+        scores, ids = self._scores, self._query_ids
+        return Candidates.trusted(self._offsets, self._items, scores, self._catalogue, stats, ids, self._ceilings)
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""

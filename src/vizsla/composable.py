@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from vizsla.errors import CompositionError
 
 if TYPE_CHECKING:
-    from vizsla.compose import Cut, Normalised, Rerank, Sum, Union
+    from vizsla.compose import Cut, Normalised, Rerank, Shards, Sum, Union
     from vizsla.retriever import Retriever
     from vizsla.scorer import Scorer
 
@@ -37,6 +37,12 @@ class Composable:
         from vizsla.compose import Sum
 
         return Sum([(1.0, self._retriever()), (1.0, other)], depth=depth)
+
+    def shards(self, *others: Retriever) -> Shards:
+        """Search this and others, over disjoint parts of a catalogue, as one: `vizsla.shards([self, *others])`."""
+        from vizsla.compose import Shards
+
+        return Shards([self._retriever(), *others])
 
     def times(self, weight: float) -> Sum:
         """Multiply the scores: `weight * self`."""

@@ -33,6 +33,10 @@ class CompositionError(VizslaError, ValueError):
     """Parts that cannot be combined, or a composition string that cannot be read."""
 
 
+class BudgetError(VizslaError):
+    """A call that a Budget does not cover; it was not made, and nothing was spent."""
+
+
 class MissingExtraError(VizslaError, ImportError):
     """A feature needs a package that is not installed; the message gives the command that installs it."""
 

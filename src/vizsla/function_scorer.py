@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
-from typing import Any
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Scores
 from vizsla.errors import InputError, check_choice
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.text_scorer import TextScorer, checked_numbers
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
 
 TAKES = ("query", "pairs", "batch")
 
 
-class FunctionScorer(Scorer):
+class FunctionScorer(TextScorer):
     """Any Python function of query and item texts as a scorer.
 
     Parameters
     ----------
     function : callable
         Returns as many numbers as it gets item texts, higher is better. What it takes is said by `takes`.
-    texts : mapping
+    texts : mapping or Dataset
         Item texts by id.
     takes : {"query", "pairs", "batch"}
         "query": a query text and a list of item texts, once a query. "pairs": a list of (query text, item text), once a
         call, whatever the number of queries. "batch": a list of query texts and as many lists of item texts, once a
-        call; it returns as many lists of numbers.
+        call; it returns as many lists of numbers. Queries without candidates are left out.
+    name : str, optional
+        What the function computes, with its version: "overlap 1". A ScoreCache keeps scores under it, and so wants it
+        given: change it when you change the function. Without it, the function's own name is shown.
     scale : str
         The name of what the function measures.
     model_calls : bool
@@ -40,6 +41,7 @@ class FunctionScorer(Scorer):
 
     Examples
     --------
+    >>> from vizsla import Candidates
     >>> shared = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], {"a": "fig", "b": "pear"})
     >>> shared.score("pea", Candidates.from_dict({"0": {"a": 0.0, "b": 0.0}})).to_dict()
     {'0': {'b': 3.0, 'a': 0.0}}
@@ -48,51 +50,44 @@ class FunctionScorer(Scorer):
     def __init__(
         self,
         function: Callable[..., Any],
-        texts: Mapping[str, str],
+        texts: Mapping[str, str] | Dataset,
         *,
         takes: str = "query",
+        name: str | None = None,
         scale: str = "function",
         model_calls: bool = True,
     ):
+        super().__init__(texts, scale=scale, model_calls=model_calls)
         check_choice("takes", takes, TAKES)
-        self._function, self._texts, self._takes = function, texts, takes
-        self.scale, self.model_calls = scale, model_calls
-        self._items = Strings.of(texts)
+        if name is not None and not (isinstance(name, str) and name):
+            raise InputError(f"`name` must be a text that says what the function computes. Got {name!r}.")
+        self._function, self._takes, self.named = function, takes, name is not None
+        self.name = name or str(getattr(function, "__qualname__", type(function).__qualname__))
 
     @property
-    def items(self) -> Strings:
-        """The ids that have a text."""
-        return self._items
+    def fingerprint(self) -> str:
+        """The function's name: it says nothing of its code."""
+        return f"function {self.name}"
 
     def __repr__(self) -> str:
-        return f"FunctionScorer({getattr(self._function, '__name__', 'function')}, {len(self._items):,} items)"
+        return f"FunctionScorer({self.name}, {len(self._items):,} items)"
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        pairs = len(candidates.items)
-        stats = Stats(model_calls=pairs) if self.model_calls else Stats(scored=pairs)
-        return Scored(self._called(queries.texts, self._rows(candidates)), stats)
-
-    def _rows(self, candidates: Candidates) -> list[list[str]]:
-        texts = [self._texts[item] for item in self._items.take(candidates.items)]
-        bounds = candidates.offsets.tolist()
-        return [texts[start:end] for start, end in pairwise(bounds)]
-
-    def _called(self, queries: list[str], rows: list[list[str]]) -> Scores:
+    def score_pairs(self, queries: list[str], texts: list[str]) -> Scores:
+        """Call the function in the way that it wants to be called."""
         if self._takes == "pairs":
-            pairs = [(query, text) for query, row in zip(queries, rows, strict=True) for text in row]
-            return _numbers(self._function(pairs) if pairs else [], len(pairs))
-        if self._takes == "batch":
-            answers = list(self._function(queries, rows))
+            return checked_numbers(self._function(list(zip(queries, texts, strict=True))), len(texts))
+        asked, rows = _rows(queries, texts)
+        if self._takes == "query":
+            answers = [self._function(query, row) for query, row in zip(asked, rows, strict=True)]
+        else:
+            answers = list(self._function(asked, rows))
             if len(answers) != len(rows):
                 raise InputError(f"The scorer must return {len(rows)} lists, one a query. Got {len(answers)}.")
-        else:
-            answers = [self._function(query, row) if row else [] for query, row in zip(queries, rows, strict=True)]
-        parts = [_numbers(answer, len(row)) for answer, row in zip(answers, rows, strict=True)]
-        return np.concatenate([np.zeros(0, np.float32), *parts])
+        return np.concatenate([checked_numbers(answer, len(row)) for answer, row in zip(answers, rows, strict=True)])
 
 
-def _numbers(given: Any, count: int) -> Scores:
-    scores = np.asarray(given, dtype=np.float32)
-    if scores.shape != (count,):
-        raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
-    return scores
+def _rows(queries: list[str], texts: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the queries and their texts; pairs of one query follow each other."""
+    runs = [(query, sum(1 for _ in run)) for query, run in groupby(queries)]
+    remaining = iter(texts)
+    return [query for query, _ in runs], [list(islice(remaining, count)) for _, count in runs]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
+from typing import Self
 
 import numpy as np
 
 from vizsla.artifact import Artifact
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates
 from vizsla.composable import Composable
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
@@ -80,6 +81,15 @@ class Retriever(Composable, Scorer, Artifact):
         best = everything.rescored(scored, k=check_positive("k", k))
         return best.with_stats(scored.stats.with_exact(True)).with_ms((perf_counter() - start) * 1e3)
 
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where there is no such dial."""
+        return None
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
+        raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
+
     def explain(self, query: str, item: str, *, where: Where | None = None) -> Explanation:
         """Say why the item gets the score it gets for this query, under the filter it was found with."""
         filter = None if where is None else self.filter(where)
@@ -92,10 +102,6 @@ class Retriever(Composable, Scorer, Artifact):
     @abstractmethod
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that carry this retriever's own item numbers, in their order."""
-
-    def _ceilings(self, queries: Queries, found: Candidates) -> Scores | None:
-        """Return for each query a score that no item outside of `found` exceeds; None: the last score found."""
-        return None if found.stats.exact else np.full(len(queries), self.highest, np.float32)
 
     @abstractmethod
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError, check_positive
@@ -29,6 +30,10 @@ class Scorer(ABC):
     """No score is above this."""
     model_calls: bool = False
     """Whether scoring a pair calls a model, which is paid for, or is arithmetic."""
+    composed: bool = False
+    """Whether the scores come from other scorers, which make the calls and may make several for a pair."""
+    wrapped: Scorer | None = None
+    """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
 
     @property
     @abstractmethod
@@ -88,6 +93,16 @@ class Scorer(ABC):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that carry this scorer's own item numbers, in their order."""
 
+    def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
+        """Raise a BudgetError if these pairs, one count a query, may not be scored.
+
+        Who scores in chunks asks first, so that a call that cannot be finished is not begun.
+        """
+
+    def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
+        """Return this scorer with something put right before the one that makes the calls."""
+        return wrap(self)
+
     def _own(self, candidates: Candidates) -> Candidates:
         catalogue = candidates.catalogue
         if catalogue is None or catalogue is self.items or catalogue == self.items:
@@ -103,3 +118,18 @@ class Scorer(ABC):
                 f"Every candidate must be an item of {type(self).__name__}. Got {unknown!r}, which it does not know."
             )
         return numbers.astype(np.int32)
+
+
+def unwrapped(scorer: Scorer) -> Scorer:
+    """Return the scorer inside of budgets and caches: what its scores are, and what is saved.
+
+    Examples
+    --------
+    >>> from vizsla import Budget, bm25
+    >>> search = bm25(["a fig"])
+    >>> unwrapped(Budget(search, calls=10)) is search
+    True
+    """
+    while scorer.wrapped is not None:
+        scorer = scorer.wrapped
+    return scorer

@@ -17,6 +17,7 @@ NAMES = {
     "x": TableRetriever({"q": {"a": 4.0, "b": 3.0, "c": 2.0}}, ITEMS),
     "y": TableRetriever({"q": {"d": 9.0, "b": 8.0}}, ITEMS),
     "z": TableRetriever({"q": {"d": 1.0, "c": 8.0}}, ITEMS, scale="other"),
+    "far": TableRetriever({"q": {"e": 3.5, "f": 1.0}}, ["e", "f"]),
 }
 
 
@@ -35,6 +36,7 @@ NAMES = {
         "(x | y).rerank(z, depth=2) % 1",
         "x.union(y, depth=1) >> y",
         "2*(x + y).normalised('zscore', depth=3)",
+        "x.shards(far) % 3",
     ],
 )
 def test_means_what_python_means(expression):
@@ -50,7 +52,7 @@ def test_means_what_python_means(expression):
         ("", "ends too soon at character 1"),
         ("x +", "ends too soon"),
         ("x y", "unexpected 'y' at character 3"),
-        ("w", "unknown name 'w'.*Known names: x, y, z"),
+        ("w", "unknown name 'w'.*Known names: far, x, y, z"),
         ("x & y", "unexpected '&' at character 2"),
         ("(x", r"expected '\)'"),
         ("x.save('p')", "unknown method 'save'"),

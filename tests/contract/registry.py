@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from vizsla.budget import Budget
+from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.lsa import LsaEncoder
@@ -21,11 +27,13 @@ from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
+from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -70,6 +78,16 @@ def _log() -> Dataset:
         return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
 
 
+def statistics() -> Statistics:
+    """Return the counts of ITEMS, as an artefact."""
+    return Statistics.of(ITEMS)
+
+
+def _thirds() -> list[dict[str, str]]:
+    pairs, third = list(ITEMS.items()), len(ITEMS) // 3
+    return [dict(pairs[:third]), dict(pairs[third : third + 5]), dict(pairs[third + 5 :])]
+
+
 def _pefa_xl(base: Retriever) -> Retriever:
     return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
 
@@ -94,10 +112,22 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
+    "shards": RetrieverCase(lambda: shards([bm25(part, statistics=statistics()) for part in _thirds()])),
 }
+
+
+def _cached() -> ScoreCache:
+    folder = Path(mkdtemp(prefix="vizsla-contract-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return ScoreCache(FunctionScorer(_overlap, ITEMS, name="overlap 1"), folder / "scores.db", chunk=10)
+
 
 SCORERS: dict[str, Callable[[], Scorer]] = {
     "function": lambda: FunctionScorer(_overlap, ITEMS),
+    "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
+    "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
+    "cache": _cached,
+    "budget of a cache": lambda: Budget(_cached(), calls=10_000),
     **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import QUERIES
-from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, item_vectors
+from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, item_vectors, statistics
 from tests.formats.mutations import mutations
 from vizsla.artifact import KINDS
 from vizsla.errors import FormatError, InputError
@@ -15,6 +15,7 @@ ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},
     **{name: (lambda make=make: _index_artifact(*make())) for name, make in INDEXES.items()},
     **{name: (lambda make=make: (make(), lambda e: e.queries(QUERIES).tolist())) for name, make in ENCODERS.items()},
+    "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
 }
 

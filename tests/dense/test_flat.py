@@ -8,10 +8,7 @@ import pytest
 from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
-from vizsla.indexes import flat_search
-from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.item_vectors import ItemVectors
 from vizsla.indexes.make import make_index
 from vizsla.stats import Stats
 
@@ -134,38 +131,17 @@ def test_score_of_foreign_rows_raises():
         index.score(np.ones((1, 2), np.float32), Candidates.matches([np.array([2], np.int32)]))
 
 
-def test_native_pair_dots_is_its_numpy_twin():
-    random = np.random.default_rng(7)
-    for dim in (1, 7, 8, 9, 31, 385):
-        queries, vectors = (random.standard_normal((n, dim)).astype(np.float32) for n in (5, 40))
-        rows, items = random.integers(0, 5, 99), random.integers(0, 40, 99).astype(np.int32)
-        found = pair_dots(queries, rows, ItemVectors.of(vectors), items)
-        lanes = np.zeros((99, 8))
-        for at in range(dim):
-            lanes[:, at % 8] += queries[rows, at].astype(np.float64) * vectors[items, at]
-        even = (lanes[:, 0] + lanes[:, 4]) + (lanes[:, 2] + lanes[:, 6])
-        odd = (lanes[:, 1] + lanes[:, 5]) + (lanes[:, 3] + lanes[:, 7])
-        assert np.array_equal(found, (even + odd).astype(np.float32))
-
-
 @pytest.mark.parametrize(("rows", "items"), [([5], [0]), ([-1], [0]), ([0], [3]), ([0], [-1]), ([0, 1], [0])])
 def test_native_pair_dots_refuses_numbers_that_point_outside(rows, items):
     with pytest.raises(ValueError, match="must be"):
         _native.pair_dots(
-            np.ones((5, 4), np.float32), np.array(rows), np.ones((3, 4), np.float32), np.array(items, np.int32)
+            np.ones((5, 4), np.float32),
+            np.array(rows),
+            np.ones((3, 4), np.float32),
+            None,
+            None,
+            np.array(items, np.int32),
         )
-
-
-def test_many_blocks_lose_nobody(monkeypatch):
-    monkeypatch.setattr(flat_search, "LARGEST", 300)
-    vectors, queries = made(count=900, seed=8)
-    index = FlatIndex.build(vectors)
-    allowed = np.arange(900) % 3 > 0
-    for k in (1, 7, 100):
-        found = index.search(queries, k)
-        assert [row.tolist() for row in np.split(found.items, len(queries))] == brute(index, queries, k)
-        masked = index.search(queries, k, filter=allowed)
-        assert [row.tolist() for row in np.split(masked.items, len(queries))] == brute(index, queries, k, allowed)
 
 
 def test_numbers_that_overflow_float32_products_are_scored_in_float64():
@@ -177,6 +153,6 @@ def test_numbers_that_overflow_float32_products_are_scored_in_float64():
 def test_search_counts_what_it_reads_and_scores_nothing():
     index = FlatIndex.build(np.ones((50, 4), np.float32))
     assert index.search(np.ones((3, 4), np.float32), 5).stats == Stats(exact=True, bytes=50 * 4 * 4)
-    assert index.search(np.ones((300, 4), np.float32), 5).stats == Stats(exact=True, bytes=2 * 50 * 4 * 4)
+    assert index.search(np.ones((300, 4), np.float32), 5).stats == Stats(exact=True, bytes=3 * 50 * 4 * 4)
     asked = Candidates.matches([np.arange(6, dtype=np.int32)])
     assert index.score(np.ones((1, 4), np.float32), asked).stats == Stats(scored=6, bytes=6 * 4 * 4)

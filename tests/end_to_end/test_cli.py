@@ -239,10 +239,10 @@ def test_sweep_a_model_and_see_what_it_adds(built, data, tmp_path, capsys):
     assert main(["train", "xrlinear", str(data), "--clicks", str(log), "-o", str(model)]) == 0
     common = ["--measures", "R@10", "--latency-queries", "2"]
     plot, rows = tmp_path / "curve.png", tmp_path / "rows.json"
-    arguments = ["sweep", str(model), str(data), *common, "--beams", "1,4", "--plot", str(plot), "--json", str(rows)]
+    arguments = ["sweep", str(model), str(data), *common, "--efforts", "1,4", "--plot", str(plot), "--json", str(rows)]
     assert main(arguments) == 0
-    assert "beam 4" in capsys.readouterr().out and plot.stat().st_size > 5000
-    assert [row["beam"] for row in json.loads(rows.read_text())["values"]] == [1, 4]
+    assert "effort 4" in capsys.readouterr().out and plot.stat().st_size > 5000
+    assert [row["effort"] for row in json.loads(rows.read_text())["values"]] == [1, 4]
     assert main(["sweep", str(model), str(data), *common, "--thresholds", "0.1,0.3", "--json", str(rows)]) == 0
     sizes = [row["cost"]["bytes"] for row in json.loads(rows.read_text())["values"]]
     assert sizes[1] < sizes[0]
@@ -254,5 +254,5 @@ def test_sweep_a_model_and_see_what_it_adds(built, data, tmp_path, capsys):
     assert main(["compare", str(data), str(built), str(model), *common, "--overlap", "2"]) == 0
     assert "bm25 alone" in capsys.readouterr().out
     sweep = ["sweep", str(model), str(data)]
-    for wrong in (["sweep", str(built), str(data)], [*sweep, "--beams", "few"], [*sweep, "--bits", "4"]):
+    for wrong in (["sweep", str(built), str(data)], [*sweep, "--efforts", "few"], [*sweep, "--bits", "4"]):
         assert main(wrong) == 2

@@ -7,7 +7,8 @@ import pytest
 from tests.io.conftest import Put
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import DatasetWarning
-from vizsla.errors import DataError
+from vizsla.errors import DataError, InputError
+from vizsla.io.line_file import LineFile
 
 ITEMS = '{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n'
 QUERIES = "q1\tfirst\nq2\tsecond\n"
@@ -116,6 +117,33 @@ def test_dangling_clicks_and_zero_weights_are_counted(put: Put) -> None:
     assert dataset.clicks.nnz == 1
     with pytest.raises(DataError, match=r"log\.tsv, line 2: the item 'z' is unknown"):
         opened(put, "log.tsv", log, dangling="raise")
+
+
+def test_a_log_that_names_its_queries_tells_its_own_faults_before_dangling_items(put: Put) -> None:
+    items, log = put("items.jsonl", ITEMS), put("log.tsv", "fig\tz\t1\nfig\ta\t1\nfig\ty\t1\n")
+    with pytest.raises(DataError, match=r"log\.tsv, line 1: the item 'z' is unknown"):
+        Dataset.open(items, clicks=log, dangling="raise")
+    with pytest.raises(DataError, match=r"bad\.tsv, line 2: the weight must be"):
+        Dataset.open(items, clicks=put("bad.tsv", "fig\tz\t1\nfig\ta\tmany\n"), dangling="raise")
+
+
+def test_half_a_surrogate_pair_is_unknown_or_refused() -> None:
+    with pytest.warns(DatasetWarning, match=r"unknown item, for example '\\udc80'"):
+        dataset = Dataset.of(["x"], queries=["q"], clicks=[("0", "\udc80"), ("0", "0")])
+    assert dataset.clicks.nnz == 1
+    with pytest.raises(InputError, match="Every string must be valid Unicode"):
+        Dataset.of(["x"], clicks=[("\udc80", "0")])
+
+
+def test_a_damaged_gzip_log_is_named(put: Put) -> None:
+    path = put("log.tsv.gz", "".join(f"q1\ta\t{number}\n" for number in range(5000)))
+    path.write_bytes(path.read_bytes()[:-2000])
+    queries = put("q.tsv", QUERIES)
+    with pytest.raises(DataError, match=r"log\.tsv\.gz, line \d+: the gzip stream is damaged") as caught:
+        Dataset.open(put("items.jsonl", ITEMS), queries=queries, clicks=path)
+    with pytest.raises(DataError) as line_by_line:
+        list(LineFile(path))
+    assert str(caught.value) == str(line_by_line.value)
 
 
 def test_a_log_in_a_beir_folder_is_the_clicks(put: Put) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +25,38 @@ assert dataset.text("item-199999").startswith("t199999 words of 199999 ")
 print(len(dataset.items), characters, kilobytes("VmHWM") - before)
 """
 
+CLICKS = """
+import sys
+from vizsla.dataset import Dataset
+import scipy.sparse
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def kilobytes(key):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key))
+
+items, tiny, big = sys.argv[1:]
+Dataset.open(items, clicks=tiny)
+before = kilobytes("VmHWM")
+dataset = Dataset.open(items, clicks=big)
+print(len(dataset.queries), int(dataset.clicks.sum()), kilobytes("VmHWM") - before)
+"""
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz"])
+@needs_proc
+def test_clicks_are_streamed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "items.jsonl").write_text('{"_id": "a", "text": "x"}\n')
+    (tmp_path / "tiny.tsv").write_text("q\ta\t1\n")
+    unpacked = "".join(f"{number} {'filler ' * 100}\ta\t1\n" for number in range(100)).encode() * 1000
+    (tmp_path / name).write_bytes(gzip.compress(unpacked, 1) if name.endswith("gz") else unpacked)
+    files = [str(tmp_path / file) for file in ("items.jsonl", "tiny.tsv", name)]
+    count, clicks, growth = map(int, subprocess.check_output([sys.executable, "-c", CLICKS, *files], text=True).split())
+    assert (count, clicks) == (100, 100_000)
+    # An entry takes 24 bytes, as much again while they are sorted, and half of that in the matrix.
+    assert growth < 20_000, f"{growth} kB for a log of {len(unpacked) / 1e6:.0f} MB"
+
+
+@needs_proc
 def test_texts_are_streamed(tmp_path: Path) -> None:
     line = '{{"_id": "item-{0}", "title": "t{0}", "text": "words of {0} {1}"}}\n'
     (tmp_path / "tiny.jsonl").write_text(line.format(0, "x"))

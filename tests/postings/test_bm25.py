@@ -156,3 +156,16 @@ def test_streams_are_never_held():
 
     assert len(bm25(texts()).items) == 5000
     assert most < 1500
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_its_own_rows_indexed_again_answer_to_the_last_bit(variant):
+    """PEFA moves rows and indexes them so; rows of a bag that has grown may be wider."""
+    search = bm25([f"{text} {text} w{n % 7} w{n % 3} x" for n, text in enumerate(TEXTS * 50)], variant=variant)
+    query = "fig tree apple w1 w2 x x"
+    again = search.index_rows(search.item_rows())
+    assert again.search(search.encode(query), 20) == search.index.search(search.encode(query), 20)
+    grown = search.bag.grown(["a new word"])
+    wider = search.item_rows()
+    wider.resize((len(search.items), grown.dim))
+    assert search.index_rows(wider).search(grown.queries([query]), 20) == again.search(search.encode(query), 20)

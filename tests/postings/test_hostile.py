@@ -17,8 +17,9 @@ from vizsla.sparse_rows import SparseRows
 OFFSETS, ITEMS, IMPACTS = [0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]
 
 
-def make(count=3, offsets=OFFSETS, items=ITEMS, impacts=IMPACTS):
-    return InvertedIndex(count, np.array(offsets, np.int64), np.array(items, np.int32), np.array(impacts, np.float32))
+def make(count=3, offsets=OFFSETS, items=ITEMS, impacts=IMPACTS, priorities=()):
+    arrays = np.array(offsets, np.int64), np.array(items, np.int32), np.array(impacts, np.float32)
+    return InvertedIndex(count, *arrays, priorities=np.array(priorities, np.float32))
 
 
 def test_the_sound_one_is_accepted():
@@ -46,6 +47,10 @@ def test_the_sound_one_is_accepted():
         {"impacts": [1.0, np.nan, 3.0]},
         {"impacts": [np.nan, 1.0, 3.0]},
         {"impacts": [1.0, np.inf, 3.0]},
+        {"priorities": [1.0]},
+        {"priorities": [1.0, -1.0]},
+        {"priorities": [np.nan, 1.0]},
+        {"priorities": [1.0, np.inf]},
         {"count": 2},
         {"count": -1},
         {"count": 2**40},
@@ -55,6 +60,14 @@ def test_the_sound_one_is_accepted():
 def test_unsound_postings(wrong):
     with pytest.raises(InputError, match="postings must be sound"):
         make(**wrong)
+
+
+@pytest.mark.parametrize("kept", [[1, 0], [0, 0], [-1], [3], [0, 3]])
+def test_items_to_keep_must_ascend_and_exist(kept):
+    with pytest.raises(InputError, match="`numbers` must be items in ascending order"):
+        make().restricted(np.array(kept, np.int32))
+    with pytest.raises(InputError, match="of the wrong type"):
+        make().restricted(np.array([0], np.int64))
 
 
 @given(
@@ -104,13 +117,18 @@ def test_unsound_query_rows(offsets, terms, weights):
         make().score(rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
 
 
-@pytest.mark.parametrize("base", [-1.0, np.nan, np.inf])
-def test_unsound_bases(base):
-    index = InvertedIndex.build(csr_array(np.eye(2)), absent=np.array([base, 0.0]))
-    rows = SparseRows.of(np.array([[1.0, 0.0]]))
-    with pytest.raises(InputError, match="bases"):
+@pytest.mark.parametrize("absent", [[-1.0, 0.0], [np.nan, 0.0], [0.0, np.inf], [1.0], [1.0, 1.0, 1.0]], ids=str)
+def test_unsound_shares_of_absent_terms(absent):
+    with pytest.raises(InputError, match="postings must be sound. Got others: .*absent share"):
+        InvertedIndex.build(csr_array(np.eye(2)), absent=np.array(absent))
+
+
+def test_shares_of_absent_terms_that_would_overflow():
+    index = InvertedIndex.build(csr_array(np.eye(2)), absent=np.array([1e38, 0.0]))
+    rows = SparseRows.of(np.array([[2.0, 0.0]]))
+    with pytest.raises(InputError, match="overflow"):
         index.search(rows, 3)
-    with pytest.raises(InputError, match="bases"):
+    with pytest.raises(InputError, match="overflow"):
         index.score(rows, Candidates.matches([np.array([0], np.int32)]))
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from tests.postings.twin import exhaustive, top
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.sparse_rows import SparseRows
 
 
 def random_impacts(seed, items, terms, *, whole):
@@ -55,6 +56,42 @@ def test_search_is_exhaustive_search(shape, k, share_allowed):
         assert scores.tolist() == expected_scores.tolist()
 
 
+@pytest.mark.parametrize("share_allowed", [None, 0.02])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "real"])
+@pytest.mark.parametrize(("items", "terms"), [(9000, 64), (700, 256), (8500, 768)])
+def test_search_is_exhaustive_search_with_hundreds_of_terms(items, terms, whole, share_allowed):
+    """Learned sparse queries have as many; roundings add up, and most lists are left for last."""
+    impacts = random_impacts(terms, items, terms, whole=whole)
+    impacts[:, ::3] *= np.random.default_rng(1).random((items, 1)) < 0.02  # whole blocks and windows without a posting
+    queries = random_queries(terms, 2, terms, whole=whole)
+    queries[0] = np.maximum(queries[0], np.float32(0.5))  # every term
+    allowed = None if share_allowed is None else np.random.default_rng(2).random(items) < share_allowed
+    index, rows = InvertedIndex.build(csr_array(impacts)), csr_array(queries)
+    assert rows[[0]].nnz == terms
+    for k in (1, 10, 100):
+        found = index.search(rows, k, filter=allowed)
+        for row, weights in enumerate(queries):
+            expected = top(*exhaustive(impacts, weights), k, allowed)
+            assert [part.tolist() for part in found.row(row)] == [part.tolist() for part in expected]
+        assert index.score(rows, found, threads=2) == found
+
+
+@given(shapes, st.sampled_from([None, 0.01, 0.5]))
+def test_priorities_order_the_sums_and_change_nothing_else(shape, share_allowed):
+    impacts = random_impacts(**shape)
+    random = np.random.default_rng(shape["seed"])
+    priorities = random.choice(np.float32([0, 1, 1, 2.5]), shape["terms"])
+    queries = random_queries(shape["seed"], 2, shape["terms"], whole=shape["whole"])
+    allowed = None if share_allowed is None else random.random(len(impacts)) < share_allowed
+    rows = csr_array(impacts)
+    index = InvertedIndex.from_rows(SparseRows.of(rows), priorities=priorities)
+    found = index.search(csr_array(queries), 10, filter=allowed)
+    for row, weights in enumerate(queries):
+        expected = top(*exhaustive(impacts, weights, priorities=priorities), 10, allowed)
+        assert [part.tolist() for part in found.row(row)] == [part.tolist() for part in expected]
+    assert index.score(csr_array(queries), found) == found
+
+
 @given(shapes, st.floats(0, 50, width=32))
 def test_a_base_is_added_to_every_score(shape, base):
     impacts = random_impacts(**shape)
@@ -77,6 +114,7 @@ def test_laws_of_exact_indexes(shape, k):
     assert index.search(queries, k + 37).top(k) == found
     assert index.score(queries, found) == found
     assert index.search(queries, k, threads=2) == found
+    assert index.score(queries, found, threads=2) == found
     for row in range(5):
         alone = index.search(queries[[row]], k)
         assert alone.items.tolist() == found.row(row)[0].tolist()

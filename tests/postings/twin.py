@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 
-def order_of_terms(weights, impacts):
-    """Highest weight × highest impact first, ties by term number; only terms that can add something."""
+def order_of_terms(weights, impacts, priorities=None):
+    """Highest weight × priority first, ties by term number; only terms that can add something.
+
+    A priority is a term's highest impact unless it is given.
+    """
     bounds = weights.astype(np.float64) * impacts.max(axis=0, initial=0)
-    return [t for t in np.lexsort((np.arange(len(weights)), -bounds)) if bounds[t] > 0]
+    order = bounds if priorities is None else weights.astype(np.float64) * priorities.astype(np.float64)
+    return [t for t in np.lexsort((np.arange(len(weights)), -order)) if bounds[t] > 0]
 
 
-def exhaustive(impacts, weights, *, base=0.0):
+def exhaustive(impacts, weights, *, base=0.0, priorities=None):
     """Return float32 scores of all items (rows of `impacts`), and which items share a term with the query."""
     scores = np.zeros(len(impacts), np.float32)
-    for term in order_of_terms(weights, impacts):
+    for term in order_of_terms(weights, impacts, priorities):
         scores = scores + np.float32(weights[term]) * impacts[:, term].astype(np.float32)
     return scores + np.float32(base), scores > 0
 

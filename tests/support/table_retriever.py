@@ -20,9 +20,17 @@ class TableRetriever(Retriever):
     kind = "table"
 
     def __init__(
-        self, table: Mapping[str, Mapping[str, float]], items: list[str], *, scale: str = "table", floor: float = 0.0
+        self,
+        table: Mapping[str, Mapping[str, float]],
+        items: list[str],
+        *,
+        scale: str = "table",
+        floor: float = 0.0,
+        exact: bool = False,
     ):
         self.table, self._items, self.scale, self.floor = table, Strings.unique(items), scale, floor
+        self.exact_search = exact
+        """Whether its searches say that they are exact: no score of the table may then be below the floor."""
 
     def __str__(self) -> str:
         return self.scale
@@ -49,7 +57,7 @@ class TableRetriever(Retriever):
             items,
             np.array([s for _, s in flat], np.float32),
             catalogue=self._items,
-            stats=Stats(postings=len(flat)),
+            stats=Stats(postings=len(flat), exact=self.exact_search),
         )
 
     def _score(self, queries, candidates, filter, threads):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from vizsla.cli import index_dense as dense
 from vizsla.cli.options import add_data, add_output, open_data
+
+if TYPE_CHECKING:
+    from vizsla.methods.bm25_statistics import Statistics
+    from vizsla.text.analyser import Analyser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kinds of index."""
     kinds = parser.add_subparsers(metavar="KIND", required=True)
     _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
+    _add_statistics(kinds.add_parser("statistics", help="word counts that the shards of a BM25 share"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
 
 
@@ -30,22 +36,59 @@ def _add_bm25(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k1", type=float, default=1.5, help="saturation of repeated words (default: 1.5)")
     parser.add_argument("--b", type=float, default=0.75, help="how much length counts (default: 0.75)")
     parser.add_argument("--delta", type=float, default=0.5, help="floor of bm25l and bm25+ (default: 0.5)")
+    parser.add_argument("--statistics", metavar="PATH", help="counts of the whole catalogue, if DATA is a shard of it")
+    _add_analyser(parser)
+    parser.set_defaults(build=_build_bm25)
+
+
+def _add_statistics(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--onto", metavar="PATH", help="statistics of the shards before, to which these are added")
+    _add_analyser(parser)
+    parser.set_defaults(build=_build_statistics)
+
+
+def _add_analyser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-words", metavar="LANGUAGE", help="leave out a language's most frequent words")
     parser.add_argument("--stem", metavar="LANGUAGE", help="Snowball stemming")
     parser.add_argument("--chars", action="store_true", help="character n-grams, for languages without spaces")
-    parser.set_defaults(build=_build_bm25)
+
+
+def _analyser(arguments: argparse.Namespace, counted: Statistics | None) -> Analyser:
+    """Return the analyser that was asked for; nothing asked for means that of the statistics."""
+    from vizsla.text.analyser import Analyser
+
+    kind = "chars" if arguments.chars else "words"
+    asked = Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
+    return asked if counted is None or asked != Analyser() else counted.analyser
+
+
+def _loaded(path: str | None) -> Statistics | None:
+    from vizsla.methods.bm25_statistics import Statistics
+
+    return None if path is None else Statistics.load(path)
+
+
+def _build_statistics(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.bm25_statistics import Statistics
+
+    before = _loaded(arguments.onto)
+    counted = Statistics.of(open_data(arguments), analyser=_analyser(arguments, before))
+    counted = counted if before is None else before.merged(counted)
+    counted.save(arguments.output, overwrite=arguments.overwrite)
+    print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms")
 
 
 def _build_bm25(arguments: argparse.Namespace) -> None:
     from vizsla.methods.bm25 import bm25
-    from vizsla.text.analyser import Analyser
 
-    kind = "chars" if arguments.chars else "words"
-    analyser = Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
+    statistics = _loaded(arguments.statistics)
     start = perf_counter()
     built = bm25(
         open_data(arguments),
-        analyser=analyser,
+        analyser=_analyser(arguments, statistics),
+        statistics=statistics,
         variant=arguments.variant,
         k1=arguments.k1,
         b=arguments.b,

@@ -1,4 +1,4 @@
-"""vizsla sweep: draw how quality and cost of an XR-Linear model change with its beam or its weights."""
+"""vizsla sweep: draw how quality and cost of a retriever change with its effort, or a model's with its weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
+    from vizsla.retriever import Retriever
 
-BEAMS = "1,5,10,15,20,30,50"
+TIMES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Of the retriever's own effort: what is tried unless told otherwise."""
 WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
 
 
@@ -21,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artefact", metavar="MODEL")
     add_data(parser)
     varied = parser.add_mutually_exclusive_group()
-    varied.add_argument("--beams", default=BEAMS, metavar="NUMBERS", help=f"recall against latency (default: {BEAMS})")
+    varied.add_argument(
+        "--efforts",
+        metavar="NUMBERS",
+        help="beams of a tree, items in view of a graph, lists probed: quality against latency (default: a tenth to "
+        "four times the retriever's own)",
+    )
     varied.add_argument("--thresholds", metavar="NUMBERS", help="drop weights up to these sizes: recall against size")
     varied.add_argument("--bits", metavar="NUMBERS", help="store weights in so many bits: 32, 16, 8")
     add_evaluation(parser)
@@ -32,10 +39,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model at every setting, print, and draw."""
     from vizsla.evaluate.sweep import sweep
 
-    setting, systems = _variants(_model(arguments.artefact), arguments)
+    setting, systems = _variants(load_retriever(arguments.artefact), arguments)
     result = sweep(setting, systems, open_data(arguments), arguments.split, **evaluation_options(arguments))
     result.show()
-    cost = "ms_p50" if setting == "beam" else "bytes"
+    cost = "ms_p50" if setting == "effort" else "bytes"
     write_wanted(
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
@@ -43,27 +50,36 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _model(path: str) -> XrLinear:
-    from vizsla.methods.xrlinear.model import XrLinear
-
-    model = load_retriever(path)
-    if not isinstance(model, XrLinear):
-        raise InputError(f"The artefact must be an XR-Linear model. Got kind {model.kind!r} in {path}.")
-    return model
-
-
-def _variants(model: XrLinear, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, XrLinear]]]:
+def _variants(
+    retriever: Retriever, arguments: argparse.Namespace
+) -> tuple[str, Iterator[tuple[float, Retriever]]]:
     from vizsla.methods.xrlinear.compact import compact
     from vizsla.methods.xrlinear.prune import prune
 
     if arguments.bits:
-        kinds = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)]
+        kinds, model = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)], _tree(retriever)
         return "bits", ((bits, compact(model, kind)) for bits, kind in kinds)
     if arguments.thresholds:
-        sizes = _numbers("--thresholds", arguments.thresholds, float)
+        sizes, model = _numbers("--thresholds", arguments.thresholds, float), _tree(retriever)
         return "threshold", ((size, prune(model, size)) for size in sizes)
-    beams = _numbers("--beams", arguments.beams, int)
-    return "beam", ((beam, model.with_effort(int(beam))) for beam in beams)
+    return "effort", _efforts(retriever, arguments.efforts)
+
+
+def _efforts(retriever: Retriever, wanted: str | None) -> Iterator[tuple[float, Retriever]]:
+    effort = retriever.effort
+    if effort is None:
+        raise InputError(f"The retriever must have an effort to vary. Got {retriever!r}, whose searches are exact.")
+    own = sorted({max(1, round(times * effort)) for times in TIMES})
+    efforts = own if wanted is None else _numbers("--efforts", wanted, int)
+    return ((float(number), retriever.with_effort(int(number))) for number in efforts)
+
+
+def _tree(retriever: Retriever) -> XrLinear:
+    from vizsla.methods.xrlinear.model import XrLinear
+
+    if not isinstance(retriever, XrLinear):
+        raise InputError(f"The artefact must be an XR-Linear model. Got {retriever!r}.")
+    return retriever
 
 
 def _weights(bits: float) -> str:

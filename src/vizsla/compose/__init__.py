@@ -14,7 +14,8 @@ from vizsla.compose.cut import Cut
 from vizsla.compose.normalised import Normalised
 from vizsla.compose.parser import parse
 from vizsla.compose.rerank import Rerank
+from vizsla.compose.shards import Shards
 from vizsla.compose.sum import Sum
 from vizsla.compose.union import Union
 
-__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Sum", "Union", "parse"]
+__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Shards", "Sum", "Union", "parse"]

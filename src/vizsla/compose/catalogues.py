@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates, Scores
+from vizsla.candidates import Candidates
 from vizsla.compose.pair_memory import scored_once
 from vizsla.errors import InputError
 from vizsla.filter import Filter
@@ -51,11 +51,10 @@ class Aligned(Generic[S]):
         if self._to_merged is None:
             return found
         moved = found.with_catalogue(self.merged, self._to_merged[found.items])
-        return moved if found.scores is None else moved.rescored(Scored(found.scores, found.stats))
-
-    def ceilings(self: Aligned[Retriever], queries: Queries, found: Candidates) -> Scores | None:
-        """Return for each query a score that no item outside of `found` exceeds; None: the last score found."""
-        return self.part._ceilings(queries, found)
+        if found.scores is None:
+            return moved
+        ranked = moved.rescored(Scored(found.scores, found.stats))  # equals go by the composition's numbers
+        return ranked.with_ceilings(found.ceilings)
 
     def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""

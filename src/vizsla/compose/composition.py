@@ -10,6 +10,7 @@ from vizsla.artifact import Artifact
 from vizsla.compose.catalogues import Aligned, align
 from vizsla.errors import CompositionError, FormatError, VizslaError
 from vizsla.retriever import Retriever
+from vizsla.scorer import unwrapped
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Composition(Retriever):
     kind = "composition"
     operation: ClassVar[str]
     operations: ClassVar[dict[str, type[Composition]]] = {}
+    composed = True
 
     def __init__(self, parts: Sequence[Retriever]):
         for part in parts:
@@ -63,7 +65,7 @@ class Composition(Retriever):
         return list(self.parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        scorers = self._scorers()
+        scorers = [unwrapped(part) for part in self._scorers()]  # budgets and caches stay outside of artefacts
         writer.parameters(operation=self.operation, parts=len(scorers), options=self._options())
         for number, part in enumerate(scorers):
             if not isinstance(part, Artifact):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.compose.catalogues import Aligned
+from vizsla.compose.normalised import Normalised
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -20,29 +22,82 @@ from vizsla.strings import Strings
 _NO_COST = Stats()
 
 
+class Term(NamedTuple):
+    """A part of a sum, with its normalisation taken off: the native sum rescales by itself.
+
+    Parameters
+    ----------
+    part : Aligned
+        What is searched.
+    weight : float
+        How much its scores count.
+    normalised : Normalised or None
+        How they are rescaled.
+    """
+
+    part: Aligned[Retriever]
+    weight: float
+    normalised: Normalised | None
+
+    @classmethod
+    def of(cls, part: Retriever, weight: float, merged: Strings) -> Term:
+        """Take a part of a sum apart."""
+        # Places of equals follow the part's own numbers, so by rank it must do that itself where numbers differ.
+        if isinstance(part, Normalised) and (part.how != "rank" or part.items == merged):
+            return cls(Aligned(part.parts[0], merged), weight, part)
+        return cls(Aligned(part, merged), weight, None)
+
+    @property
+    def how(self) -> str:
+        """How scores are rescaled."""
+        return "none" if self.normalised is None else self.normalised.how
+
+    def search(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
+        """Find `taken` candidates, and more where the scale is read from a longer list."""
+        whole = self.normalised is not None and (filter is None or self.how == "rank")
+        depth = max(taken, self.normalised.depth) if whole and self.normalised is not None else taken
+        return self.part.search(queries, depth, filter, threads)
+
+    def scales(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
+        """Return the scales where the list cannot tell them, because a filter left only a part of it."""
+        if self.normalised is None or filter is None or self.how == "rank":
+            return None, _NO_COST
+        return self.normalised.scales(queries, threads)
+
+    def native(self, found: Candidates, scales: Any) -> tuple[Any, ...]:
+        """Return what the native sum takes."""
+        depth = 0 if self.normalised is None else self.normalised.depth
+        # An exact list's last score is the highest outside of it; by rank, that is so of every list.
+        known = found.stats.exact or self.how == "rank"
+        highest = None
+        if not known:
+            highest = found.ceilings if found.ceilings is not None else _every(self.part.part.highest, len(found))
+        lists = found.offsets, found.items, found._required_scores()
+        return lists, self.weight, self.how, depth, scales, highest
+
+
 def fused(
-    parts: Sequence[Aligned[Retriever]],
-    weights: Sequence[float],
-    queries: Queries,
-    k: int,
-    depth: int,
-    filter: Filter | None,
-    threads: int,
+    terms: Sequence[Term], queries: Queries, k: int, depth: int, filter: Filter | None, threads: int
 ) -> Candidates:
     """Search every part to `depth`, let each score what it lacks and what could be among the best, and add up.
 
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
-    found = [part.search(queries, depth, filter, threads) for part in parts]
-    ceilings = [part.ceilings(queries, side) for part, side in zip(parts, found, strict=True)]
-    lists = [(side.offsets, side.items, side._required_scores()) for side in found]
-    total = _native.WeightedSum(lists, weights, ceilings, k)
+    taken = max(k, depth)
+    found = [term.search(queries, taken, filter, threads) for term in terms]
     stats = reduce(Stats.__add__, [side.stats for side in found])
     exact = stats.exact
+    parts = []
+    for term, side in zip(terms, found, strict=True):
+        scales, cost = term.scales(queries, filter, threads)
+        stats = stats + cost if cost is not _NO_COST else stats
+        parts.append(term.native(side, scales))
+    total = _native.WeightedSum(parts, taken, k)
     while (wanted := total.wanted()) is not None:
         for number, lacking in enumerate(wanted):  # type: ignore[arg-type, var-annotated]
             if lacking is not None:
-                scored = parts[number].score(queries, _matches(lacking, parts[number].merged), filter, threads)
+                part = terms[number].part
+                scored = part.score(queries, _matches(lacking, part.merged), filter, threads)
                 total.fill(number, scored.scores)
                 stats = stats + scored.stats
     offsets, items, scores, certain = total.best()
@@ -50,7 +105,7 @@ def fused(
         np.frombuffer(offsets, np.int64),
         np.frombuffer(items, np.int32),
         np.frombuffer(scores, np.float32),
-        parts[0].merged,
+        terms[0].part.merged,
         stats.with_exact(exact and certain == len(queries)),
     )
 
@@ -67,6 +122,10 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Scores]) -> Scores:
     for weight, column in zip(weights, columns, strict=True):
         total += weight * column.astype(np.float64)
     return total.astype(np.float32)
+
+
+def _every(score: float, rows: int) -> Scores:
+    return np.full(rows, score, np.float32)
 
 
 def _matches(lacking: tuple[bytes, bytes], catalogue: Strings) -> Candidates:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
@@ -19,8 +19,6 @@ from vizsla.scored import Scored
 from vizsla.stats import Stats
 
 METHODS = ("minmax", "zscore", "rank")
-RECIPROCAL_RANK_CONSTANT = 60.0
-"""The customary constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 
 class Normalised(Composition):
@@ -74,12 +72,18 @@ class Normalised(Composition):
 
     def _rescaled(self, queries: Queries, candidates: Candidates, scores: Scores, threads: int) -> Scored:
         """Return the scores on the queries' scales; finding these costs a search, unless this call has made it."""
-        stats = Stats()
-        if queries.known((self, None)) is None:
+        scales, stats = self.scales(queries, threads)
+        packed: Any = _native.rescale(candidates.offsets, scores, scales)
+        return Scored(np.frombuffer(packed, np.float32), stats)
+
+    def scales(self, queries: Queries, threads: int) -> tuple[NDArray[np.float64], Stats]:
+        """Return two numbers a query, where zero lies and how long one is, and what it cost to find them."""
+        known, stats = queries.known((self, None)), Stats()
+        if known is None:
             found = self.parts[0]._search(queries, self.depth, None, threads)
             stats = self._scaled(queries, found, 1).stats
-        packed: Any = _native.rescale(candidates.offsets, scores, queries.known((self, None)))
-        return Scored(np.frombuffer(packed, np.float32), stats)
+            known = queries.known((self, None))
+        return known, stats
 
     def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.parts[0]._search(queries, max(k, self.depth), filter, threads)
@@ -92,20 +96,9 @@ class Normalised(Composition):
         if ranked is None:
             ranked = queries.remember((self, filter), self.parts[0]._search(queries, self.depth, filter, threads))
             stats = ranked.stats
-        lists = ranked.offsets, ranked.items, self.depth, RECIPROCAL_RANK_CONSTANT
+        lists = ranked.offsets, ranked.items, self.depth
         packed: Any = _native.reciprocal_places(*lists, candidates.offsets, candidates.items)
         return Scored(np.frombuffer(packed, np.float32), stats)
-
-    def _ceilings(self, queries: Queries, found: Candidates) -> Scores | None:
-        highest = self.parts[0].highest
-        # By rank, who is not in the list comes after its last, whatever the part would say.
-        if found.stats.exact or self.how == "rank":
-            return None
-        if highest == inf:
-            return super()._ceilings(queries, found)
-        scales = queries.known((self, None))
-        ceilings: Scores = ((highest - scales[::2]) / scales[1::2]).astype(np.float32)
-        return ceilings
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         raw = self.parts[0]._explain(queries, item, filter)

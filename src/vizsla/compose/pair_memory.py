@@ -9,7 +9,7 @@ from vizsla.candidates import Candidates
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer
+from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
 
 
@@ -37,8 +37,12 @@ class PairMemory:
 def scored_once(
     scorer: Scorer, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int
 ) -> Scored:
-    """Score candidates in their order; pairs that this call has scored before are looked up and cost nothing."""
-    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), PairMemory())
+    """Score candidates in their order; pairs that this call has scored before are looked up and cost nothing.
+
+    Budgets and caches change no score, so a scorer's pairs are remembered whatever stands around it.
+    """
+    key = (unwrapped(scorer), "pairs")
+    memory = queries.known(key) or queries.remember(key, PairMemory())
     rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
     keys = rows * len(scorer.items) + candidates.items
     new = np.unique(keys[memory.places(keys) < 0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
-from vizsla.compose.fusion import fused, weighted_sum
+from vizsla.compose.fusion import Term, fused, weighted_sum
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -19,7 +19,7 @@ from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 
-Term = tuple[float, Retriever]
+Weighted = tuple[float, Retriever]
 
 
 class Sum(Composition):
@@ -32,19 +32,20 @@ class Sum(Composition):
 
     operation = "sum"
 
-    def __init__(self, terms: Sequence[Term], *, depth: int = 100):
+    def __init__(self, terms: Sequence[Weighted], *, depth: int = 100):
         flat = [pair for term in terms for pair in _flattened(term, depth)]
         super().__init__([part for _, part in flat])
         self.weights = [_checked_weight(weight) for weight, _ in flat]
         self.depth = check_positive("depth", depth)
         self.scale = _common_scale(self.parts)
         self._check_catalogues()
+        self._terms = [Term.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
 
     def __str__(self) -> str:
         return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        return fused(self._aligned, self.weights, queries, k, max(k, self.depth), filter, threads)
+        return fused(self._terms, queries, k, self.depth, filter, threads)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
@@ -77,7 +78,7 @@ class Sum(Composition):
                 )
 
 
-def _flattened(term: Term, depth: int) -> list[Term]:
+def _flattened(term: Weighted, depth: int) -> list[Weighted]:
     weight, part = term
     if not isinstance(part, Sum) or (part.depth != depth and len(part.parts) > 1):
         return [term]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.errors import check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
@@ -90,10 +90,8 @@ def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) ->
     return Candidates.trusted(offsets, items, scores, None, found.stats + others.stats)
 
 
-def check_whole(name: str, value: int, most: int) -> int:
-    """Return a whole number from 1 to `most`, or raise."""
-    from vizsla.errors import InputError
-
-    if check_positive(name, value) > most:
-        raise InputError(f"`{name}` must be at most {most}. Got {value}.")
+def check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
+    """Return a whole number from `least` to `most`, or raise."""
+    if not least <= check_positive(name, value) <= most:
+        raise InputError(f"`{name}` must be between {least} and {most}. Got {value}.")
     return int(value)

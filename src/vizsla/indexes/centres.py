@@ -37,7 +37,7 @@ def assigned(vectors: ItemVectors, centres: Floats) -> Numbers:
     among = ItemVectors.of(centres)
     lists = np.zeros(len(vectors), np.int32)
     for start, end in blocks(len(vectors), max(vectors.dim, len(centres)), size=1 << 20):
-        lists[start:end] = flat_search(vectors.take(slice(start, end)), among, 1, None)[1]
+        lists[start:end] = flat_search(vectors.take(slice(start, end)), among, 1).items
     return lists
 
 
@@ -52,8 +52,8 @@ def enough_probes(vectors: ItemVectors, centres: Floats, lists: Numbers, *, reca
         return 1
     chosen = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
     queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
-    found = flat_search(queries, vectors, depth, None)[1].reshape(-1, depth)
-    order = flat_search(queries, ItemVectors.of(centres), len(centres), None)[1].reshape(-1, len(centres))
+    found = flat_search(queries, vectors, depth).items.reshape(-1, depth)
+    order = flat_search(queries, ItemVectors.of(centres), len(centres)).items.reshape(-1, len(centres))
     places = np.empty_like(order)
     np.put_along_axis(places, order, np.arange(len(centres), dtype=np.int32)[None], axis=1)
     others = found != chosen[:, None]  # an item's own list is always read

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.filter import Filter
-from vizsla.indexes.item_vectors import ItemVectors, blocks
+from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+
+T = TypeVar("T", bound=np.generic)
 
 
 def load_faiss() -> Any:
@@ -77,6 +81,30 @@ def selector(filter: Filter) -> Any:
     faiss = load_faiss()
 
     return faiss.IDSelectorBitmap(np.packbits(filter.mask, bitorder="little"))
+
+
+def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: int) -> NDArray[T]:
+    """Answer rows in so many threads of our own, each with a Faiss of one thread.
+
+    Faiss's threads are OpenMP's. They wait for more work for ever, and a process that is forked meanwhile hangs as soon
+    as it needs them; these are gone when the answer is there.
+    """
+    count = bounded(threads, len(rows))
+    if count == 1:
+        return _alone(search, rows)
+    with ThreadPoolExecutor(count) as pool:
+        return np.concatenate(list(pool.map(lambda part: _alone(search, part), np.array_split(rows, count))))
+
+
+def bounded(threads: int, pieces: int) -> int:
+    """Return how many threads are of use: no more than the machine has cores, or the work has pieces."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(threads, cores, pieces))
+
+
+def _alone(search: Callable[[Floats], NDArray[T]], rows: Floats) -> NDArray[T]:
+    with faiss_threads(1):
+        return search(rows)
 
 
 @contextmanager

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
+LEAST_LINKS, MOST_LINKS = 2, 512
+"""With one link an item the levels would never end."""
+
 
 class HnswGraph:
     """Who neighbours whom. Every number is checked: Faiss follows them without looking.
@@ -35,7 +38,7 @@ class HnswGraph:
     """
 
     def __init__(self, m: int, ef_construction: int, levels: Numbers, neighbours: Numbers, entry: int):
-        self.m = check_whole("M", m, 512)
+        self.m = check_whole("M", m, MOST_LINKS, least=LEAST_LINKS)
         self.ef_construction = check_whole("ef_construction", ef_construction, 1 << 20)
         self.levels, self.neighbours, self.entry = levels, neighbours, entry
         self._places = _places(m)
@@ -70,8 +73,8 @@ class HnswGraph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return int(self.levels.nbytes + self.neighbours.nbytes)
+        """Bytes of the arrays, and of the offsets into them that a walk looks up."""
+        return int(self.levels.nbytes + self.neighbours.nbytes + 8 * (len(self.levels) + 1))
 
     def write(self, writer: ArtifactWriter) -> None:
         """Store the graph among an artefact's files."""

@@ -12,6 +12,7 @@ from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
+from vizsla.indexes.filtered_postings import FilteredPostings
 from vizsla.scored import Scored
 from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
@@ -46,6 +47,9 @@ class InvertedIndex(Index):
         What the term gives the item: finite, above 0.
     absent : float64 array, optional
         What each term of a query gives every item, whether it holds the term or not.
+    priorities : float32 array, optional
+        In which order a query's terms are added up: by query weight × priority, highest first. Without it the highest
+        impact of each list decides. Shards that share priorities give an item the same score, to the last bit.
 
     Examples
     --------
@@ -66,14 +70,15 @@ class InvertedIndex(Index):
         impacts: Scores,
         *,
         absent: NDArray[np.float64] | None = None,
+        priorities: NDArray[np.float32] | None = None,
     ):
-        self._offsets, self._items, self._impacts, self._absent = offsets, items, impacts, absent
+        self._offsets, self._items, self._impacts = offsets, items, impacts
+        self._priorities = np.zeros(0, np.float32) if priorities is None else priorities
+        self._absent = np.zeros(0, np.float64) if absent is None else absent
         try:
-            self._postings = _native.Postings(count, offsets, items, impacts)
+            self._postings = _native.Postings(count, offsets, items, impacts, self._priorities, self._absent)
         except (ValueError, TypeError) as error:
             raise InputError(f"The postings must be sound. Got others: {_reason(error)}.") from error
-        if absent is not None and absent.shape != (self.width,):
-            raise InputError(f"`absent` must have a number for each of {self.width} terms. Got {absent.shape}.")
 
     @classmethod
     def build(cls, vectors: Rows | Matrix, *, absent: NDArray[np.float64] | None = None) -> Self:
@@ -88,6 +93,7 @@ class InvertedIndex(Index):
         gains: NDArray[np.float64] | None = None,
         norms: NDArray[np.float64] | None = None,
         absent: NDArray[np.float64] | None = None,
+        priorities: NDArray[np.float32] | None = None,
     ) -> Self:
         """Index rows of (term, weight).
 
@@ -98,7 +104,7 @@ class InvertedIndex(Index):
         gains, norms : float64 arrays, optional
             A gain for each term and a norm for each item: an impact becomes gain × weight / (weight + norm), which
             is the shape of every BM25.
-        absent : float64 array, optional
+        absent, priorities : arrays, optional
             As for the class.
         """
         none = np.zeros(0, np.float64)
@@ -109,7 +115,7 @@ class InvertedIndex(Index):
             )  # fmt: skip
         except (ValueError, TypeError) as error:
             raise InputError(f"The rows must be sound. Got others: {_reason(error)}.") from error
-        return cls(len(rows), *inverted, absent=absent)
+        return cls(len(rows), *inverted, absent=absent, priorities=priorities)
 
     def __len__(self) -> int:
         return self._postings.items
@@ -125,11 +131,15 @@ class InvertedIndex(Index):
         return self.width
 
     @property
+    def postings(self) -> int:
+        """The number of (term, item) pairs."""
+        return len(self._items)
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the postings and of the bounds of their blocks."""
+        """Bytes of the postings, of the terms' order and of the bounds of their blocks."""
         arrays = self._offsets.nbytes + self._items.nbytes + self._impacts.nbytes
-        arrays += 0 if self._absent is None else self._absent.nbytes
-        return int(arrays + self._postings.block_bytes)
+        return int(arrays + self._priorities.nbytes + self._absent.nbytes + self._postings.block_bytes)
 
     def to_csr(self) -> csr_array:
         """Return items × terms, the matrix that `build` takes."""
@@ -140,21 +150,54 @@ class InvertedIndex(Index):
     def search(
         self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
     ) -> Candidates:
-        """Return the best `k` items of every row that share a term with it; a term that is named twice counts twice."""
+        """Return the best `k` items of every row that share a term with it; a term that is named twice counts twice.
+
+        A filter that is used again and again is turned into postings of its own; see `FilteredPostings`.
+        """
         check_positive("k", k)
         check_positive("threads", threads)
         rows, prepared = self._query_rows(queries), self._prepared(filter)
-        allowed = None if prepared is None else prepared.mask
-        bases = self._bases(rows)
+        if prepared is None:
+            return self._search(rows, k, None, threads)
+        return prepared.form(self, FilteredPostings).search(self, rows, k, threads)
+
+    def restricted(self, numbers: Numbers) -> Self:
+        """Return the index of these items alone, numbered anew in their order, which must ascend; scores stay.
+
+        Examples
+        --------
+        >>> from scipy.sparse import csr_array
+        >>> index = InvertedIndex.build(csr_array([[1, 0, 2], [3, 1, 0], [0, 0, 1]])).restricted(np.int32([1, 2]))
+        >>> index.search(csr_array([[1.0, 0.0, 1.0]]), k=2).scores.tolist()
+        [3.0, 1.0]
+        """
         try:
-            if len(rows.offsets) == 2 and rows.offsets.item(0) == 0 and rows.offsets.item(1) == len(rows.columns):
-                base = 0.0 if bases is None else float(bases[0])
-                items, scores, read = self._postings.search_one(rows.columns, rows.values, base, k, allowed)
+            lists = self._postings.restricted(numbers)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"`numbers` must be items in ascending order. Got others: {_reason(error)}.") from error
+        priorities = self._priorities if len(self._priorities) else self._postings.priorities()
+        return type(self)(len(numbers), *lists, absent=self._absent, priorities=priorities)
+
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items for every row, in their order."""
+        rows = self._query_rows(queries)
+        check_positive("threads", threads)
+        try:
+            scores, read = self._scores(rows, candidates, threads)
+        except (ValueError, TypeError) as error:
+            self._check_candidates(len(rows), candidates)  # says it better, but a sound call need not wait for it
+            raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
+        stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
+        return Scored(np.frombuffer(scores, np.float32), stats)
+
+    def _search(self, rows: SparseRows, k: int, allowed: Mask | None, threads: int) -> Candidates:
+        try:
+            if _is_one(rows):
+                items, scores, read = self._postings.search_one(rows.columns, rows.values, k, allowed)
                 bounds = np.array((0, len(items) // 4))
             else:
-                bases = np.zeros(len(rows), np.float32) if bases is None else bases
                 packed, items, scores, read = self._postings.search(
-                    rows.offsets, rows.columns, rows.values, bases, k, allowed, threads
+                    rows.offsets, rows.columns, rows.values, k, allowed, threads
                 )
                 bounds = np.frombuffer(packed, np.int64)
         except (ValueError, TypeError) as error:
@@ -167,30 +210,14 @@ class InvertedIndex(Index):
             Stats(0.0, 0, 0, read, read * POSTING_BYTES, True),
         )
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
-        """Score the given items for every row, in their order."""
-        rows = self._query_rows(queries)
-        self._check_candidates(len(rows), candidates)
-        bases = self._bases(rows)
-        bases = np.zeros(len(rows), np.float32) if bases is None else bases
-        try:
-            scores, read = self._postings.score(
-                rows.offsets, rows.columns, rows.values, bases, candidates.offsets, candidates.items
-            )
-        except (ValueError, TypeError) as error:
-            raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
-        stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
-        return Scored(np.frombuffer(scores, np.float32), stats)
-
-    def _bases(self, rows: SparseRows) -> Scores | None:
-        """Return what every item gets from terms that it may not hold."""
-        if self._absent is None:
-            return None
-        try:
-            shares = rows.values * self._absent[rows.columns]
-        except IndexError:
-            raise InputError(f"`queries` must name terms below {self.width}. Got others.") from None
-        return np.bincount(rows.row_numbers(), shares, len(rows)).astype(np.float32)
+    def _scores(self, rows: SparseRows, candidates: Candidates, threads: int) -> tuple[bytes, int]:
+        scored: tuple[bytes, int]
+        if _is_one(rows) and len(candidates) == 1:
+            scored = self._postings.score_one(rows.columns, rows.values, candidates.items)
+        else:
+            at = candidates.offsets
+            scored = self._postings.score(rows.offsets, rows.columns, rows.values, at, candidates.items, threads)
+        return scored
 
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
@@ -203,21 +230,23 @@ class InvertedIndex(Index):
         writer.array("offsets", self._offsets)
         writer.array("items", self._items)
         writer.array("impacts", self._impacts)
-        writer.parameters(absent=self._absent is not None)
-        if self._absent is not None:
-            writer.array("absent", self._absent)
+        writer.array("priorities", self._priorities)
+        writer.array("absent", self._absent)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         count = reader.parameter("items", int)
         arrays = reader.array("offsets", np.int64), reader.array("items", np.int32), reader.array("impacts", np.float32)
-        absent = reader.array("absent", np.float64) if reader.parameter("absent", bool) else None
-        if absent is not None and not (np.isfinite(absent).all() and (absent >= 0).all()):
-            raise FormatError(f"{reader.path / 'absent.npy'}: must be finite and not negative.")
+        priorities, absent = reader.array("priorities", np.float32), reader.array("absent", np.float64)
         try:
-            return cls(count, *arrays, absent=absent)
+            return cls(count, *arrays, absent=absent, priorities=priorities)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _is_one(rows: SparseRows) -> bool:
+    """Whether there is one row, which spans all entries."""
+    return len(rows.offsets) == 2 and rows.offsets.item(0) == 0 and rows.offsets.item(1) == len(rows.columns)
 
 
 def _reason(error: ValueError | TypeError) -> str:

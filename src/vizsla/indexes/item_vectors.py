@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -46,6 +47,8 @@ class ItemVectors:
     ):
         self.rows, self.low, self.span = rows, low, span
         self._check()
+        if not rows.flags.c_contiguous:
+            self.rows = np.ascontiguousarray(rows)
         self.longest = self._longest() if longest is None else float(longest)
         if not (np.isfinite(self.longest) and self.longest >= 0):
             raise InputError("The vectors must hold finite numbers. Got NaN or infinity.")
@@ -83,6 +86,11 @@ class ItemVectors:
         """Return "float32", "float16" or "int8"."""
         return "int8" if self.rows.dtype == np.uint8 else self.rows.dtype.name
 
+    @cached_property
+    def step(self) -> Floats | None:
+        """What one step of a byte is worth in each dimension; None unless the rows are bytes."""
+        return None if self.span is None else self.span / np.float32(255)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the stored rows."""
@@ -91,9 +99,9 @@ class ItemVectors:
     def take(self, numbers: NDArray[Any] | slice) -> Floats:
         """Return the rows with these numbers as float32; a slice of float32 rows is not copied."""
         picked = self.rows[numbers]
-        if self.low is None or self.span is None:
+        if self.low is None or self.step is None:
             return np.asarray(picked, np.float32)
-        return decoded(picked, self.low, self.span)
+        return decoded(picked, self.low, self.step)
 
     def write(self, writer: ArtifactWriter) -> None:
         """Store the rows among an artefact's files."""
@@ -151,11 +159,11 @@ def blocks(count: int, width: int, *, size: int = BLOCK) -> list[tuple[int, int]
     return [(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def decoded(codes: NDArray[np.uint8], low: Floats, span: Floats) -> Floats:
+def decoded(codes: NDArray[np.uint8], low: Floats, step: Floats) -> Floats:
     """Return what the bytes stand for."""
     rows = codes.astype(np.float32)
     rows += np.float32(0.5)
-    rows *= span / np.float32(255)
+    rows *= step
     rows += low
     return rows
 

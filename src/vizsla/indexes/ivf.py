@@ -13,7 +13,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.filter import Filter
 from vizsla.indexes.approximate import ApproximateIndex, check_whole
 from vizsla.indexes.centres import assigned, enough_probes, spherical_centres
-from vizsla.indexes.faiss_storage import SELECTOR, faiss_threads, load_faiss, selector, set_scale
+from vizsla.indexes.faiss_storage import SELECTOR, in_threads, load_faiss, selector, set_scale
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 MOST_LISTS = 1 << 24
-BATCH = 256
 
 
 class IvfIndex(ApproximateIndex):
@@ -103,8 +102,9 @@ class IvfIndex(ApproximateIndex):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of vectors, centres and lists."""
-        return int(self.stored.nbytes + self.centres.nbytes + self.lists.nbytes)
+        """Bytes of centres, lists with Faiss's copy of the vectors, and the vectors that score what is found."""
+        copy = self.stored.rows.nbytes + 8 * len(self)  # with the number of each item
+        return int(self.stored.nbytes + copy + self.centres.nbytes)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -124,26 +124,20 @@ class IvfIndex(ApproximateIndex):
 
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
-        lists, sums = self._nearest_lists(rows, len(self) if filter is None else filter.count)
+        probes = self._masked_probes(len(self) if filter is None else filter.count)
         chosen = None if filter is None else filter.form(SELECTOR, selector)
-        how = faiss.SearchParametersIVF(nprobe=lists.shape[1], sel=chosen)
-        numbers, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
-        given = [faiss.swig_ptr(part) for part in (rows, lists, sums, scores, numbers)]
-        with faiss_threads(threads):
-            self._faiss.search_preassigned_c(len(rows), given[0], k, *given[1:], False, how)
-        return numbers
+        how = faiss.SearchParametersIVF(nprobe=probes, sel=chosen)
 
-    def _nearest_lists(self, rows: Floats, reachable: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return each query's nearest lists, more of them as a mask narrows, and how near they are.
+        def part(given: Floats) -> NDArray[np.int64]:
+            # Faiss would choose the lists by BLAS, and a query in a large batch could get other lists than alone.
+            near = flat_search(given, self.centres, probes)
+            numbers, scores = np.empty((len(given), k), np.int64), np.empty((len(given), k), np.float32)
+            arrays = (given, near.items.astype(np.int64), near.scores, scores, numbers)  # named: Faiss gets addresses
+            parts = [faiss.swig_ptr(array) for array in arrays]
+            self._faiss.search_preassigned_c(len(given), parts[0], k, *parts[1:], False, how)
+            return numbers
 
-        Faiss would choose them by BLAS, and a query in a large batch could get other lists than alone.
-        """
-        probes = self._masked_probes(reachable)
-        parts = [
-            flat_search(rows[start : start + BATCH], self.centres, probes, None) for start in range(0, len(rows), BATCH)
-        ]
-        numbers = np.concatenate([part[1] for part in parts]).reshape(-1, probes).astype(np.int64)
-        return numbers, np.concatenate([part[2] for part in parts]).reshape(-1, probes)
+        return in_threads(part, rows, threads)
 
     def _masked_probes(self, reachable: int) -> int:
         return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))

@@ -227,10 +227,11 @@ class TreeIndex(Index):
         check_positive("k", k)
         check_positive("threads", threads)
         rows, prepared = self._query_rows(queries), self._prepared(filter)
-        mask = None if prepared is None else prepared.mask.view(np.uint8)
+        # The native tree owns the form: it is the same for every beam over it.
+        form = None if prepared is None else prepared.form(self._tree, self._derive)
         try:
-            starts, items, scores, entries = self._tree.search(
-                rows.offsets, rows.columns, rows.values, k, self.beam, mask, threads
+            starts, items, scores, ceilings, entries, exact = self._tree.search(
+                rows.offsets, rows.columns, rows.values, k, self.beam, form, threads
             )
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound rows. Got others: {error}.") from error
@@ -239,20 +240,26 @@ class TreeIndex(Index):
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, 0, entries, entries * self._entry_bytes, self.beam >= len(self)),
+            Stats(0.0, 0, 0, entries, entries * self._entry_bytes, exact),
+            ceilings=np.frombuffer(ceilings, np.float32),
         )
 
     def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
         """Score the given items by their whole paths, in their order."""
+        check_positive("threads", threads)
         rows = self._query_rows(queries)
-        self._check_candidates(len(rows), candidates)
         try:
             scores, entries = self._tree.score(
-                rows.offsets, rows.columns, rows.values, candidates.offsets, candidates.items
+                rows.offsets, rows.columns, rows.values, candidates.offsets, candidates.items, threads
             )
         except (ValueError, TypeError) as error:
+            self._check_candidates(len(rows), candidates)
             raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
-        return Scored(scores, Stats(0.0, len(candidates.items), 0, entries, entries * self._entry_bytes))
+        stats = Stats(0.0, len(candidates.items), 0, entries, entries * self._entry_bytes)
+        return Scored(np.frombuffer(scores, np.float32), stats)
+
+    def _derive(self, filter: Filter) -> _native.TreeFilter:
+        return self._tree.filter(filter.mask.view(np.uint8))
 
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vizsla.errors import InputError
 from vizsla.io.open import read_entries, read_queries
+from vizsla.io.pairs import Pairs
 
 Triple = tuple[str, str, float]
 
@@ -20,7 +21,7 @@ def read_click_texts(path: str | Path, *, queries: str | Path | None = None) -> 
     queries : path, optional
         Texts of the queries, when the log names them by id: JSONL, TSV, Parquet or TREC topics.
     """
-    rows = [(query, item, weight) for _, query, item, weight in read_entries(Path(path)) if weight > 0]
+    rows = _triples(Path(path))
     if queries is None:
         return rows
     texts = {query.id: query.text for query in read_queries(Path(queries))}
@@ -28,3 +29,12 @@ def read_click_texts(path: str | Path, *, queries: str | Path | None = None) -> 
     if unknown is not None:
         raise InputError(f"Every query of the clicks must be in `queries`. Got {unknown!r}.")
     return [(texts[query], item, weight) for query, item, weight in rows]
+
+
+def _triples(path: Path) -> list[Triple]:
+    pairs = Pairs(None, None, dangling="warn")
+    read_entries(path).into(pairs)
+    queries, items = list(pairs.queries), list(pairs.items)
+    rows, columns, weights = (column.tolist() for column in pairs.columns[:3])
+    clicks = zip(rows, columns, weights, strict=True)
+    return [(queries[row], items[column], weight) for row, column, weight in clicks if weight > 0]

@@ -6,7 +6,8 @@ import csv
 import math
 from pathlib import Path
 
-from vizsla.io.entries import LineEntries, Parse
+from vizsla._native import EntryFormat
+from vizsla.io.entries import EntryLines, LineEntries
 from vizsla.io.line_file import Line
 
 NAMES = {
@@ -29,14 +30,14 @@ def read_clicks(path: str | Path, *, skip_errors: bool = False) -> LineEntries:
     return LineEntries(path, lambda line: _read_head(line, commas), skip_errors=skip_errors)
 
 
-def _read_head(line: Line, commas: bool) -> tuple[Parse, bool]:
+def _read_head(line: Line, commas: bool) -> EntryLines:
     first = _split(line, commas)
     names = [_name(field) for field in first]
     if not {"query", "item"} <= set(names):
-        return _parser(line, list(ORDER[: len(first)]), commas, width=len(first)), False
+        return _lines(line, list(ORDER[: len(first)]), commas, width=len(first), header=False)
     if None in names or len(set(names)) < len(names):
         raise line.error(f"the header must name query, item, weight and time once. Got {first}.", "Rename the columns.")
-    return _parser(line, [str(name) for name in names], commas, width=len(first)), True
+    return _lines(line, [str(name) for name in names], commas, width=len(first), header=True)
 
 
 def _name(field: str) -> str | None:
@@ -44,7 +45,7 @@ def _name(field: str) -> str | None:
     return next((name for name, words in NAMES.items() if word in words), None)
 
 
-def _parser(line: Line, names: list[str], commas: bool, *, width: int) -> Parse:
+def _lines(line: Line, names: list[str], commas: bool, *, width: int, header: bool) -> EntryLines:
     if not 2 <= width <= 4:
         raise line.error(
             f"expected 2 to 4 columns: query, item, weight, time. Got {width}.",
@@ -61,7 +62,13 @@ def _parser(line: Line, names: list[str], commas: bool, *, width: int) -> Parse:
                 raise line.error(f"the {name} is empty.", "Repair the line.")
         return row["query"], row["item"], weight_of(row.get("weight", "1"), line)
 
-    return parse
+    return EntryLines(parse, _format(names, commas), header)
+
+
+def _format(names: list[str], commas: bool) -> EntryFormat:
+    query, item, value, time = (names.index(name) if name in names else -1 for name in ORDER)
+    separator = "," if commas else "\t"
+    return EntryFormat(separator=separator, width=len(names), query=query, item=item, value=value, time=time)
 
 
 def _split(line: Line, commas: bool) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any, Generic
 
 from vizsla.dataset_warning import Tally
 from vizsla.errors import InputError, MissingExtraError
-from vizsla.io.entries import Entry
 from vizsla.io.line_file import Line
+from vizsla.io.pairs import Pairs
 from vizsla.io.parts import Parts
 from vizsla.io.source import Record
 from vizsla.item import NO_METADATA, Item
@@ -112,9 +112,9 @@ class _Qrels:
     def __init__(self, name: str, read: Callable[[], Iterator[Any]]):
         self.name, self._read = f"ir_datasets:{name}", read
 
-    def __iter__(self) -> Iterator[Entry]:
+    def into(self, pairs: Pairs) -> None:
         for number, qrel in enumerate(self._read(), 1):
-            yield Line(self.name, number), qrel.query_id, qrel.doc_id, float(qrel.relevance)
+            pairs.add(Line(self.name, number), qrel.query_id, qrel.doc_id, float(qrel.relevance))
 
     def report(self, tally: Tally) -> None:
         pass

@@ -54,12 +54,21 @@ def _line(record: dict[str, Any], metadata: Mapping[str, Any]) -> bytes:
 
 def _object(line: Line) -> dict[str, Any]:
     try:
-        value = _DECODER.decode(line.text)
+        value = _decoded(line.text)
     except (ValueError, RecursionError) as error:
         raise line.error(f"this is not JSON ({error}).", "Write one JSON object a line.") from None
     if not isinstance(value, dict):
         raise line.error(f"expected a JSON object. Got {type(value).__name__}.", "Write one JSON object a line.")
     return value
+
+
+def _decoded(text: str) -> Any:
+    """Decode one value; white space around it, and what is no JSON, take the longer way."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except ValueError:
+        end = -1
+    return value if end == len(text) else _DECODER.decode(text)
 
 
 def _refuse(constant: str) -> None:

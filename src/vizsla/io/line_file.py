@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from vizsla.errors import DataError
 
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error)
+BLOCK_BYTES = 1 << 18
 
 
 class Line(NamedTuple):
@@ -27,6 +30,14 @@ class Line(NamedTuple):
         return DataError(problem, path=self.path, line=self.number, remedy=remedy)
 
 
+class Block(NamedTuple):
+    """Whole lines as bytes, with the number and the offset of the first."""
+
+    data: bytes
+    number: int
+    offset: int
+
+
 class LineFile:
     """UTF-8 lines without their ends (`\\n` or `\\r\\n`); a byte order mark at the start is dropped.
 
@@ -40,22 +51,45 @@ class LineFile:
             self.gzipped = stream.read(2) == GZIP
 
     def __iter__(self) -> Iterator[Line]:
-        if self._stat() != self._state:
-            raise DataError("the file changed after it was opened.", path=self.path, remedy="Open the dataset again.")
-        offset = 0
+        for block in self.blocks():
+            offset = block.offset
+            *whole, rest = block.data.split(b"\n")
+            for number, raw in enumerate(whole, block.number):
+                yield self._decoded(raw.removesuffix(b"\r"), number, offset)
+                offset += len(raw) + 1
+            if rest:
+                yield self._decoded(rest, block.number + len(whole), offset)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the same lines, many at a time and not decoded; a damaged gzip file first gives what it still can."""
+        number, offset, pieces, damage = 1, 0, [b""], None
         with self._open() as stream:
-            for number, raw in enumerate(self._guarded(stream), 1):
-                yield self._line(raw, number, offset)
-                offset += len(raw)
+            piece: bytes | None = None
+            while damage is None and piece != b"":
+                piece, damage = self._piece(stream)
+                end = piece.rfind(b"\n") + 1
+                pieces.append(piece[:end] if end else piece)
+                if end:
+                    data = b"".join(pieces)
+                    yield Block(data, number, offset)
+                    number, offset, pieces = number + data.count(b"\n"), offset + len(data), [piece[end:]]
+        if damage is not None:
+            raise self._damaged(damage, number)
+        if rest := b"".join(pieces):
+            yield Block(rest, number, offset)
 
     def at(self, offset: int) -> Line:
         """Return the line that begins at a byte of a plain file; its number is not known."""
         with self.path.open("rb") as stream:
             stream.seek(offset)
-            return self._line(stream.readline(), 0, offset)
+            return self.line(stream.readline(), 0, offset)
 
-    def _line(self, raw: bytes, number: int, offset: int) -> Line:
+    def line(self, raw: bytes, number: int, offset: int) -> Line:
+        """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
         body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
+        return self._decoded(body, number, offset)
+
+    def _decoded(self, body: bytes, number: int, offset: int) -> Line:
         if offset == 0:
             body = body.removeprefix(BOM)
         if b"\0" in body:
@@ -72,18 +106,25 @@ class LineFile:
         )
 
     def _open(self) -> IO[bytes]:
+        if self._stat() != self._state:
+            raise DataError("the file changed after it was opened.", path=self.path, remedy="Open the dataset again.")
         return gzip.open(self.path, "rb") if self.gzipped else self.path.open("rb")  # type: ignore[return-value]
 
-    def _guarded(self, stream: IO[bytes]) -> Iterator[bytes]:
-        number = 0
+    def _piece(self, stream: IO[bytes]) -> tuple[bytes, Exception | None]:
+        if not self.gzipped:
+            return stream.read(BLOCK_BYTES), None
+        # A larger read would lose more of what can still be unpacked before the damage.
+        piece = bytearray()
         try:
-            for raw in stream:
-                number += 1
-                yield raw
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(
-                f"the gzip stream is damaged ({error}).", path=self.path, line=number + 1, remedy="Fetch it again."
-            ) from None
+            while len(piece) < BLOCK_BYTES and (part := stream.read1(io.DEFAULT_BUFFER_SIZE)):  # type: ignore[attr-defined]
+                piece += part
+        except DAMAGE as error:
+            return bytes(piece), error
+        return bytes(piece), None
+
+    def _damaged(self, error: Exception, number: int) -> DataError:
+        problem = f"the gzip stream is damaged ({error})."
+        return DataError(problem, path=self.path, line=number, remedy="Fetch it again.")
 
     def _stat(self) -> tuple[int, int]:
         if not self.path.is_file():

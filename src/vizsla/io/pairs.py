@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from array import array
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.dataset_warning import Tally
+from vizsla.errors import DataError, InputError
 from vizsla.io.line_file import Line
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]
+"""Row, column, value and line number of every entry."""
 
 
 class Pairs:
@@ -21,29 +26,51 @@ class Pairs:
 
     Parameters
     ----------
-    query_ids, item_ids : Strings
-        Rows and columns.
+    query_ids, item_ids : Strings, optional
+        Rows and columns. Without them, what the entries name is numbered in order of appearance.
     dangling : {"warn", "raise"}
         What to do with an entry whose query or item is unknown: count and leave out, or raise.
     """
 
-    def __init__(self, query_ids: Strings, item_ids: Strings, *, dangling: str):
-        self._queries, self._items, self._raise = query_ids, item_ids, dangling == "raise"
-        self._rows, self._columns, self._lines = array("i"), array("i"), array("q")
-        self._values = array("d")
-        self._unknown: dict[str, int] = {"query": 0, "item": 0}
-        self._example: dict[str, str] = {}
+    def __init__(self, query_ids: Strings | None, item_ids: Strings | None, *, dangling: str):
+        self._query_ids, self._item_ids, self._raise = query_ids, item_ids, dangling == "raise"
+        self._late: DataError | None = None
+        self._table = _native.EntryTable(_arrays(query_ids), _arrays(item_ids), stop_at_unknown=self._raise)
+
+    @property
+    def seen(self) -> int:
+        """How many entries came, unknown ones among them."""
+        return self._table.seen
 
     def add(self, line: Line, query: str, item: str, value: float) -> None:
         """Add one entry; `line` is where it stands."""
-        row, column = self._queries.find(query), self._items.find(item)
-        if row < 0 or column < 0:
-            self._miss(line, *(("query", query) if row < 0 else ("item", item)))
-            return
-        self._rows.append(row)
-        self._columns.append(column)
-        self._values.append(value)
-        self._lines.append(line.number)
+        names = _encoded(query, self._query_ids), _encoded(item, self._item_ids)
+        if not self._table.add(*names, value, line.number) and self._raise:
+            self._miss(line, query, item)
+
+    def read(self, data: bytes, at: int, number: int, format: _native.EntryFormat) -> tuple[int, int, int]:
+        """Add the entries of whole lines from byte `at` on, up to the first line that is not plain.
+
+        Returns where that line begins (or the end), its number, and how many blank lines were passed.
+        """
+        return self._table.read(data, at, number, format)
+
+    @cached_property
+    def queries(self) -> Strings:
+        """The rows' ids, or the texts that stood in their place; complete when all entries are."""
+        return self._query_ids if self._query_ids is not None else _strings(*self._table.queries())
+
+    @cached_property
+    def items(self) -> Strings:
+        """The columns' ids; complete when all entries are."""
+        return self._item_ids if self._item_ids is not None else _strings(*self._table.items())
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Row, column, value and line number of the entries, in the order in which they came."""
+        if self._late is not None:
+            raise self._late
+        return self._table.take()
 
     def summed(self, tally: Tally, *, name: str) -> csr_array:
         """Return clicks: repeated pairs are summed; pairs of weight 0 are left out and counted."""
@@ -67,29 +94,34 @@ class Pairs:
         self._report(tally, name)
         return self._matrix(rows[~same], columns[~same], values[~same]).astype(np.int32)
 
-    def _miss(self, line: Line, kind: str, id: str) -> None:
-        if self._raise:
-            raise line.error(f"the {kind} {id!r} is unknown.", 'Add it, or pass dangling="warn" to leave it out.')
-        self._unknown[kind] += 1
-        self._example.setdefault(kind, id)
+    def _miss(self, line: Line, query: str, item: str) -> None:
+        unknown = self._query_ids is not None and self._query_ids.find(query) < 0
+        kind, id = ("query", query) if unknown else ("item", item)
+        error = line.error(f"the {kind} {id!r} is unknown.", 'Add it, or pass dangling="warn" to leave it out.')
+        if self._query_ids is not None:
+            raise error
+        # Where the log names the queries, its own faults come first: this waits until it is read.
+        self._late = self._late or error
 
     def _report(self, tally: Tally, name: str) -> None:
-        for kind, count in self._unknown.items():
-            tally.add(count, f"entries of {name} left out: unknown {kind}, for example {self._example.get(kind)!r}")
+        found = {"query": self._table.unknown_queries, "item": self._table.unknown_items}
+        for kind, (count, example) in found.items():
+            id = example.decode("utf-8", "surrogatepass")
+            tally.add(count, f"entries of {name} left out: unknown {kind}, for example {id!r}")
 
-    def _sorted(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-        rows, columns = np.array(self._rows, dtype=np.int32), np.array(self._columns, dtype=np.int32)
+    def _sorted(self) -> Columns:
+        rows, columns, values, lines = self.columns
         order = np.lexsort((columns, rows))
-        return rows[order], columns[order], np.array(self._values)[order], np.array(self._lines)[order]
+        return rows[order], columns[order], values[order], lines[order]
 
     def _matrix(
         self, rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[np.float64]
     ) -> csr_array:
         from scipy.sparse import csr_array
 
-        starts = np.zeros(len(self._queries) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(rows, minlength=len(self._queries)), out=starts[1:])
-        return csr_array((values, columns, starts), shape=(len(self._queries), len(self._items)))
+        starts = np.zeros(len(self.queries) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(self.queries)), out=starts[1:])
+        return csr_array((values, columns, starts), shape=(len(self.queries), len(self.items)))
 
     def _clash(
         self,
@@ -100,9 +132,26 @@ class Pairs:
         values: NDArray[np.float64],
         lines: NDArray[np.int64],
     ) -> Exception:
-        query, item = self._queries[int(rows[at])], self._items[int(columns[at])]
+        query, item = self.queries[int(rows[at])], self.items[int(columns[at])]
         first, second = values[at], values[at + 1]
         return Line(name, int(lines[at + 1])).error(
             f"query {query!r} and item {item!r} have grade {second:g} here and {first:g} on line {lines[at]}.",
             "Keep one of the two.",
         )
+
+
+def _arrays(ids: Strings | None) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]] | None:
+    return None if ids is None else (ids.data, ids.offsets, ids.slots)
+
+
+def _strings(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
+    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
+
+
+def _encoded(name: str, known: Strings | None) -> bytes:
+    try:
+        return name.encode()
+    except UnicodeEncodeError as error:
+        if known is not None:
+            return name.encode("utf-8", "surrogatepass")  # No table holds it, so it is an unknown name.
+        raise InputError(f"Every string must be valid Unicode. Got {name!r}, {error.reason}.") from error

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.clicks import NAMES, weight_of
-from vizsla.io.entries import Entry
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.line_file import Line
+from vizsla.io.pairs import Pairs
 from vizsla.io.parquet_source import ParquetSource
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import grade_of
@@ -48,7 +47,8 @@ class ParquetEntries:
         self.name, self._value = str(path), grade_of if grades else weight_of
         self._path = Path(path)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def into(self, pairs: Pairs) -> None:
+        """Add all rows."""
         file = open_parquet(self._path)
         names = {kind: self._column(file.schema_arrow.names, kind) for kind in ("query", "item", "weight")}
         columns = [name for name in names.values() if name is not None]
@@ -56,17 +56,18 @@ class ParquetEntries:
         for batch in file.iter_batches(batch_size=8192, columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                yield self._entry(row, names, Line(self._path, number))
+                line = Line(self._path, number)
+                pairs.add(line, *self._entry(row, names, line))
 
     def report(self, tally: Tally) -> None:
         """Nothing is ever skipped."""
 
-    def _entry(self, row: dict[str, Any], names: dict[str, str | None], line: Line) -> Entry:
+    def _entry(self, row: dict[str, Any], names: dict[str, str | None], line: Line) -> tuple[str, str, float]:
         query, item = row[str(names["query"])], row[str(names["item"])]
         if query in (None, "") or item in (None, ""):
             raise line.error("the query or the item is empty.", "Repair the row.")
         value = 1 if names["weight"] is None else row[names["weight"]]
-        return line, str(query), str(item), self._value(str(value), line)
+        return str(query), str(item), self._value(str(value), line)
 
     def _column(self, names: list[str], kind: str) -> str | None:
         found = next((name for name in names if name.lower() in NAMES[kind]), None)

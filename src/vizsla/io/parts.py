@@ -43,38 +43,41 @@ def assemble(parts: Parts, *, on_error: str = "raise", dangling: str = "warn") -
     check_choice("dangling", dangling, ["raise", "warn"])
     tally, skip = Tally(), on_error == "warn"
     items = scan(parts.items, tally, what="item", skip_errors=skip, texts=parts.texts)
-    queries, keys = _queries(parts, tally, skip_errors=skip)
-    clicks = None
+    known = _known_queries(parts, tally, skip_errors=skip)
+    pairs, clicks = None, None
     if parts.clicks is not None:
-        clicks = _pairs(parts.clicks, keys, items.ids, dangling).summed(tally, name=parts.clicks.name)
+        pairs = _pairs(parts.clicks, None if known is None else known.ids, items.ids, dangling)
+        clicks = pairs.summed(tally, name=parts.clicks.name)
         parts.clicks.report(tally)
-    qrels = {split: _judgements(found, keys, items.ids, dangling, tally) for split, found in parts.qrels.items()}
+    queries = known if known is not None else _clicked_queries(parts, pairs)
+    qrels = {split: _judgements(found, queries.ids, items.ids, dangling, tally) for split, found in parts.qrels.items()}
     tally.emit()
     return Dataset(items, queries, clicks=clicks, qrels=qrels, warnings=tally.messages)
 
 
-def _queries(parts: Parts, tally: Tally, *, skip_errors: bool) -> tuple[Records[Query], Strings]:
+def _known_queries(parts: Parts, tally: Tally, *, skip_errors: bool) -> Records[Query] | None:
     if parts.queries is not None:
-        queries = scan(parts.queries, tally, what="query", skip_errors=skip_errors, texts=parts.texts)
-        return queries, queries.ids
+        return scan(parts.queries, tally, what="query", skip_errors=skip_errors, texts=parts.texts)
     if parts.qrels:
         raise DataError(
             "there are judgements but no queries.", path=next(iter(parts.qrels.values())).name, remedy="Pass `queries`."
         )
-    clicks = parts.clicks if parts.clicks is not None else ()
-    texts = Strings.of(dict.fromkeys(query for _, query, _, _ in clicks))
+    return None
+
+
+def _clicked_queries(parts: Parts, pairs: Pairs | None) -> Records[Query]:
+    texts = Strings.of([]) if pairs is None else pairs.queries
     source = StringsSource(texts, name=parts.clicks.name if parts.clicks is not None else "no queries")
-    return Records(source, source.ids), texts
+    return Records(source, source.ids)
 
 
-def _judgements(entries: Entries, keys: Strings, items: Strings, dangling: str, tally: Tally) -> csr_array:
-    matrix = _pairs(entries, keys, items, dangling).graded(tally, name=entries.name)
+def _judgements(entries: Entries, queries: Strings, items: Strings, dangling: str, tally: Tally) -> csr_array:
+    matrix = _pairs(entries, queries, items, dangling).graded(tally, name=entries.name)
     entries.report(tally)
     return matrix
 
 
-def _pairs(entries: Entries, keys: Strings, items: Strings, dangling: str) -> Pairs:
-    pairs = Pairs(keys, items, dangling=dangling)
-    for line, query, item, value in entries:
-        pairs.add(line, query, item, value)
+def _pairs(entries: Entries, queries: Strings | None, items: Strings, dangling: str) -> Pairs:
+    pairs = Pairs(queries, items, dangling=dangling)
+    entries.into(pairs)
     return pairs

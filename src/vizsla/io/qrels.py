@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vizsla.io.entries import LineEntries, Parse
+from vizsla._native import EntryFormat
+from vizsla.io.entries import EntryLines, LineEntries
 from vizsla.io.line_file import Line
 
 HEADER = {"query-id", "query_id", "qid", "query", "topic"}
+BEIR = EntryFormat(separator="\t", width=3, query=0, item=1, value=2, grades=True)
+TREC = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True)
 
 
 def read_qrels(path: str | Path, *, skip_errors: bool = False) -> LineEntries:
@@ -19,12 +22,12 @@ def read_qrels(path: str | Path, *, skip_errors: bool = False) -> LineEntries:
     return LineEntries(path, _read_head, skip_errors=skip_errors)
 
 
-def _read_head(line: Line) -> tuple[Parse, bool]:
+def _read_head(line: Line) -> EntryLines:
     tabs = line.text.split("\t")
     if len(tabs) == 3:
-        return _parse_beir, tabs[0].strip().lower() in HEADER
+        return EntryLines(_parse_beir, BEIR, tabs[0].strip().lower() in HEADER)
     if len(line.text.split()) == 4:
-        return _parse_trec, False
+        return EntryLines(_parse_trec, TREC)
     raise line.error(
         f"expected 3 columns (query, item, grade) with tabs, or TREC's 4 columns. Got {len(tabs)} with tabs.",
         "Check that this is a judgement file.",

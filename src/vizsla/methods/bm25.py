@@ -15,6 +15,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.bm25_variants import VARIANTS as VARIANTS
 from vizsla.methods.bm25_variants import Weighting
 from vizsla.movable import Movable
@@ -41,12 +42,10 @@ class Bm25(Movable):
     ----------
     items : Strings
         Item ids.
-    bag : BagOfWords
-        How a text becomes terms.
+    statistics : Statistics
+        The vocabulary and its counts over the whole catalogue, of which these items may be a shard.
     index : InvertedIndex
         What each term gives each item.
-    frequencies : int64 array
-        The number of items that hold each term.
     weighting : Weighting
         The variant and its parameters.
 
@@ -66,27 +65,21 @@ class Bm25(Movable):
     encoder: BagOfWords
     index: InvertedIndex
 
-    def __init__(
-        self,
-        items: Strings,
-        bag: BagOfWords,
-        index: InvertedIndex,
-        frequencies: NDArray[np.int64],
-        weighting: Weighting,
-    ):
-        super().__init__(items, bag, index)
-        self.frequencies, self.weighting = frequencies, weighting
-        if frequencies.shape != (bag.dim,):
-            raise InputError(f"`frequencies` must be over the bag's {bag.dim} terms. Got {frequencies.shape}.")
-        if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= len(items):
-            raise InputError(f"`frequencies` must be between 0 and {len(items)}. Got others.")
-        self._idf = weighting.idf(frequencies, len(items))
-        self._idf.flags.writeable = False
+    def __init__(self, items: Strings, statistics: Statistics, index: InvertedIndex, weighting: Weighting):
+        super().__init__(items, statistics.bag, index)
+        self.statistics, self.weighting = statistics, weighting
+        if len(items) > statistics.documents:
+            raise InputError(f"`statistics` must count all {len(items)} items. Got {statistics.documents}.")
 
     @property
     def bag(self) -> BagOfWords:
         """How a text becomes terms: the encoder."""
         return self.encoder
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """The number of items of the whole catalogue that hold each term."""
+        return self.statistics.frequencies
 
     @classmethod
     def build(
@@ -99,18 +92,23 @@ class Bm25(Movable):
         k1: float = 1.5,
         b: float = 0.75,
         delta: float = 0.5,
+        statistics: Statistics | None = None,
     ) -> Self:
         """Read a catalogue once and index it; see `bm25` for the parameters."""
         weighting = Weighting(variant, k1, b, delta)
+        if statistics is not None:
+            analyser = analyser or statistics.analyser
         stream = TextStream(items, ids)
         bag, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
-        frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
-        index = _invert(rows, frequencies, weighting)
-        return cls(stream.ids, bag, index, frequencies, weighting)
+        if statistics is None:
+            statistics = Statistics.of_rows(bag, rows)
+        else:
+            rows = statistics.over(bag, rows)
+        return cls(stream.ids, statistics, _invert(rows, statistics, weighting), weighting)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of postings and vocabulary."""
+        """Bytes of postings, vocabulary and counts: all that searching, scoring and explaining need."""
         return int(super().nbytes + self.frequencies.nbytes)
 
     def __repr__(self) -> str:
@@ -119,7 +117,7 @@ class Bm25(Movable):
     @property
     def column_weights(self) -> NDArray[np.float32]:
         """The idf of each term: a query's row holds counts, an item's rare words above common ones."""
-        return np.asarray(self._idf, np.float32)
+        return self._idf.astype(np.float32)
 
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:
         """Return what each term gives these items."""
@@ -130,14 +128,23 @@ class Bm25(Movable):
         return self.encoder.grown(texts)
 
     def index_rows(self, rows: Any) -> InvertedIndex:
-        """Index other rows over the same terms, or more of them."""
-        idf = np.append(self._idf, np.zeros(rows.shape[1] - self.encoder.dim))  # new terms give absent items nothing
-        return InvertedIndex.build(rows, absent=self.weighting.absent(idf))
+        """Index other rows over the same terms, or over those of a bag that has grown; sums are made as in this one."""
+        moved, idf = SparseRows.of(rows, name="rows"), self._idf
+        # A word that only the grown bag knows is in no item: it gives an item without it nothing.
+        idf = np.append(idf, np.zeros(max(moved.width - len(idf), 0)))
+        priorities = self.weighting.gains(idf).astype(np.float32)
+        return InvertedIndex.from_rows(moved, absent=self.weighting.absent(idf), priorities=priorities)
+
+    @property
+    def _idf(self) -> NDArray[np.float64]:
+        return self.weighting.idf(self.frequencies, self.statistics.documents)
 
     def _with(self, **changes: Any) -> Self:
-        same = {"items": self.items, "bag": self.encoder, "index": self.index, "frequencies": self.frequencies}
-        changes = {{"encoder": "bag"}.get(name, name): value for name, value in changes.items()}
-        return type(self)(**{**same, "weighting": self.weighting, **changes})
+        if (bag := changes.pop("encoder", None)) is not None:
+            counts = self.statistics
+            changes["statistics"] = Statistics(bag, counts.frequencies, counts.documents, counts.length)
+        same = {"items": self.items, "statistics": self.statistics, "index": self.index, "weighting": self.weighting}
+        return type(self)(**{**same, **changes})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
@@ -153,15 +160,16 @@ class Bm25(Movable):
         one = Candidates.matches([np.array([item], np.int32)])
         share = float(self.index.scores(row, one).scores[0])
         times = "" if count == 1 else f", {count} times in the query"
-        facts = f"in {self.frequencies[term]} of {len(self.items)} items, idf {self._idf[term]:.4f}"
+        counts = self.statistics
+        idf = float(self.weighting.idf(counts.frequencies[term : term + 1], counts.documents)[0])
+        facts = f"in {counts.frequencies[term]} of {counts.documents} items, idf {idf:.4f}"
         return Explanation(share, f"{word!r}: {facts}{times}")
 
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         writer.parameters(variant=how.variant, k1=how.k1, b=how.b, delta=how.delta)
         writer.strings("items", self.items)
-        self.bag.write(writer, "bag")
-        writer.array("frequencies", self.frequencies)
+        self.statistics.write(writer)
         writer.child("index", self.index)
 
     @classmethod
@@ -169,11 +177,10 @@ class Bm25(Movable):
         index = reader.child("index")
         if not isinstance(index, InvertedIndex):
             raise FormatError(f"{reader.path / 'index'}: expected an inverted index. Got kind {index.kind!r}.")
-        items, bag = reader.strings("items"), BagOfWords.read(reader, "bag")
-        frequencies = reader.array("frequencies", np.int64)
+        items, statistics = reader.strings("items"), Statistics.read(reader)
         numbers = (reader.parameter(name, float) for name in ("k1", "b", "delta"))
         try:
-            return cls(items, bag, index, frequencies, Weighting(reader.parameter("variant", str), *numbers))
+            return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
@@ -187,6 +194,7 @@ def bm25(
     k1: float = 1.5,
     b: float = 0.75,
     delta: float = 0.5,
+    statistics: Statistics | None = None,
 ) -> Bm25:
     """Build a BM25 retriever.
 
@@ -206,17 +214,25 @@ def bm25(
         How much an item's length counts, from 0 to 1.
     delta : float
         The floor of bm25l and bm25+.
+    statistics : Statistics, optional
+        Counts of a whole catalogue, when `items` are a shard of it: the scores are then those of the whole. They must
+        have counted these items; a word that they lack raises.
 
     Examples
     --------
     >>> bm25(["a fig tree", "an apple tree"])("fig").ids
     [['0']]
     """
-    return Bm25.build(items, ids=ids, analyser=analyser, variant=variant, k1=k1, b=b, delta=delta)
+    return Bm25.build(
+        items, ids=ids, analyser=analyser, variant=variant, k1=k1, b=b, delta=delta, statistics=statistics
+    )
 
 
-def _invert(rows: SparseRows, frequencies: NDArray[np.int64], weighting: Weighting) -> InvertedIndex:
-    lengths = _native.row_sums(rows.offsets, rows.values)
-    norms = weighting.norms(lengths, float(lengths.mean()) if len(lengths) else 0.0)
-    idf = weighting.idf(frequencies, len(lengths))
-    return InvertedIndex.from_rows(rows, gains=weighting.gains(idf), norms=norms, absent=weighting.absent(idf))
+def _invert(rows: SparseRows, statistics: Statistics, weighting: Weighting) -> InvertedIndex:
+    norms = weighting.norms(_native.row_sums(rows.offsets, rows.values), statistics.mean_length)
+    idf = weighting.idf(statistics.frequencies, statistics.documents)
+    gains = weighting.gains(idf)
+    # Sums are made by gains, which all shards share, not by what a shard's own items get at most.
+    return InvertedIndex.from_rows(
+        rows, gains=gains, norms=norms, absent=weighting.absent(idf), priorities=gains.astype(np.float32)
+    )

@@ -59,6 +59,7 @@ class PefaXl(Retriever):
     """
 
     kind = "pefa-xl"
+    composed = True
 
     def __init__(
         self,

@@ -1,0 +1,36 @@
+"""CPU time of single queries: rounds in which all contestants take turns, the least of each query, then the median."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import thread_time_ns
+
+import numpy as np
+
+
+def single_query_us(
+    contestants: Mapping[str, Callable[[str], object]], texts: Sequence[str], *, rounds: int
+) -> dict[str, float]:
+    """Return each contestant's microseconds a query.
+
+    A query's least time over the rounds is what it takes when nobody disturbs; the median is over the queries.
+    """
+    least = {name: np.full(len(texts), np.inf) for name in contestants}
+    for _ in range(rounds):
+        for name, call in contestants.items():
+            for number, text in enumerate(texts):
+                start = thread_time_ns()
+                call(text)
+                least[name][number] = min(least[name][number], thread_time_ns() - start)
+    return {name: float(np.median(times)) / 1e3 for name, times in least.items()}
+
+
+def batch_us(contestants: Mapping[str, Callable[[], object]], queries: int, *, rounds: int) -> dict[str, float]:
+    """Return each contestant's microseconds a query when a whole batch is asked at once: the least of the rounds."""
+    least = dict.fromkeys(contestants, float("inf"))
+    for _ in range(rounds):
+        for name, call in contestants.items():
+            start = thread_time_ns()
+            call()
+            least[name] = min(least[name], (thread_time_ns() - start) / queries / 1e3)
+    return least

@@ -1,0 +1,66 @@
+"""A retriever of your own: implement five methods, and filters, composition, files and evaluation come for free."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+import vizsla
+from vizsla.candidates import Candidates
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.scored import Scored
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+
+class Shortest(Retriever):
+    """Prefers items whose ids are as long as the query."""
+
+    kind = "example-shortest"
+    scale = "length"
+
+    def __init__(self, items: Strings):
+        self._items = items
+        self._lengths = np.array([len(item) for item in items], np.float32)
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        """One number an item."""
+        return int(self._lengths.nbytes)
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        allowed = np.arange(len(self._items), dtype=np.int32) if filter is None else filter.numbers
+        everything = Candidates.matches([allowed] * len(queries), catalogue=self._items)
+        return everything.rescored(self._score(queries, everything, filter, threads), k=k)
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        lengths = np.repeat([len(text) for text in queries.texts], np.diff(candidates.offsets))
+        scores = -np.abs(self._lengths[candidates.items] - lengths)
+        return Scored(scores.astype(np.float32), Stats(scored=len(scores)))
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        return Explanation(self._score_one(queries, item), "how far the lengths are apart")
+
+    def _write(self, writer: Any) -> None:
+        writer.strings("items", self._items)
+
+    @classmethod
+    def _read(cls, reader: Any) -> Self:
+        return cls(reader.strings("items"))
+
+
+search = Shortest(Strings.of(["fig", "apple", "pomegranate"]))
+print(search("plums", k=1, where={"fig", "apple"}).ids)
+with tempfile.TemporaryDirectory() as folder:
+    mixed = search.normalised() + vizsla.bm25(["a", "b", "c"], ids=list(search.items)).normalised()
+    again = vizsla.load(mixed.save(Path(folder) / "mixed"))
+    print(again("apple", k=1).ids)

@@ -1,0 +1,121 @@
+// The last layer's weights by item. Search wants them by chunk and feature; who scores a few items here and there would look
+// into as many chunks for each feature, and read of each row what belongs to other items.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tree/chunked_layer.hpp"
+#include "tree/query_values.hpp"
+
+namespace vizsla {
+
+class LeafRows {
+ public:
+  explicit LeafRows(const ChunkedLayer& layer) : kind_(layer.kind()), offsets_(layer.nodes() + 1, 0) {
+    switch (kind_) {
+      case WeightKind::float32: fill<float>(layer); break;
+      case WeightKind::int16: fill<std::int16_t>(layer); break;
+      case WeightKind::int8: fill<std::int8_t>(layer); break;
+    }
+  }
+
+  std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + rows_.size(); }
+  std::size_t count(std::size_t leaf) const { return offsets_[leaf + 1] - offsets_[leaf]; }
+
+  void prefetch(std::size_t leaf) const {
+    const std::size_t bytes = std::min(count(leaf) * entry_bytes(), most_ahead);
+    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
+  }
+
+  // w·x of a leaf, features in ascending order; `factor` is its chunk's.
+  float margin(const QueryValues& query, std::size_t leaf, float factor) const {
+    switch (kind_) {
+      case WeightKind::float32: return sum<float>(query, leaf, factor);
+      case WeightKind::int16: return sum<std::int16_t>(query, leaf, factor);
+      case WeightKind::int8: return sum<std::int8_t>(query, leaf, factor);
+    }
+    return 0.0F;
+  }
+
+ private:
+  using RowsOfChunk = std::vector<std::pair<std::uint32_t, Row>>;
+
+  template <class Weight>
+  void fill(const ChunkedLayer& layer) {
+    RowsOfChunk rows;
+    for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
+      layer.for_each_row(chunk, [&](std::uint32_t, const Row& row) { for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++offsets_[leaf + 1]; }); });
+    }
+    for (std::size_t leaf = 0; leaf + 1 < offsets_.size(); ++leaf) offsets_[leaf + 1] += offsets_[leaf];
+    rows_.resize(offsets_.back() * entry_bytes());
+    std::vector<std::size_t> ends(offsets_.begin(), offsets_.end() - 1);
+    for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
+      rows.clear();
+      layer.for_each_row(chunk, [&](std::uint32_t feature, const Row& row) { rows.emplace_back(feature, row); });
+      std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [feature, row] : rows) put<Weight>(layer, chunk, feature, row, ends);
+    }
+  }
+
+  template <class Weight>
+  void put(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t feature, const Row& row, std::vector<std::size_t>& ends) {
+    for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t entry) {
+      std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
+      const std::size_t at = ends[leaf]++ - offsets_[leaf];
+      std::memcpy(features + at * sizeof feature, &feature, sizeof feature);
+      std::memcpy(features + count(leaf) * sizeof feature + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
+    });
+  }
+
+  // A damaged file can name children that a chunk does not have: they are left out.
+  template <class Weight, class Call>
+  static void for_each_entry(const ChunkedLayer& layer, std::size_t chunk, const Row& row, const Call& call) {
+    const std::uint8_t* children = row.weights + row.count * sizeof(Weight);
+    for (std::size_t e = 0; e < row.count; ++e) {
+      if (children[e] < layer.child_count(chunk)) call(layer.first_child(chunk) + children[e], e);
+    }
+  }
+
+  // First those entries are noted that the query may have, without a branch that could be guessed wrong; then they are added.
+  template <class Weight>
+  float sum(const QueryValues& query, std::size_t leaf, float factor) const {
+    constexpr std::size_t block = 64;
+    std::size_t noted[block];
+    const std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
+    const Row row{features + count(leaf) * sizeof(std::uint32_t), count(leaf)};
+    float total = 0.0F;
+    for (std::size_t first = 0; first < row.count; first += block) {
+      std::size_t notes = 0;
+      for (std::size_t e = first; e < std::min(first + block, row.count); ++e) {
+        noted[notes] = e;
+        notes += query.guess(feature_at(features, e)) != 0;
+      }
+      for (std::size_t i = 0; i < notes; ++i) {
+        const float value = query.of(feature_at(features, noted[i]));
+        total += (std::is_same_v<Weight, float> ? value : value * factor) * weight_at<Weight>(row, noted[i]);
+      }
+    }
+    return total;
+  }
+
+  static std::uint32_t feature_at(const std::uint8_t* features, std::size_t entry) {
+    std::uint32_t feature;
+    std::memcpy(&feature, features + entry * sizeof feature, sizeof feature);
+    return feature;
+  }
+
+  std::size_t entry_bytes() const { return sizeof(std::uint32_t) + ChunkedLayer::entry_bytes(kind_) - 1; }
+
+  static constexpr std::size_t most_ahead = 1024;
+
+  WeightKind kind_;
+  std::vector<std::size_t> offsets_;  // of each leaf position, in entries
+  std::vector<std::uint8_t> rows_;    // leaf after leaf: its features, ascending, then their weights as the layer stores them
+};
+
+}  // namespace vizsla

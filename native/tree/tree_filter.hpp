@@ -1,0 +1,73 @@
+// A filter as a tree wants it: which nodes lead to allowed items, how wide a beam must be, and from where on all that is
+// allowed is scored instead.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "tree/allowed_nodes.hpp"
+#include "tree/narrow_tree.hpp"
+#include "tree/once_it_pays.hpp"
+#include "tree/tree_model.hpp"
+
+namespace vizsla {
+
+class TreeFilter {
+ public:
+  TreeFilter(const TreeModel& model, std::span<const std::uint8_t> allowed)
+      : allowed_(model, allowed), layers_(model.layers().size()), narrow_from_(layers_) {
+    while (narrow_from_ > 0 && few * allowed_.count(narrow_from_ - 1) <= model.layers()[narrow_from_ - 1].nodes()) --narrow_from_;
+  }
+
+  const AllowedNodes& allowed() const { return allowed_; }
+
+  // How many nodes of a layer to follow so that most often enough items are met below them.
+  std::size_t width(std::size_t layer, std::size_t wanted, std::size_t beam) const {
+    const std::size_t nodes = allowed_.count(layer), items = allowed_.items();
+    return std::max(beam, std::min(nodes, (slack * wanted * nodes + items - 1) / items));
+  }
+
+  // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number of
+  // layers if there is none. It depends on what is asked, not on what was asked before: answers do not change with use.
+  std::size_t narrow_from(std::size_t wanted, std::size_t beam) const {
+    std::size_t nodes = 0, visits = 0;
+    for (std::size_t t = narrow_from_; t < layers_; ++t) {
+      nodes += allowed_.count(t);
+      visits += t == 0 ? 1 : std::min(allowed_.count(t - 1), width(t - 1, wanted, beam));
+    }
+    return nodes <= nodes_a_visit * visits ? narrow_from_ : layers_;
+  }
+
+  // Whether no node above those layers is left out.
+  bool follows_all(std::size_t from, std::size_t wanted, std::size_t beam) const {
+    for (std::size_t t = 0; t + 1 < from; ++t) {
+      if (width(t, wanted, beam) < allowed_.count(t)) return false;
+    }
+    return true;
+  }
+
+  // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are scored by
+  // their paths, to the same bits.
+  const NarrowTree* narrow(const TreeModel& model, std::size_t queries) {
+    return narrow_.get(queries, patience, [&] { return NarrowTree(model, allowed_, narrow_from_); });
+  }
+
+  std::size_t nbytes() const {
+    const NarrowTree* made = narrow_.ready();
+    return allowed_.nbytes() + (made ? made->nbytes() : 0);
+  }
+
+ private:
+  static constexpr std::size_t few = 8;             // a layer is narrow if one of so many nodes is left: it is small, then
+  static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly
+  static constexpr std::size_t nodes_a_visit = 64;  // so many nodes of a narrow tree cost as much as a chunk of a beam
+  static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
+
+  AllowedNodes allowed_;
+  std::size_t layers_;
+  std::size_t narrow_from_;
+  OnceItPays<NarrowTree> narrow_;
+};
+
+}  // namespace vizsla

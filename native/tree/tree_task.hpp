@@ -1,0 +1,31 @@
+// What a batch of queries asks of a tree, and how it is answered: the same way for each of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tree/tree_filter.hpp"
+#include "tree/tree_model.hpp"
+
+namespace vizsla {
+
+struct TreeTask {
+  std::size_t wanted;
+  std::size_t beam;
+  const TreeFilter* filter;  // none: everything is allowed
+  std::size_t narrow_from;   // from this layer on, all that is allowed below the followed nodes is scored
+  const NarrowTree* narrow;  // those layers, if they are made
+  bool exact;                // nothing that is allowed is left out
+
+  TreeTask(const TreeModel& model, std::size_t k, std::size_t beam_, TreeFilter* given, std::size_t queries)
+      : wanted(std::min(k, given ? given->allowed().items() : model.size())),
+        beam(beam_),
+        filter(wanted > 0 && given && given->allowed().items() < model.size() ? given : nullptr),
+        narrow_from(filter ? filter->narrow_from(wanted, beam) : model.layers().size()),
+        narrow(narrow_from < model.layers().size() ? given->narrow(model, queries) : nullptr),
+        exact(beam >= model.size() || (filter && filter->follows_all(narrow_from, wanted, beam))) {}
+
+  std::size_t width(std::size_t layer) const { return filter ? filter->width(layer, wanted, beam) : beam; }
+};
+
+}  // namespace vizsla

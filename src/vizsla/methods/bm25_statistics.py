@@ -1,0 +1,198 @@
+"""Statistics: what BM25 must know of a whole catalogue, apart from any shard's postings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, reduce
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.artifact import Artifact
+from vizsla.errors import FormatError, InputError
+from vizsla.progress import progress
+from vizsla.sparse_rows import SparseRows
+from vizsla.text.analyser import Analyser
+from vizsla.text.bag import BagOfWords
+from vizsla.text.catalogue import TextStream
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+CHUNK = 16_384
+"""Texts that are counted at once; the result does not depend on it."""
+_MOST = 2**53  # whole numbers up to here are exact as floats
+
+
+class Statistics(Artifact):
+    """How many items there are, how many hold each word, how long they are: whole numbers, so merging is exact.
+
+    Shards that are built with the same statistics give each item the score that it has in the whole, bit for bit;
+    `vizsla.shards` searches them as one.
+
+    Parameters
+    ----------
+    bag : BagOfWords
+        The analyser and the vocabulary.
+    frequencies : int64 array
+        The number of items that hold each term.
+    documents : int
+        The number of items.
+    length : int
+        The number of tokens in all items.
+
+    Examples
+    --------
+    >>> one, two = Statistics.of(["a fig tree", "figs"]), Statistics.of(["an apple tree"])
+    >>> both = one.merged(two)
+    >>> both
+    Statistics(3 items, 6 terms, mean length 2.33)
+    >>> both.frequency("tree"), both.frequency("plum")
+    (2, 0)
+    """
+
+    kind = "bm25-statistics"
+
+    def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: int):
+        self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
+        if frequencies.shape != (bag.dim,) or frequencies.dtype != np.int64:
+            raise InputError(f"`frequencies` must be int64 over the bag's {bag.dim} terms. Got {frequencies.shape}.")
+        for name, number in (("documents", documents), ("length", length)):
+            if not 0 <= number <= _MOST:
+                raise InputError(f"`{name}` must be between 0 and 2^53. Got {number}.")
+        if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
+            raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
+
+    @classmethod
+    def of(cls, items: Dataset | Mapping[str, str] | Iterable[Any], *, analyser: Analyser | None = None) -> Statistics:
+        """Count a catalogue in one pass; only the vocabulary and its counts are held.
+
+        Parameters
+        ----------
+        items
+            As for `bm25`.
+        analyser : Analyser, optional
+            How texts become words: lower-cased words unless given.
+        """
+        texts = iter(progress(TextStream(items), what="counting"))
+        return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit(chunk, analyser)) for chunk in _chunks(texts)))
+
+    @classmethod
+    def of_rows(cls, bag: BagOfWords, rows: SparseRows) -> Self:
+        """Count rows that the bag made, one an item."""
+        frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
+        return cls(bag, frequencies, len(rows), int(rows.values.sum(dtype=np.float64)))
+
+    def __repr__(self) -> str:
+        return f"Statistics({self.documents:,} items, {self.bag.dim:,} terms, mean length {self.mean_length:.2f})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and (self is other or self.fingerprint == other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    @property
+    def mean_length(self) -> float:
+        """Tokens an item, 0 without items."""
+        return self.length / self.documents if self.documents else 0.0
+
+    @property
+    def analyser(self) -> Analyser:
+        """How texts became words."""
+        return self.bag.analyser
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vocabulary and its counts."""
+        return int(self.bag.nbytes + self.frequencies.nbytes)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the analyser, the terms, their order, and every count."""
+        what = (self.analyser.to_dict(), self.bag.terms.fingerprint, self.documents, self.length)
+        text = np.frombuffer(repr(what).encode(), np.uint8)
+        counts = np.ascontiguousarray(self.frequencies).view(np.uint8)
+        return f"{_native.checksum(counts, _native.checksum(text)):016x}"
+
+    def frequency(self, term: str) -> int:
+        """Return how many items hold a term, as the analyser makes it."""
+        number = self.bag.terms.find(term)
+        return int(self.frequencies[number]) if number >= 0 else 0
+
+    def merged(self, other: Statistics) -> Statistics:
+        """Return the statistics of both catalogues, which must not share items; both must have the same analyser.
+
+        Every count is the same whichever comes first. Terms are numbered as here, and new ones follow: merged in the
+        order of the items, they are numbered as in the whole, whose scores are then met to the last bit.
+        """
+        if other.analyser != self.analyser:
+            raise InputError(
+                f"Statistics to merge must have one analyser. Got {self.analyser} and {other.analyser}: count both "
+                "catalogues with the same."
+            )
+        bag = self.bag.grown_to(other.bag)
+        numbers = bag.terms.find_all(other.bag.terms)
+        if len(numbers) and numbers.min() < 0:
+            raise InputError("Every term must be the stem of one of its forms. Got a bag whose forms lack some.")
+        frequencies = np.append(self.frequencies, np.zeros(bag.dim - self.bag.dim, np.int64))
+        frequencies[numbers] += other.frequencies
+        return Statistics(bag, frequencies, self.documents + other.documents, self.length + other.length)
+
+    def over(self, bag: BagOfWords, rows: SparseRows) -> SparseRows:
+        """Return rows of a shard's own bag in these statistics' terms.
+
+        Items that were not counted raise: a word would have no weight, or a wrong one.
+        """
+        if bag.analyser != self.analyser:
+            raise InputError(f"`statistics` must be of the same analyser ({bag.analyser}). Got {self.analyser}.")
+        numbers = self.bag.terms.find_all(bag.terms)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            self._refuse(f"{len(unknown)} words that they lack, such as {bag.terms[int(unknown[0])]!r}")
+        if len(rows) > self.documents:
+            self._refuse(f"{len(rows)} items where they counted {self.documents}")
+        moved = numbers.astype(np.int32)[rows.columns]
+        if (np.bincount(moved, minlength=self.bag.dim) > self.frequencies).any():
+            self._refuse("a word in more items than they counted")
+        return SparseRows(rows.offsets, moved, rows.values, self.bag.dim)
+
+    def _refuse(self, got: str) -> None:
+        raise InputError(
+            f"`statistics` must count the items they are used for. Got {got}: use "
+            "statistics.merged(Statistics.of(items)), and build every shard with it."
+        )
+
+    def write(self, writer: ArtifactWriter) -> None:
+        """Store the statistics among an artefact's files."""
+        writer.parameters(documents=self.documents, length=self.length)
+        self.bag.write(writer, "bag")
+        writer.array("frequencies", self.frequencies)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader) -> Statistics:
+        """Read what `write` stored; numbers that cannot be raise FormatError."""
+        bag, frequencies = BagOfWords.read(reader, "bag"), reader.array("frequencies", np.int64)
+        try:
+            return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", int))
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        self.write(writer)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        return cls.read(reader)  # type: ignore[return-value]
+
+
+def _chunks(texts: Iterator[str]) -> Iterator[Iterator[str]]:
+    """Yield at least one chunk, so that nothing has statistics too."""
+    yield islice(texts, CHUNK)
+    for text in texts:
+        yield chain([text], islice(texts, CHUNK - 1))

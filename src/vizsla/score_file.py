@@ -1,0 +1,170 @@
+"""ScoreFile: the SQLite file of a score cache: how it is opened, checked, locked, and what its errors say."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from vizsla.errors import FormatError, InputError, VizslaError
+
+T = TypeVar("T")
+
+APPLICATION = 0x565A5343
+"""Marks the file as ours: no other database is ever changed."""
+VERSION = 1
+PATIENCE_S = 120.0
+"""How long to wait for another process that writes; a write takes milliseconds."""
+
+_TABLES = (
+    "CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text BLOB NOT NULL)",
+    "CREATE TABLE scores (scorer INTEGER NOT NULL, query INTEGER NOT NULL, item INTEGER NOT NULL, "
+    "bits INTEGER NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (scorer, query, item)) WITHOUT ROWID",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+_UNUSABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}
+_UNUSABLE |= {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+
+# What Python makes of values of another type, and of SQLite's messages that quote them.
+_ODD = (UnicodeDecodeError, struct.error)
+
+# A connection must not be used, nor closed, by a child that was forked: it is kept for the parent's sake.
+_OF_PARENTS: list[sqlite3.Connection] = []
+
+
+class ScoreFile:
+    """One connection a thread and process; readers see a snapshot, writers wait for each other.
+
+    Parameters
+    ----------
+    path : path
+        The file, made when it is not there. A file that is no score cache, or cannot be written, raises.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self._local = threading.local()
+        with self.writing():  # a file that cannot be written is found now, not after the first paid call
+            pass
+
+    def __reduce__(self) -> tuple[type[ScoreFile], tuple[Path]]:
+        return ScoreFile, (self.path,)
+
+    def __deepcopy__(self, memo: object) -> ScoreFile:
+        return self
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Within the block, all reads are of one moment."""
+        return self._transaction("BEGIN")
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Within the block, nobody else writes; at its end all is stored, or nothing when it raises."""
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Close this thread's connection; the next use opens another."""
+        pid, connection = self._opened()
+        if connection is not None and pid == os.getpid():
+            connection.close()
+        self._local.opened = (0, None)
+
+    def damaged(self, problem: str) -> FormatError:
+        """Return the error that says what is wrong with the file."""
+        return FormatError(
+            f"{self.path}: not a sound score cache ({problem}). Restore it, or delete it with its -wal and -shm files "
+            "to begin anew."
+        )
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._named_errors(), _transaction(self._connection(), begin) as connection:
+            yield connection
+
+    def _connection(self) -> sqlite3.Connection:
+        pid, known = self._opened()
+        if known is not None and pid == os.getpid():
+            return known
+        if known is not None:
+            _OF_PARENTS.append(known)
+        connection = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
+        try:
+            _patiently(lambda: self._prepare(connection))
+        except BaseException:
+            connection.close()
+            raise
+        self._local.opened = (os.getpid(), connection)
+        return connection
+
+    def _opened(self) -> tuple[int, sqlite3.Connection | None]:
+        """Return this thread's connection and the process that opened it."""
+        opened: tuple[int, sqlite3.Connection | None] = getattr(self._local, "opened", (0, None))
+        return opened
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Check whose file it is before anything is changed in it; make the tables of a new one."""
+        connection.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing that it committed
+        with _transaction(connection, "BEGIN"):
+            if self._is_ours(connection):
+                return
+        connection.execute("PRAGMA journal_mode = WAL")
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            # Another process may have made them in the meantime.
+            for statement in () if self._is_ours(connection) else _TABLES:
+                connection.execute(statement)
+
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Return whether the tables are there; raise if there is something else."""
+        asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
+        mark, version, tables = (connection.execute(sql).fetchone()[0] for sql in asked)
+        if mark == APPLICATION and version == VERSION:
+            return True
+        if mark == APPLICATION:
+            raise self.damaged(f"its version is {version}, and this vizsla reads {VERSION}")
+        if mark or tables:
+            raise self.damaged("it is the database of another program")
+        return False
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except VizslaError:
+            raise
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
+                wanted = "`path` must be a file that can be read and written"
+                raise InputError(f"{wanted}. Got {self.path}, where SQLite says: {error}.") from error
+            raise self.damaged(str(error)) from error
+        except _ODD as error:
+            raise self.damaged(f"it holds what was never stored: {error}") from error
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[sqlite3.Connection]:
+    connection.execute(begin)
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _patiently(act: Callable[[], T]) -> T:
+    """Repeat while others hold the file: to change the journal, SQLite does not wait by itself."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return act()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)

@@ -1,0 +1,104 @@
+"""Threads: bounded by machine and work, the same answers, and none left behind to hang a forked child."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vizsla.errors import InputError
+from vizsla.indexes.faiss_storage import bounded
+from vizsla.indexes.make import make_index
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {
+    "flat": {},
+    "hnsw": {"M": 8, "ef_construction": 30, "ef": 40},
+    "ivf": {"lists": 30, "probes": 9, "rounds": 3},
+}
+
+
+def made(kind: str):
+    vectors = np.random.default_rng(1).standard_normal((3000, 16)).astype(np.float32)
+    return make_index(kind, vectors, **OPTIONS[kind]), vectors[:70]
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("rows", [0, 1, 2, 70])
+def test_any_number_of_threads_gives_the_same_answer(kind, rows):
+    index, queries = made(kind)
+    allowed = np.arange(3000) % 2 == 0
+    for mask in (None, allowed):
+        alone = index.search(queries[:rows], 20, filter=mask)
+        for threads in (2, 3, 10**5):
+            assert index.search(queries[:rows], 20, filter=mask, threads=threads) == alone
+
+
+def test_threads_are_bounded_by_machine_and_work():
+    assert bounded(10**5, 10**5) <= 4096 and bounded(10**5, 1) == bounded(1, 10**5) == bounded(3, 0) == 1
+
+
+def test_building_with_any_number_of_threads():
+    vectors = np.random.default_rng(2).standard_normal((500, 8)).astype(np.float32)
+    index = make_index("hnsw", vectors, M=4, ef_construction=20, threads=10**5)
+    assert len(index.search(vectors[:3], 5).items) == 15
+
+
+@pytest.mark.parametrize("M", [1, 0, -3, 513, 2.5])
+def test_links_out_of_range_raise(M):
+    with pytest.raises(InputError, match="`M` must be"):
+        make_index("hnsw", np.eye(4, dtype=np.float32), M=M)
+
+
+FORK = """
+import os, sys, time
+from tests.dense.test_threads import made
+index, queries = made({kind!r})
+alone = index.search(queries, 20)
+index.search(queries, 20, threads=2)
+child = os.fork()
+if not child:
+    same = index.search(queries, 20) == alone and index.search(queries, 20, threads=2) == alone
+    os._exit(0 if same else 1)
+deadline = time.monotonic() + 60
+while time.monotonic() < deadline:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    if ended:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.01)
+os.kill(child, 9)
+sys.exit("the child hangs")
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_a_child_forked_after_a_threaded_search_answers(kind):
+    done = subprocess.run([sys.executable, "-c", FORK.format(kind=kind)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+COUNT = """
+import time
+from tests.dense.test_threads import made
+index, queries = made({kind!r})
+def count():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("Threads:")).split()[1])
+before = count()
+for threads in (1, 2):
+    index.search(queries, 20, threads=threads)
+    deadline = time.monotonic() + 20
+    while count() > before and time.monotonic() < deadline:  # the system may take a while to clear a thread that ended
+        time.sleep(0.01)
+    print(count() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_no_search_leaves_a_thread_behind(kind):
+    done = subprocess.run([sys.executable, "-c", COUNT.format(kind=kind)], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == ["0", "0"], done.stderr
