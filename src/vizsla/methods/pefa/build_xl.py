@@ -23,8 +23,8 @@ SAMPLE = 200
 NARROW = 40
 """The narrowest view of a graph of past queries.
 
-On tldr a view of 40 finds .994 of the nearest 8 and .987 of the nearest 32, one of 64 .998 and .995; MRR@10 of seen items
-with 32 neighbours is .348 with either.
+On tldr a view of 40 finds .994 of the nearest 8 and .987 of the nearest 32, one of 64 .998 and .995; MRR@10 of seen
+items with 32 neighbours is .348 with either.
 """
 
 
