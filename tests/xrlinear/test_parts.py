@@ -127,3 +127,11 @@ def test_calibration_minimises_its_loss():
         other = best + pick.normal(size=3) * 0.02
         other[:2] = np.maximum(other[:2], 0)
         assert loss(other) >= loss(best) - 1e-6
+
+
+def test_a_query_that_wants_another_item_costs_fifteen_times_as_much():
+    """Written out, so that the boldness of items without clicks cannot change unnoticed."""
+    labels = np.array([True, False])
+    margins = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    # Only the constant c matters: (1 - c)² + 15 (1 + c)² is least at c = -14/16.
+    assert calibrating._fit(margins, labels)[2] == pytest.approx(-14 / 16, abs=1e-4)
