@@ -153,7 +153,7 @@ MADE = {
     "cut": lambda: (bm25(ITEMS) >> by_letters()) % 7,
     "its encoder in dense": lambda: dense(ITEMS, Letters("aeiouy")),
     "under pefa": lambda: pefa_xl(
-        by_letters(), LOG, encoder=Letters("aeiou"), weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0
+        by_letters(), LOG, encoder=Letters("aeiou"), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0
     ),
 }
 

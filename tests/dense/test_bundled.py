@@ -31,7 +31,7 @@ LOG = [(CLICKED[query], item) for query, item, _ in CLICKS]
 
 
 def adapted(base, encoder=None):
-    return pefa_xl(base, LOG, encoder=encoder, weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0)
+    return pefa_xl(base, LOG, encoder=encoder, weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
 
 
 def composed(encoder):

@@ -37,7 +37,7 @@ def lsa() -> LsaEncoder:
 def voted(base):
     with warnings.catch_warnings(action="ignore"):
         log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS, dangling="warn")
-    return pefa_xl(base, log, encoder=lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, level=0.0)
+    return pefa_xl(base, log, encoder=lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
 
 
 SHAPES = {

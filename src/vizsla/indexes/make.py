@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
-from vizsla.errors import check_choice
+from vizsla.errors import InputError, check_choice
 from vizsla.indexes.dense_index import DenseIndex
 
 DENSE = {
@@ -26,5 +27,10 @@ def make_index(kind: str, vectors: Any, **options: Any) -> DenseIndex:
     """
     check_choice("index", kind, list(DENSE))
     module, _, name = DENSE[kind].partition(":")
-    built: DenseIndex = getattr(importlib.import_module(module), name).build(vectors, **options)
+    build = getattr(importlib.import_module(module), name).build
+    known = [option for option in inspect.signature(build).parameters if option != "vectors"]
+    for option in options:
+        if option not in known:
+            raise InputError(f"Options of the index {kind!r} must be among {', '.join(known)}. Got {option!r}.")
+    built: DenseIndex = build(vectors, **options)
     return built
