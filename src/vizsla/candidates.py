@@ -199,7 +199,10 @@ class Candidates:
         return [flat[start:end] for start, end in itertools.pairwise(bounds)]
 
     def row(self, query: int) -> tuple[Numbers, Scores | None]:
-        """Return item numbers and scores of one query, without a copy."""
+        """Return item numbers and scores of one query, without a copy; negative rows count from the end."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} of {len(self)}")
+        query %= len(self)
         at = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
         return self.items[at], None if self.scores is None else self.scores[at]
 
@@ -215,9 +218,7 @@ class Candidates:
             return self._rows(range(len(self))[query])
         if not isinstance(query, int | np.integer):
             raise InputError(f"`query` must be a row number or a slice of them. Got {query!r}.")
-        if not -len(self) <= query < len(self):
-            raise IndexError(f"query {query} of {len(self)}")
-        items, scores = self.row(query % len(self))
+        items, scores = self.row(int(query))
         ids = self.catalogue.take(items) if self.catalogue is not None else [str(n) for n in items.tolist()]
         values = [None] * len(items) if scores is None else scores.tolist()
         return [Hit(item, score) for item, score in zip(ids, values, strict=True)]

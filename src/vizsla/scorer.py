@@ -105,9 +105,18 @@ class Scorer(ABC):
 
     def _own(self, candidates: Candidates) -> Candidates:
         catalogue = candidates.catalogue
-        if catalogue is None or catalogue is self.items or catalogue == self.items:
+        if catalogue is None:
+            return self._checked_numbers(candidates)
+        if catalogue is self.items or catalogue == self.items:
             return candidates
         return candidates.with_catalogue(self.items, self._own_numbers(candidates))
+
+    def _checked_numbers(self, candidates: Candidates) -> Candidates:
+        """Return candidates that have numbers only, which must be this scorer's."""
+        most = int(candidates.items.max(initial=-1))
+        if most >= len(self.items):
+            raise InputError(f"Every candidate must be an item below {len(self.items)}. Got {most}.")
+        return candidates
 
     def _own_numbers(self, candidates: Candidates) -> Numbers:
         ids = candidates.catalogue.take(candidates.items)  # type: ignore[union-attr]

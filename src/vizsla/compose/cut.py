@@ -27,7 +27,8 @@ class Cut(Composition):
         return f"{self.parts[0]} % {self.k}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        return self.parts[0]._search(queries, min(k, self.k), filter, threads)
+        found = self.parts[0]._search(queries, min(k, self.k), filter, threads)
+        return found if k <= self.k else found.with_stats(found.stats.with_exact(False))  # more would be scored
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         return self._aligned[0].score(queries, candidates, filter, threads)

@@ -54,15 +54,21 @@ class Term(NamedTuple):
 
     def search(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
         """Find `taken` candidates, and more where the scale is read from a longer list."""
-        whole = self.normalised is not None and (filter is None or self.how == "rank")
-        depth = max(taken, self.normalised.depth) if whole and self.normalised is not None else taken
+        if self.normalised is None:
+            return self.part.search(queries, taken, filter, threads)
+        if self.how == "rank":
+            return self.normalised.placed_first(queries, taken, filter, threads)
+        depth = max(taken, self.normalised.depth) if self._tells_scale(taken, filter) else taken
         return self.part.search(queries, depth, filter, threads)
 
-    def scales(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
-        """Return the scales where the list cannot tell them, because a filter left only a part of it."""
-        if self.normalised is None or filter is None or self.how == "rank":
+    def scales(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
+        """Return the scales where the list cannot tell them: a filter left only a part of it, or it is too long."""
+        if self.normalised is None or self.how == "rank" or self._tells_scale(taken, filter):
             return None, _NO_COST
         return self.normalised.scales(queries, threads)
+
+    def _tells_scale(self, taken: int, filter: Filter | None) -> bool:
+        return filter is None and self.normalised is not None and self.normalised.tells_scale(taken)
 
     def native(self, found: Candidates, scales: Any) -> tuple[Any, ...]:
         """Return what the native sum takes."""
@@ -89,7 +95,7 @@ def fused(
     exact = stats.exact
     parts = []
     for term, side in zip(terms, found, strict=True):
-        scales, cost = term.scales(queries, filter, threads)
+        scales, cost = term.scales(queries, taken, filter, threads)
         stats = stats + cost if cost is not _NO_COST else stats
         parts.append(term.native(side, scales))
     total = _native.WeightedSum(parts, taken, k)

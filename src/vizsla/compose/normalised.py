@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.compose.composition import Composition
+from vizsla.compose.followed_by import followed_by
+from vizsla.encoded import Encoded
 from vizsla.errors import check_choice, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -43,9 +45,9 @@ class Normalised(Composition):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         if self.how == "rank":
             return self._by_rank(queries, k, filter, threads)
-        if filter is None:
+        if filter is None and self.tells_scale(k):
             return self._scaled(queries, self.parts[0]._search(queries, max(k, self.depth), None, threads), k)
-        # A scale is the query's own, whatever may be found.
+        # A scale is the query's own, whatever may be found and however much is asked for.
         found = self.parts[0]._search(queries, k, filter, threads)
         scored = self._rescaled(queries, found, found._required_scores(), threads)
         return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
@@ -56,6 +58,14 @@ class Normalised(Composition):
         scored = self._aligned[0].score(queries, candidates, filter, threads)
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return Scored(rescaled.scores, scored.stats + rescaled.stats)
+
+    def tells_scale(self, taken: int) -> bool:
+        """Whether a list of so many begins with the one that the scale is read from.
+
+        An approximate search that is asked for more looks elsewhere too, and may find better ones.
+        """
+        part = self.parts[0]
+        return taken <= self.depth or (isinstance(part, Encoded) and part.index.exact)
 
     def _scaled(self, queries: Queries, found: Candidates, k: int) -> Candidates:
         """Return a whole answer on its own scale, which the call remembers."""
@@ -86,16 +96,29 @@ class Normalised(Composition):
         return known, stats
 
     def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        found = self.parts[0]._search(queries, max(k, self.depth), filter, threads)
-        queries.remember((self, filter), found)
-        return found.rescored(Scored(self._places(queries, found, filter, threads).scores, found.stats), k=k)
+        found = self.placed_first(queries, k, filter, threads)
+        stats = found.stats.with_exact(found.stats.exact and k <= self.depth)  # who has no place is equal to all others
+        return found.rescored(Scored(self._places(queries, found, filter, threads).scores, stats), k=k)
+
+    def placed_first(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
+        """Return `taken` items: those that have places, in order, and then what else was found."""
+        found = self.parts[0]._search(queries, max(taken, self.depth), filter, threads)
+        if self.tells_scale(taken):
+            return queries.remember((self, filter), found)
+        placed, stats = self._placed(queries, filter, threads)
+        return followed_by(placed, found, least=self.depth).with_stats((found.stats + stats).with_exact(False))
+
+    def _placed(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Candidates, Stats]:
+        """Return the list that gives places, and what it cost to find it."""
+        known = queries.known((self, filter))
+        if known is not None:
+            return known, Stats()
+        found = queries.remember((self, filter), self.parts[0]._search(queries, self.depth, filter, threads))
+        return found, found.stats
 
     def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Return the reciprocal of each candidate's place, which is that in the filtered list."""
-        ranked, stats = queries.known((self, filter)), Stats()
-        if ranked is None:
-            ranked = queries.remember((self, filter), self.parts[0]._search(queries, self.depth, filter, threads))
-            stats = ranked.stats
+        ranked, stats = self._placed(queries, filter, threads)
         lists = ranked.offsets, ranked.items, self.depth
         packed: Any = _native.reciprocal_places(*lists, candidates.offsets, candidates.items)
         return Scored(np.frombuffer(packed, np.float32), stats)
