@@ -354,17 +354,16 @@ class Candidates:
             print_table(["rank", "score", "id", *(["text"] if texts else [])], rows, title=f"query {query}")
 
     def _like(self, offsets: Offsets, items: Numbers, scores: Scores | None) -> Candidates:
-        return Candidates.trusted(offsets, items, scores, self._catalogue, self._stats, self._query_ids)
+        fixed = None if scores is None else _fixed(scores, np.float32)
+        offsets, items = _fixed(offsets, np.int64), _fixed(items, np.int32)
+        return Candidates.trusted(offsets, items, fixed, self._catalogue, self._stats, self._query_ids)
 
     def _rows(self, rows: range) -> Candidates:
         parts = [slice(int(self._offsets[row]), int(self._offsets[row + 1])) for row in rows]
         at = np.concatenate([np.zeros(0, np.int64), *(np.arange(part.start, part.stop) for part in parts)])
         offsets = np.cumsum([0, *(part.stop - part.start for part in parts)], dtype=np.int64)
-        scores = None if self._scores is None else self._scores[at]
-        ids = self.query_ids
-        return Candidates.trusted(
-            offsets, self._items[at], scores, self._catalogue, self._stats, [ids[row] for row in rows]
-        )
+        scores, ids = None if self._scores is None else self._scores[at], self.query_ids
+        return self._like(offsets, self._items[at], scores).with_query_ids([ids[row] for row in rows])
 
     def _flat_ids(self) -> list[str]:
         if self.catalogue is None:

@@ -22,7 +22,8 @@ class Stats:
     bytes : int
         Bytes of index data that were read, where the index can tell.
     exact : bool
-        Whether it is certain that scoring every item would give the same answer.
+        Whether it is certain that scoring every item that a search can find would give the same answer. Items that a
+        search cannot find, such as those that share no word with the query, do not count.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.compose.fusion_twin import fuse
 from tests.support.table_retriever import TableRetriever
+from vizsla.errors import CompositionError
 
 ITEMS = [f"i{number}" for number in range(24)]
 FLOORS = [0.0, -1.0, 0.25]
@@ -161,3 +162,17 @@ def test_a_union_deepens_with_k():
     right = TableRetriever({"q": {"d599": 1.0}}, items)
     assert len((left | right)("q", 400)[0]) == 400
     assert (left | right)("q", 400).ids[0][:2] == ["d0", "d599"]
+
+
+class Leaky(TableRetriever):
+    """Forgets the filter."""
+
+    def _search(self, queries, k, filter, threads):
+        return super()._search(queries, k, None, threads)
+
+
+def test_a_part_that_ignores_the_filter_is_named():
+    leaky, sound = (kind({"q": {"i0": 9.0, "i1": 8.0}}, ITEMS) for kind in (Leaky, TableRetriever))
+    for search in (leaky, leaky + sound, leaky.normalised("rank") + sound.normalised("rank"), leaky | sound):
+        with pytest.raises(CompositionError, match="Leaky must find only what `where` allows. Got 'i0'"):
+            search("q", 1, where=["i1"])

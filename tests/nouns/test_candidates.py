@@ -104,3 +104,13 @@ def test_unknown_item_and_wrong_query_ids_raise():
 
 def test_stats_add_up():
     assert Stats(1, 2, 3, 4) + Stats(1, 1, 1, 1) == Stats(2, 3, 4, 5)
+
+
+def test_nothing_can_be_written_through_candidates():
+    found = Candidates.from_dict({"a": {"x": 1.0, "y": 2.0}, "b": {"x": 3.0}})
+    for each in (found, found[0:1], found[::-1], found.top(1), found.unscored()):
+        for array in (each.offsets, each.items, each.scores):
+            assert array is None or not array.flags.writeable
+        with pytest.raises(AttributeError):
+            each.catalogue = None
+    assert found[1:].to_dict() == {"b": {"x": 3.0}} and found[::-1].ids == [["x"], ["y", "x"]]

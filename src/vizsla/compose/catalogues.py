@@ -47,7 +47,10 @@ class Aligned(Generic[S]):
 
     def search(self: Aligned[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search the part; the answer is in the composition's numbers."""
-        found = self.part._search(queries, k, self.own_filter(filter), threads)
+        own = self.own_filter(filter)
+        found = self.part._search(queries, k, own, threads)
+        if own is not None:
+            self.part._check_allowed(found, own)
         if self._to_merged is None:
             return found
         moved = found.with_catalogue(self.merged, self._to_merged[found.items])

@@ -102,7 +102,7 @@ class Normalised(Composition):
 
     def placed_first(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
         """Return `taken` items: those that have places, in order, and then what else was found."""
-        found = self.parts[0]._search(queries, max(taken, self.depth), filter, threads)
+        found = self._aligned[0].search(queries, max(taken, self.depth), filter, threads)
         if self.tells_scale(taken):
             return queries.remember((self, filter), found)
         placed, stats = self._placed(queries, filter, threads)
@@ -113,8 +113,8 @@ class Normalised(Composition):
         known = queries.known((self, filter))
         if known is not None:
             return known, Stats()
-        found = queries.remember((self, filter), self.parts[0]._search(queries, self.depth, filter, threads))
-        return found, found.stats
+        found = self._aligned[0].search(queries, self.depth, filter, threads)
+        return queries.remember((self, filter), found), found.stats
 
     def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Return the reciprocal of each candidate's place, which is that in the filtered list."""
