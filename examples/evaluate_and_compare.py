@@ -1,4 +1,4 @@
-"""Measure two systems on judged queries, with significance and cost."""
+"""Measure two systems on judged queries, with significance and cost. Needs the extras `eval` and `stem`."""
 
 import vizsla
 

@@ -60,7 +60,7 @@ def save():
 
 
 def measure_recall(folder, split, beam):
-    found = built["model"](texts_of(folder, split), k=K, beam=beam)
+    found = built["model"].with_effort(beam)(texts_of(folder, split), k=K)
     rows = [found.row(number)[0] for number in range(len(found))]
     return [recall(rows, matrix_of(folder, split), k) for k in (10, 100)]
 
@@ -73,8 +73,8 @@ def query(folder, split, count):
 
 def kernel(folder, split):
     model = built["model"]
-    rows = model.features(texts_of(folder, split))[:3]
-    return microseconds(lambda _: model.index.search_rows(*rows, K, beam=10), [0]) / (len(rows[0]) - 1)
+    rows, index = model.encoder.queries(texts_of(folder, split)), model.index.with_effort(10)
+    return microseconds(lambda _: index.search(rows, K), [0]) / len(rows)
 
 
 def fit_all_kinds(folder, instances):
@@ -84,7 +84,7 @@ def fit_all_kinds(folder, instances):
 
 def transform(folder, split, repeats):
     encoder, texts = built["all kinds"], texts_of(folder, split)
-    return 1e6 * len(texts) / microseconds(lambda _: encoder.rows(texts), [0] * repeats)
+    return 1e6 * len(texts) / microseconds(lambda _: encoder.queries(texts), [0] * repeats)
 
 
 def write_features(folder, names):
@@ -92,7 +92,7 @@ def write_features(folder, names):
     (Path(folder) / "shares.json").write_text(json.dumps(built["model"].encoder.shares))
     for name in names:
         rows = built["model"].encoder.queries(texts_of(folder, name))
-        save_npz(Path(folder) / f"{name}.features.npz", csr_matrix(rows), compressed=False)
+        save_npz(Path(folder) / f"{name}.features.npz", csr_matrix(rows.to_scipy()), compressed=False)
 
 
 def zeros():

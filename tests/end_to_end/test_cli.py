@@ -127,7 +127,7 @@ def _items_of(folder: Path) -> Path:
         (["search", "nowhere", "fig"], "nowhere: not a folder"),
         (["search", "{built}", "fig", "-k", "0"], "`k` must be a whole number above 0. Got 0."),
         (["index", "bm25", "nothing-here", "-o", "{out}"], "nothing-here"),
-        (["index", "bm25", "{data}", "-o", "{built}"], "overwrite"),
+        (["index", "bm25", "{data}", "-o", "{built}"], "choose another, or add --overwrite."),
         (["index", "bm25", "{data}", "-o", "{out}", "--b", "3"], "`b` must be"),
         (["eval", "{built}", "{data}", "--split", "dev"], "`split` must be one of test. Got 'dev'"),
         (["eval", "{built}", "{data}", "--measures", "nDGC@10"], "nDGC@10"),

@@ -14,7 +14,7 @@ SAYS = {
     "filter_by_stock": "['apple', 'plum']",
     "learn_from_clicks": "clicks:",
     "adapt_an_encoder": "'onion': 0.6",
-    "rerank_under_a_budget": "model calls: 0",
+    "rerank_under_a_budget": "asked again, model calls: 0 spent: 2",
     "evaluate_and_compare": "model calls",
     "your_own_retriever": "[['apple']]",
 }

@@ -59,6 +59,14 @@ def test_the_tree_can_be_read(model):
     assert len(model.top_features(0, 0, most=4)) == 4
 
 
+@pytest.mark.parametrize(
+    ("layer", "node", "name"), [(9, 0, "layer"), (-1, 0, "layer"), (0, 999, "node"), (0, -1, "node")]
+)
+def test_a_node_that_is_not_there_is_named(model, layer, node, name):
+    with pytest.raises(InputError, match=f"`{name}` must be from 0 to"):
+        model.top_features(layer, node)
+
+
 def test_bytes_are_those_that_answering_needs(model, tmp_path):
     """All that a saved model holds, but item ids and what only explanations and new items need; headers left out."""
     saved = model.save(tmp_path / "saved")

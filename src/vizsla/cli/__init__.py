@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (VizslaError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             return _closed_pipe()
-        print(f"vizsla: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"vizsla: {_one_line(error)}", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
         print("vizsla: stopped; nothing was left half-written.", file=sys.stderr)
@@ -62,6 +62,11 @@ def parser() -> argparse.ArgumentParser:
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
     return top
+
+
+def _one_line(error: Exception) -> str:
+    # The library's advice names its own argument; here the same thing is an option.
+    return " ".join(str(error).split()).replace("pass overwrite=True", "add --overwrite")
 
 
 def _one_line_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -21,5 +21,11 @@ def run(arguments: argparse.Namespace) -> int:
         damaged = damaged or bool(problems)
         for problem in problems:
             print(problem, file=sys.stderr)
-        print(f"{path}: {f'{len(problems)} problems' if problems else 'sound'}")
+        print(f"{path}: {_verdict(len(problems))}")
     return int(damaged)
+
+
+def _verdict(problems: int) -> str:
+    if not problems:
+        return "sound"
+    return "1 problem" if problems == 1 else f"{problems} problems"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.indexes.tree_matchers import node_matcher
 from vizsla.text.ngrams import NgramTfidf
@@ -73,7 +74,17 @@ def _training_queries(model: XrLinear, item: int) -> list[Explanation]:
 
 def top_features(model: XrLinear, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
     """Return the features with the largest weights of a node's matcher: what the node stands for."""
+    _check_node(model, layer, node)
     features, weights = node_matcher(model.index, layer, node)
     real: NDArray[np.bool_] = features < model.index.dim
     order = np.argsort(-weights[real], kind="stable")[:most]
     return [(_name(model, int(f)), float(w)) for f, w in zip(features[real][order], weights[real][order], strict=True)]
+
+
+def _check_node(model: XrLinear, layer: int, node: int) -> None:
+    layers = model.index.layers
+    if not 0 <= layer < len(layers):
+        raise InputError(f"`layer` must be from 0 to {len(layers) - 1}, the items' layer. Got {layer}.")
+    nodes = int(layers[layer].child_offsets[-1])
+    if not 0 <= node < nodes:
+        raise InputError(f"`node` must be from 0 to {nodes - 1} in layer {layer}. Got {node}.")
