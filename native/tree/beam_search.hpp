@@ -83,11 +83,12 @@ class BeamSearcher {
         beam_.swap(all_);
       } else {
         const std::size_t nodes = model.layers()[t].nodes();
-        best_.start(std::min(std::min(task.width(t), nodes) * times, nodes));
+        const std::size_t width = std::min(std::min(task.width(t), nodes) * times, nodes);
+        best_.start(width);
         expand<transform, Children::best>(model, t, task);
         beam_.clear();
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
-        if (width < nodes / times && beam_.size() == width * times) outside_ = std::max(outside_, beam_.back().score);
+        if (width < nodes && beam_.size() == width) outside_ = std::max(outside_, beam_.back().score);
       }
     }
     best_.start(task.wanted, 5 * task.wanted);
