@@ -19,7 +19,7 @@ struct TreeTask {
 
   TreeTask(const TreeModel& model, std::size_t k, std::size_t beam_, TreeFilter* given, std::size_t queries)
       : wanted(std::min(k, given ? given->allowed().items() : model.size())),
-        beam(beam_),
+        beam(std::min(beam_, std::max(model.size(), std::size_t{1}))),
         filter(wanted > 0 && given && given->allowed().items() < model.size() ? given : nullptr),
         narrow_from(filter ? filter->narrow_from(wanted, beam) : model.layers().size()),
         narrow(narrow_from < model.layers().size() ? given->narrow(model, queries) : nullptr),
