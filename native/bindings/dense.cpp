@@ -27,7 +27,9 @@ void check_below(std::span<const T> numbers, std::size_t limit, const char* othe
 }
 
 StoredRows stored_rows(const AnyMatrix& rows, const Scale& low, const Scale& step) {
-  StoredRows stored{.rows = static_cast<const float*>(nullptr), .count = rows.shape(0), .dim = rows.shape(1)};
+  StoredRows stored{};
+  stored.count = rows.shape(0);
+  stored.dim = rows.shape(1);
   require(stored.dim > 0, "vectors must have at least one column");
   require(stored.count <= INT32_MAX, "there must be fewer than 2^31 vectors");
   const nb::dlpack::dtype type = rows.dtype();
