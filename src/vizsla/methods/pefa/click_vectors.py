@@ -27,7 +27,7 @@ def click_vectors(
     Examples
     --------
     >>> from vizsla.strings import Strings
-    >>> log = ClickLog.of([("a", "x", 3), ("b", "x", 4)], Strings.of(["x", "y"]), lambda texts: np.eye(2), dim=2)
+    >>> log = ClickLog.of([("a", "x", 3), ("b", "x", 4)], Strings.of(["x", "y"]), lambda texts: np.eye(2))
     >>> vectors, clicked = click_vectors(log, np.arange(2))
     >>> vectors.astype(float).round(4).tolist(), clicked.tolist()
     ([[0.6, 0.8], [0.0, 0.0]], [True, False])
