@@ -23,10 +23,16 @@ class TreeFilter {
 
   const AllowedNodes& allowed() const { return allowed_; }
 
-  // How many nodes of a layer to follow so that most often enough items are met below them.
+  // How many nodes of a layer to follow so that most often enough items are met below them. Where a lower layer's beam is
+  // wide, those above it are widened too, within limits: the best of many are not found below the best few.
   std::size_t width(std::size_t layer, std::size_t wanted, std::size_t beam) const {
-    const std::size_t nodes = allowed_.count(layer), items = allowed_.items();
-    return std::max(beam, std::min(nodes, (slack * wanted * nodes + items - 1) / items));
+    const std::size_t items = allowed_.items();
+    std::size_t width = beam;
+    for (std::size_t t = layers_ - 1; t-- > layer;) {
+      const std::size_t nodes = allowed_.count(t), enough = (slack * wanted * nodes + items - 1) / items;
+      width = std::max({beam, std::min(nodes, enough), std::min(width, with_lower * beam)});
+    }
+    return width;
   }
 
   // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number of
@@ -62,6 +68,7 @@ class TreeFilter {
  private:
   static constexpr std::size_t few = 8;             // a layer is narrow if one of so many nodes is left: it is small, then
   static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly
+  static constexpr std::size_t with_lower = 2;      // so many beams at most, for the sake of wide layers below
   static constexpr std::size_t nodes_a_visit = 64;  // so many nodes of a narrow tree cost as much as a chunk of a beam
   static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
 

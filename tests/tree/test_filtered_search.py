@@ -40,23 +40,28 @@ def alive_nodes(layers, items, mask):
 def twin_search(layers, items, scores, mask, beam, k):
     """One query: the best `beam` alive nodes of a layer, or as many more as twice `k` items should need.
 
-    Layers of which at most one node of eight is alive are scored whole, below whatever was followed above them. When
-    the leaves hold too few items, everything is done again with a beam four times as wide.
+    A layer above such a wide one is widened with it, to twice the beam at most. Layers of which at most one node
+    of eight is alive are scored whole, below whatever was followed above them, unless they are large for what is asked.
+    When the leaves hold too few items, everything is done again with a beam four times as wide.
     """
     alive, allowed = alive_nodes(layers, items, mask), int(mask.sum())
     wanted, whole = min(k, allowed), len(layers)
     while whole and 8 * alive[whole - 1].sum() <= len(alive[whole - 1]):
         whole -= 1
+    counts, widths = [int(layer.sum()) for layer in alive], [beam]
+    for count in counts[-2::-1]:
+        widths.insert(0, max(beam, min(count, -(-2 * wanted * count // allowed)), min(widths[0], 2 * beam)))
+    visits = sum(1 if t == 0 else min(counts[t - 1], widths[t - 1]) for t in range(whole, len(layers)))
+    if sum(counts[whole:]) > 64 * visits:  # then a beam is cheaper
+        whole = len(layers)
     for times in 4 ** np.arange(20):
         followed = np.array([0])
         for number, offsets in enumerate(layers):
             children = np.concatenate([np.arange(offsets[n], offsets[n + 1]) for n in followed])
             followed = children[alive[number][children]]
             if number + 1 < min(whole, len(layers)):
-                count = int(alive[number].sum())
-                width = max(beam, min(count, -(-2 * wanted * count // allowed))) * int(times)
                 order = np.lexsort((followed, -scores[number][followed].astype(np.float32)))
-                followed = followed[order[:width]]
+                followed = followed[order[: widths[number] * int(times)]]
         if len(followed) >= wanted:
             break
     found = items[followed]
