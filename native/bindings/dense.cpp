@@ -8,7 +8,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/interrupt.hpp"
+#include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
+#include "candidates/rank.hpp"
 #include "common/checks.hpp"
 #include "dense/flat_search.hpp"
 #include "dense/pair_dots.hpp"
@@ -68,6 +70,36 @@ nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix
   return scores.take();
 }
 
+// (offsets, items, scores): what a structure proposed for each query, scored and ranked; numbers below 0 are none.
+nb::tuple score_proposed(Matrix queries, nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> proposed,
+                         AnyMatrix vectors, Scale low, Scale step) {
+  const StoredRows stored = stored_rows(vectors, low, step);
+  require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
+  require(proposed.shape(0) == queries.shape(0), "there must be a row of items for each query");
+  RankedRows out;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::size_t wide = proposed.shape(1);
+    std::vector<std::int32_t> items;
+    std::vector<std::int64_t> rows(wide, 0);
+    std::vector<float> scores(wide);
+    RowRanker ranker;
+    for (std::size_t query = 0; query < queries.shape(0); ++query) {
+      const std::span<const std::int64_t> given(proposed.data() + query * wide, wide);
+      items.clear();
+      for (const std::int64_t item : given) {
+        require(item < static_cast<std::int64_t>(stored.count), "items must be below the number of vectors");
+        if (item >= 0) items.push_back(static_cast<std::int32_t>(item));
+      }
+      pair_dots(queries.data() + query * stored.dim, stored, std::span(rows).first(items.size()), items, scores.data());
+      ranker.clear();
+      for (std::size_t i = 0; i < items.size(); ++i) ranker.push(items[i], scores[i]);
+      out.add(ranker.best(items.size()));
+    }
+  }
+  return out.take();
+}
+
 nb::tuple joined(const std::vector<std::vector<Hit>>& answers, std::size_t reads) {
   RawArray<std::int64_t> offsets(answers.size() + 1);
   std::int64_t* bounds = offsets.data();
@@ -119,6 +151,9 @@ void register_dense(nb::module_& module) {
              nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
              nb::arg("items").noconvert(),
              "The inner product of each query row with its vector, as bytes of float32.");
+  module.def("score_proposed", &score_proposed, nb::arg("queries").noconvert(), nb::arg("proposed").noconvert(),
+             nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
+             "(offsets, items, scores) as bytes: the proposed items of each query, scored and ranked.");
   module.def("search_rows", &search_rows, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
              nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(), nb::arg("longest"), nb::arg("k"),
              nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,

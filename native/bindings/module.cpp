@@ -6,6 +6,7 @@
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   vizsla::register_candidates(module);
+  vizsla::register_live_sum(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);
   vizsla::register_strings(module);

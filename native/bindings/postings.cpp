@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/live_source.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
+#include "postings/live_postings.hpp"
 #include "postings/restrict.hpp"
 #include "postings/score_items.hpp"
 #include "postings/search.hpp"
@@ -44,6 +46,31 @@ struct Queries {
   std::size_t count(std::size_t row) const { return static_cast<std::size_t>(offsets[row + 1] - offsets[row]); }
   std::span<const std::int32_t> terms_of(std::size_t row) const { return terms.subspan(begin(row), count(row)); }
   std::span<const float> weights_of(std::size_t row) const { return weights.subspan(begin(row), count(row)); }
+};
+
+// Postings with a call's queries, as a part of a sum. They must outlive it.
+class PostingsSource : public LiveSource {
+ public:
+  PostingsSource(const Postings& postings, ScratchPool<Searcher>& searchers, ScratchPool<ItemScorer>& scorers,
+                 InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights)
+      : postings_(postings), searchers_(searchers), scorers_(scorers), offsets_(offsets), terms_(terms), weights_(weights) {}
+
+  std::size_t rows() const override { return offsets_.size() - 1; }
+  std::size_t items() const override { return postings_.items(); }
+  bool reads_along() const override { return true; }
+
+  std::unique_ptr<LivePart> open(std::size_t) override {
+    const TermQueries queries{view(offsets_), view(terms_), view(weights_)};
+    return std::make_unique<LivePostings>(postings_, searchers_, scorers_, queries);
+  }
+
+ private:
+  const Postings& postings_;
+  ScratchPool<Searcher>& searchers_;
+  ScratchPool<ItemScorer>& scorers_;
+  InArray<std::int64_t> offsets_;
+  InArray<std::int32_t> terms_;
+  InArray<float> weights_;
 };
 
 class BoundPostings {
@@ -111,6 +138,11 @@ class BoundPostings {
       };
     });
     return joined(answers, read);
+  }
+
+  BoundSource source(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights) {
+    const Queries checked_queries(offsets, terms, weights);
+    return {std::make_unique<PostingsSource>(postings_, searchers_, item_scorers_, offsets, terms, weights)};
   }
 
   // (scores, postings read) of given items of one query: the shortest way.
@@ -268,6 +300,8 @@ void register_postings(nb::module_& module) {
       .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("k"),
            nb::arg("allowed").noconvert().none(), nb::arg("threads"))
+      .def("source", &BoundPostings::source, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+           nb::arg("weights").noconvert(), nb::keep_alive<0, 1>(), "Postings with a call's queries, as a part of a LiveSum.")
       .def("score", &BoundPostings::score, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("item_offsets").noconvert(),
            nb::arg("items").noconvert(), nb::arg("threads"))

@@ -7,6 +7,7 @@ namespace vizsla {
 void register_candidates(nanobind::module_& module);
 void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);
+void register_live_sum(nanobind::module_& module);
 void register_strings(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
 void register_postings(nanobind::module_& module);

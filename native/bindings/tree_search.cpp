@@ -13,11 +13,13 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/interrupt.hpp"
+#include "bindings/live_source.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "tree/beam_search.hpp"
 #include "tree/layer_builder.hpp"
+#include "tree/live_tree.hpp"
 #include "tree/path_scores.hpp"
 
 namespace vizsla {
@@ -176,6 +178,38 @@ class BoundTreeFilter {
   std::unique_ptr<TreeFilter> filter_;
 };
 
+// A tree with a call's queries, as a part of a sum. The tree must outlive it.
+class TreeSource : public LiveSource {
+ public:
+  TreeSource(const TreeModel& model, Transform transform, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool,
+             InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam)
+      : model_(model), transform_(transform), leaves_(leaves), pool_(pool), offsets_(offsets), features_(features), values_(values), beam_(beam) {}
+
+  std::size_t rows() const override { return offsets_.size() - 1; }
+  std::size_t items() const override { return model_.size(); }
+  bool reads_along() const override { return false; }
+
+  std::unique_ptr<LivePart> open(std::size_t k) override {
+    const SparseQueries queries{view(offsets_), view(features_), view(values_)};
+    const TreeTask task(model_, k, beam_, nullptr, rows());
+    std::unique_ptr<LivePart> part;
+    with_transform(transform_, [&]<Transform transform>() {
+      part = std::make_unique<LiveTree<transform>>(model_, leaves_, pool_, queries, task);
+    });
+    return part;
+  }
+
+ private:
+  const TreeModel& model_;
+  Transform transform_;
+  LeafRowsWhenPaid& leaves_;
+  ScratchPool<LiveTreeScratch>& pool_;
+  InArray<std::int64_t> offsets_;
+  InArray<std::int32_t> features_;
+  InArray<float> values_;
+  std::size_t beam_;
+};
+
 class BoundTree {
  public:
   BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights, const std::string& transform,
@@ -214,6 +248,12 @@ class BoundTree {
       exact = task.exact || (certain && queries.size() > 0);
     }
     return found->take(entries, exact);
+  }
+
+  BoundSource source(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam) {
+    Queries{view(offsets), view(features), view(values)}.check(model_.bias().number);
+    require(beam > 0, "beam must be above 0");
+    return {std::make_unique<TreeSource>(model_, transform_, leaves_, live_, offsets, features, values, beam)};
   }
 
   nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
@@ -291,6 +331,7 @@ class BoundTree {
   LeafRowsWhenPaid leaves_;
   ScratchPool<BeamSearcher> beams_;
   ScratchPool<PathScorer> scorers_;
+  ScratchPool<LiveTreeScratch> live_;
   std::uint64_t number_ = next_number();
 };
 
@@ -310,6 +351,8 @@ void register_tree_search(nb::module_& module) {
       .def("filter", &BoundTree::filter, nb::arg("allowed"), "What search needs of a mask: made once, used for many queries.")
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
+      .def("source", &BoundTree::source, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("beam"),
+           nb::keep_alive<0, 1>(), "The tree with a call's queries, as a part of a LiveSum.")
       .def("score", &BoundTree::score, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
            nb::arg("items"), nb::arg("threads"));
 }

@@ -21,6 +21,9 @@ class Searcher {
     std::span<const float> weights;
     std::size_t k;
     std::span<const std::uint8_t> allowed;  // one flag an item, or empty
+    // Items whose scores are wanted besides, and room for them: only those are filled in that the search comes by.
+    std::span<const std::int32_t> also = {};
+    std::span<float> also_scores = {};
   };
 
   // The keys of the best k, best first; they live until the next search.
@@ -92,9 +95,19 @@ class Searcher {
       }
       found = keep_passing(found, to_pass(i + 1));
     }
+    note_also(low, high, walked, question);
     for (std::size_t i = 0; i < found; ++i) push(found_[i], low);
     raise_threshold();
     clear(low, high, walked, added);
+  }
+
+  // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it.
+  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const Question& question) {
+    if (question.also.empty() || rest_[walked] > 0) return;
+    for (std::size_t i = 0; i < question.also.size(); ++i) {
+      const std::int64_t item = question.also[i];
+      if (item >= low && item < high) question.also_scores[i] = sums_[static_cast<std::size_t>(item - low)] + base_;
+    }
   }
 
   // What an item must have more of, when only the lists from `done` on are still to come.

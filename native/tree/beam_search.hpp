@@ -17,6 +17,7 @@
 #include "tree/path_scores.hpp"
 #include "tree/tree_model.hpp"
 #include "tree/tree_task.hpp"
+#include "tree/tree_trace.hpp"
 
 namespace vizsla {
 
@@ -28,8 +29,9 @@ class BeamSearcher {
   // features says nothing: it finds nothing.
   template <Transform transform>
   std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
-                                        const TreeTask& task) {
-    outside_ = INFINITY;
+                                        const TreeTask& task, TreeTrace* trace = nullptr) {
+    outside_ = last_ = INFINITY;
+    trace_ = trace;
     if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
     margins_.take(query, model.bias());
@@ -50,8 +52,14 @@ class BeamSearcher {
   // upper bound of all below it, and the last node that was kept is one of all that were not.
   float ceiling() const { return std::max(outside_, last_); }
 
+  // The score of the last that was found; below all others where fewer were found than were wanted.
+  float last() const { return last_; }
+
   // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
   bool certain() const { return outside_ < last_; }
+
+  // The last query's features.
+  std::span<const HashedFeature> features() const { return margins_.features(); }
 
   // How many weights were read since the last call.
   std::uint64_t take_entries() { return margins_.take_entries() + narrow_.take_entries() + paths_.take_entries(); }
@@ -76,6 +84,7 @@ class BeamSearcher {
     const std::size_t layers = model.layers().size(), end = std::min(task.narrow_from, layers - 1);
     beam_.assign(1, {0, 0.0F});
     outside_ = -INFINITY;
+    if (trace_ != nullptr) trace_->start(model);
     for (std::size_t t = 0; t < end; ++t) {
       if (t + 1 == task.narrow_from) {
         all_.clear();
@@ -90,6 +99,9 @@ class BeamSearcher {
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
         if (width < nodes && beam_.size() == width) outside_ = std::max(outside_, beam_.back().score);
       }
+    }
+    if (trace_ != nullptr) {
+      for (const Followed& followed : beam_) trace_->follow(followed.node);
     }
     best_.start(task.wanted, 5 * task.wanted);
   }
@@ -170,6 +182,7 @@ class BeamSearcher {
         best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(model.items()[node])));
       } else if constexpr (children == Children::best) {
         best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(node)));
+        if (trace_ != nullptr) trace_->meet(t, node, score);
       } else {
         all_.push_back({static_cast<std::uint32_t>(node), score});
       }
@@ -185,6 +198,7 @@ class BeamSearcher {
 
   float outside_ = INFINITY;  // of items below nodes that were left behind
   float last_ = -INFINITY;    // the last that was found, where more might have been
+  TreeTrace* trace_ = nullptr;  // who wants to know what nodes got
   ChunkMargins margins_;
   NarrowSearcher narrow_;
   PathScorer paths_;

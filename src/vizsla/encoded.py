@@ -101,6 +101,13 @@ class Encoded(Retriever):
         """Return the same retriever with another encoder or index."""
         return type(self)(**{"items": self._items, "encoder": self.encoder, "index": self.index, **changes})
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether answers are those of an index that native code may ask by itself."""
+        kind = type(self)
+        ours = kind._search, kind._search_rows, kind._score
+        return ours == (Encoded._search, Encoded._search_rows, Encoded._score) and self.index.is_live
+
     def _check_dim(self) -> None:
         if self.encoder.dim != self.index.dim:
             raise InputError(f"`encoder` must give the index's {self.index.dim} dimensions. Got {self.encoder.dim}.")

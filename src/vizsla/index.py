@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from vizsla.encoder import Rows
     from vizsla.sparse_rows import Matrix
 
+_ANSWERS = ("live_source", "search", "scores", "_search", "_scores")
+
 
 class Index(Artifact):
     """Answers encoded queries with item numbers; knows nothing of texts or string ids."""
 
     exact: bool = True
     """Whether `search` gives the same answer as scoring every item."""
+
+    entry_bytes: int = 0
+    """Bytes that are read for each entry that `live_source` counts."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -62,6 +67,17 @@ class Index(Artifact):
     def score(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score the given items for every row, and rank them."""
         return candidates.rescored(self.scores(queries, candidates, threads=threads))
+
+    def live_source(self, queries: Rows | Matrix) -> Any:
+        """Return the queries with this index as native code takes them, which then asks the index by itself."""
+        raise InputError(f"`index` must be a native part of sums. Got {type(self).__name__}: search it instead.")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether native code may ask the index by itself: nobody has redefined how it searches and scores since."""
+        kinds = type(self).__mro__
+        places = [next((at for at, kind in enumerate(kinds) if name in vars(kind)), len(kinds)) for name in _ANSWERS]
+        return type(self).live_source is not Index.live_source and places[0] == min(places)
 
     def _prepared(self, filter: Filter | Mask | None) -> Filter | None:
         if filter is None:

@@ -68,6 +68,13 @@ class Aligned(Generic[S]):
             return scored_once(self.part, queries, own, self.own_filter(filter), threads)
         return self.part._score(queries, own, self.own_filter(filter), threads)
 
+    @property
+    def maps(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """The composition's number of each of the part's items, and the part's of each of the composition's."""
+        if self._to_merged is None or self._from_merged is None:
+            return None
+        return self._to_merged, self._from_merged
+
     def own_filter(self, filter: Filter | None) -> Filter | None:
         """Return the filter in the part's numbers."""
         if filter is None or self._from_merged is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,16 @@ class Term(NamedTuple):
         if self.normalised is None or self.how == "rank" or self._tells_scale(taken, filter):
             return None, _NO_COST
         return self.normalised.scales(queries, threads)
+
+    @property
+    def longest(self) -> float:
+        """How long a list may be that tells the part's scale."""
+        return inf if self.normalised is None else self.normalised.longest
+
+    def live(self) -> tuple[Any, ...]:
+        """Return what the native sum of native indexes takes."""
+        depth = 0 if self.normalised is None else self.normalised.depth
+        return self.weight, self.how, depth, self.part.maps
 
     def _tells_scale(self, taken: int, filter: Filter | None) -> bool:
         return filter is None and self.normalised is not None and self.normalised.tells_scale(taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -64,8 +65,13 @@ class Normalised(Composition):
 
         An approximate search that is asked for more looks elsewhere too, and may find better ones.
         """
+        return taken <= self.longest
+
+    @property
+    def longest(self) -> float:
+        """How long a list may be that begins with the one that the scale is read from."""
         part = self.parts[0]
-        return taken <= self.depth or (isinstance(part, Encoded) and part.index.exact)
+        return inf if isinstance(part, Encoded) and part.index.exact else self.depth
 
     def _scaled(self, queries: Queries, found: Candidates, k: int) -> Candidates:
         """Return a whole answer on its own scale, which the call remembers."""

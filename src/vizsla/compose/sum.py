@@ -11,6 +11,7 @@ import numpy as np
 from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
 from vizsla.compose.fusion import Term, fused, weighted_sum
+from vizsla.compose.live_sum import LiveSum
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -40,11 +41,15 @@ class Sum(Composition):
         self.scale = _common_scale(self.parts)
         self._check_catalogues()
         self._terms = [Term.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
+        self._live = LiveSum.of(self._terms)
 
     def __str__(self) -> str:
         return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        taken = max(k, self.depth)
+        if self._live is not None and filter is None and self._live.serves(taken):
+            return self._live.search(queries, k, taken, threads)
         return fused(self._terms, queries, k, self.depth, filter, threads)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.item_vectors import Floats
+from vizsla.stats import Stats
 
 if TYPE_CHECKING:
     from vizsla.encoder import Rows
@@ -55,10 +56,9 @@ class ApproximateIndex(DenseIndex):
         # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
         if not len(rows) or not k or self._pays(k, reachable):
             return self.flat()._search(rows, max(k, 1), filter, threads)
-        proposed = self._propose(rows, k, filter, threads)
-        found = self._scored(rows, proposed)
-        short = np.flatnonzero(np.diff(found.offsets) < k)
-        if len(short):
+        found = self._scored(rows, self._propose(rows, k, filter, threads))
+        if len(found.items) < k * len(rows):
+            short = np.flatnonzero(np.diff(found.offsets) < k)
             found = _replaced(found, short, self.flat()._search(rows[short], k, filter, threads))
         return found
 
@@ -71,12 +71,14 @@ class ApproximateIndex(DenseIndex):
         """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
     def _scored(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
-        numbers, columns = np.nonzero(proposed >= 0)
-        items = proposed[numbers, columns].astype(np.int32)
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
-        scores = pair_dots(rows, numbers, self.stored, items)
+        stored, proposed = self.stored, np.ascontiguousarray(proposed, np.int64)
+        try:
+            packed: Any = _native.score_proposed(rows, proposed, stored.rows, stored.low, stored.step)
+        except ValueError as error:
+            raise InputError(f"`vectors` must give finite scores. Got others: {error}.") from error
+        offsets, items, scores = map(np.frombuffer, packed, (np.int64, np.int32, np.float32))
         # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
-        return Candidates.ranked(offsets, items, scores)
+        return Candidates.trusted(offsets, items, scores, None, Stats())
 
 
 def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) -> Candidates:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 T = TypeVar("T", bound=np.generic)
 
 
+@cache
 def load_faiss() -> Any:
     """Import Faiss, only when an index needs it; untyped, as most of it is made by SWIG."""
     return importlib.import_module("faiss")
@@ -98,6 +100,8 @@ def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: in
 
 def bounded(threads: int, pieces: int) -> int:
     """Return how many threads are of use: no more than the machine has cores, or the work has pieces."""
+    if threads == 1 or pieces == 1:
+        return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(threads, cores, pieces))
 

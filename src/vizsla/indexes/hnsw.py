@@ -75,6 +75,7 @@ class HnswIndex(ApproximateIndex):
         self.graph = graph
         self._storage = full_storage(vectors)
         self._faiss = graph.to_faiss(self._storage)
+        self._kept: tuple[int, Any] | None = None
 
     @classmethod
     def build(
@@ -141,15 +142,25 @@ class HnswIndex(ApproximateIndex):
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         faiss = load_faiss()
 
-        chosen = None if filter is None else filter.form(SELECTOR, selector)
-        view = self._view(k, len(self) if filter is None else filter.count)
-        how = faiss.SearchParametersHNSW(efSearch=view, sel=chosen)
+        how = self._how(k, filter)
 
         def part(given: Floats) -> NDArray[np.int64]:
-            numbers: NDArray[np.int64] = self._faiss.search(given, k, params=how)[1]
+            numbers, scores = np.empty((len(given), k), np.int64), np.empty((len(given), k), np.float32)
+            parts = [faiss.swig_ptr(array) for array in (given, scores, numbers)]
+            self._faiss.search_c(len(given), parts[0], k, *parts[1:], how)
             return numbers
 
         return in_threads(part, rows, threads)
+
+    def _how(self, k: int, filter: Filter | None) -> Any:
+        """Return the search's parameters as Faiss takes them; those of the last unfiltered search are kept."""
+        view = self._view(k, len(self) if filter is None else filter.count)
+        if filter is not None:
+            return load_faiss().SearchParametersHNSW(efSearch=view, sel=filter.form(SELECTOR, selector))
+        kept = self._kept
+        if kept is None or kept[0] != view:
+            kept = self._kept = view, load_faiss().SearchParametersHNSW(efSearch=view)
+        return kept[1]
 
     def _view(self, k: int, reachable: int) -> int:
         """Return how many items to keep in view, more as a mask narrows: only those that are allowed count."""

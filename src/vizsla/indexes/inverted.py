@@ -61,6 +61,7 @@ class InvertedIndex(Index):
     """
 
     kind = "inverted"
+    entry_bytes = POSTING_BYTES
 
     def __init__(
         self,
@@ -189,6 +190,11 @@ class InvertedIndex(Index):
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
         return Scored(np.frombuffer(scores, np.float32), stats)
+
+    def live_source(self, queries: Rows | Matrix) -> _native.LiveSource:
+        """Return the queries with this index as a native sum takes them."""
+        rows = self._query_rows(queries)
+        return self._postings.source(rows.offsets, rows.columns, rows.values)
 
     def _search(self, rows: SparseRows, k: int, allowed: Mask | None, threads: int) -> Candidates:
         try:

@@ -110,7 +110,7 @@ class TreeIndex(Index):
         self.leaf_items = items
         self._dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
         self.beam = check_positive("beam", beam)
-        self._entry_bytes = 1 + WEIGHTS[weights]
+        self.entry_bytes = 1 + WEIGHTS[weights]
         self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
 
     @classmethod
@@ -242,7 +242,7 @@ class TreeIndex(Index):
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, 0, entries, entries * self._entry_bytes, exact),
+            Stats(0.0, 0, 0, entries, entries * self.entry_bytes, exact),
             ceilings=np.frombuffer(ceilings, np.float32),
         )
 
@@ -261,8 +261,13 @@ class TreeIndex(Index):
         except (ValueError, TypeError) as error:
             self._check_candidates(len(rows), candidates)
             raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
-        stats = Stats(0.0, len(candidates.items), 0, entries, entries * self._entry_bytes)
+        stats = Stats(0.0, len(candidates.items), 0, entries, entries * self.entry_bytes)
         return Scored(np.frombuffer(scores, np.float32), stats)
+
+    def live_source(self, queries: Rows | Matrix) -> _native.LiveSource:
+        """Return the queries with this index as a native sum takes them."""
+        rows = self._query_rows(queries)
+        return self._tree.source(rows.offsets, rows.columns, rows.values, self.beam)
 
     def _derive(self, filter: Filter) -> _native.TreeFilter:
         return self._tree.filter(filter.mask.view(np.uint8))

@@ -1,0 +1,118 @@
+// A tree as a part of a sum: its search leaves a trace, which rules out most items that others found, and spares the way
+// down to those that are left.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "candidates/live_part.hpp"
+#include "common/scratch.hpp"
+#include "tree/beam_search.hpp"
+#include "tree/path_scores.hpp"
+#include "tree/query_values.hpp"
+#include "tree/tree_trace.hpp"
+
+namespace vizsla {
+
+// What one thread needs besides its searcher; lent like it, since a trace is as large as the tree above its leaves.
+struct LiveTreeScratch {
+  BeamSearcher searcher;
+  PathScorer paths;
+  TreeTrace trace;
+  QueryValues values;
+};
+
+struct SparseQueries {
+  std::span<const std::int64_t> offsets;
+  std::span<const std::int32_t> features;
+  std::span<const float> values;
+
+  SparseQuery operator[](std::size_t row) const {
+    const auto begin = static_cast<std::size_t>(offsets[row]);
+    const auto count = static_cast<std::size_t>(offsets[row + 1]) - begin;
+    return {features.subspan(begin, count), values.subspan(begin, count)};
+  }
+};
+
+template <Transform transform>
+class LiveTree : public LivePart {
+ public:
+  LiveTree(const TreeModel& model, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool, const SparseQueries& queries,
+           const TreeTask& task)
+      : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task) {}
+
+  void search(std::size_t row, std::size_t, const AlsoWanted&, LiveAnswer& found) override {
+    query_ = queries_[row];
+    ready_ = false;
+    const auto keys = scratch_->searcher.search<transform>(model_, leaves_, query_, task_, &scratch_->trace);
+    found.items.clear();
+    found.scores.clear();
+    for (const std::uint64_t key : keys) {
+      found.items.push_back(static_cast<std::int32_t>(item_of(key)));
+      found.scores.push_back(signed_score_of(key));
+    }
+    found.ceiling = scratch_->searcher.ceiling();
+    found.certain = task_.exact || scratch_->searcher.certain();
+  }
+
+  void bound(std::span<const std::int32_t> items, std::span<float> bounds) override {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      bounds[i] = traced() ? scratch_->trace.bound(model_, items[i], scratch_->searcher.last()) : INFINITY;
+    }
+  }
+
+  // By the trace and the items' own rows where they are kept; else by their paths, which may come to keep them.
+  void score(std::span<const std::int32_t> items, std::span<float> scores) override {
+    const LeafRows* rows = leaves_.ready();
+    if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
+    if (!ready_) take_values();
+    for (std::size_t i = 0; i < items.size(); ++i) rows->prefetch(model_.positions()[static_cast<std::size_t>(items[i])]);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::size_t leaf = model_.positions()[static_cast<std::size_t>(items[i])];
+      const std::size_t chunk = model_.parents(model_.layers().size() - 1)[leaf];
+      const float above = scratch_->trace.parent(chunk);
+      if (std::isnan(above)) {
+        score_paths(items.subspan(i, 1), scores.subspan(i, 1));
+        continue;
+      }
+      scores[i] = above + log_activation<transform>(rows->margin(scratch_->values, leaf, model_.layers().back().factor(chunk)));
+      entries_ += rows->count(leaf);
+    }
+  }
+
+  std::uint64_t take_read() override {
+    return std::exchange(entries_, 0) + scratch_->searcher.take_entries() + scratch_->paths.take_entries();
+  }
+
+ private:
+  bool traced() const { return transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
+
+  // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.
+  bool ascends() const {
+    return std::adjacent_find(query_.features.begin(), query_.features.end(), std::greater_equal<>()) == query_.features.end();
+  }
+
+  void take_values() {
+    scratch_->values.take(scratch_->searcher.features());
+    ready_ = true;
+  }
+
+  void score_paths(std::span<const std::int32_t> items, std::span<float> scores) {
+    scratch_->paths.template score<transform>(model_, leaves_, query_, items, scores);
+  }
+
+  const TreeModel& model_;
+  LeafRowsWhenPaid& leaves_;
+  typename ScratchPool<LiveTreeScratch>::Loan scratch_;
+  SparseQueries queries_;
+  TreeTask task_;
+  SparseQuery query_{};
+  bool ready_ = false;
+  std::uint64_t entries_ = 0;
+};
+
+}  // namespace vizsla
