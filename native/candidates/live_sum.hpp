@@ -190,15 +190,24 @@ class LiveSum {
 
   // Totals of those whom every part has scored; the others are open, with a bound by the parts' ceilings.
   void add_up() {
-    limits_.resize(scores_.size());
-    totals_.assign(items_.size(), unknown);
+    const std::size_t count = items_.size();
+    totals_.assign(count, unknown);
+    sums_.assign(count, 0.0);
+    limits_.resize(sides_.size());
     open_.clear();
-    for (std::size_t p = 0; p < sides_.size(); ++p) std::fill_n(limits_.begin() + static_cast<std::ptrdiff_t>(p * most_), most_, sides_[p].ceiling());
-    for (std::size_t at = 0; at < items_.size(); ++at) {
-      if (complete(at)) {
-        close(at);
+    for (std::size_t p = 0; p < sides_.size(); ++p) {
+      const float* scores = column(p);
+      const double weight = sides_[p].term.weight;
+      for (std::size_t at = 0; at < count; ++at) sums_[at] += weight * static_cast<double>(scores[at]);
+      limits_[p] = sides_[p].ceiling();
+    }
+    for (std::size_t at = 0; at < count; ++at) {
+      if (!std::isnan(sums_[at])) {
+        close(at, static_cast<float>(sums_[at]));
+      } else if (complete(at)) {  // infinite scores: there is no saying
+        close(at, std::numeric_limits<float>::infinity());
       } else {
-        open_.push_back({bounded(at), at});
+        open_.push_back({bounded(at, limits_.data()), at});
       }
     }
   }
@@ -217,7 +226,7 @@ class LiveSum {
       const auto some = std::span(open_).subspan(first, end - first);
       for (std::size_t p = 0; p < sides_.size(); ++p) score(p, some);
       for (const Open& one : some) {
-        if (complete(one.at)) close(one.at);
+        if (complete(one.at)) close(one.at, bounded(one.at, limits_.data()));
       }
       first = end;
     }
@@ -229,15 +238,21 @@ class LiveSum {
 
   // Each part says of the items that it lacks what they can get at most.
   void tighten() {
-    for (std::size_t p = 0; p < sides_.size(); ++p) {
+    const std::size_t parts = sides_.size();
+    bounds_.resize(parts * open_.size());
+    for (std::size_t i = 0; i < open_.size(); ++i) std::copy_n(limits_.begin(), parts, bounds_.begin() + static_cast<std::ptrdiff_t>(i * parts));
+    for (std::size_t p = 0; p < parts; ++p) {
       lacking(p, open_);
       if (own_.empty()) continue;
       values_.resize(own_.size());
       sides_[p].part->bound(own_, values_);
-      float* limits = limits_.data() + p * most_;
-      for (std::size_t i = 0; i < own_.size(); ++i) limits[places_[i]] = std::min(limits[places_[i]], sides_[p].scale.of(values_[i]));
+      for (std::size_t i = 0, next = 0; i < open_.size() && next < own_.size(); ++i) {
+        if (open_[i].at != places_[next]) continue;
+        float& bound = bounds_[i * parts + p];
+        bound = std::min(bound, sides_[p].scale.of(values_[next++]));
+      }
     }
-    for (Open& open : open_) open.bound = bounded(open.at);
+    for (std::size_t i = 0; i < open_.size(); ++i) open_[i].bound = bounded(open_[i].at, bounds_.data() + i * parts);
   }
 
   void score(std::size_t p, std::span<const Open> some) {
@@ -270,24 +285,24 @@ class LiveSum {
     return true;
   }
 
-  // An upper bound, since every step of the sum is monotone.
-  float bounded(std::size_t at) {
+  // The sum with what a part gives at most where its score is missing: a bound, since every step of a sum is monotone.
+  float bounded(std::size_t at, const float* limits) {
     double total = 0;
     for (std::size_t p = 0; p < sides_.size(); ++p) {
       const float score = column(p)[at];
-      total += sides_[p].term.weight * static_cast<double>(std::isnan(score) ? limits_[p * most_ + at] : score);
+      total += sides_[p].term.weight * static_cast<double>(std::isnan(score) ? limits[p] : score);
     }
     return std::isnan(total) ? std::numeric_limits<float>::infinity() : static_cast<float>(total);
   }
 
-  void close(std::size_t at) {
-    totals_[at] = bounded(at);
+  void close(std::size_t at, float total) {
+    totals_[at] = total;
     if (best_.size() < k_) {
-      best_.push_back(totals_[at]);
+      best_.push_back(total);
       std::push_heap(best_.begin(), best_.end(), std::greater<>());
-    } else if (totals_[at] > best_.front()) {
+    } else if (total > best_.front()) {
       std::pop_heap(best_.begin(), best_.end(), std::greater<>());
-      best_.back() = totals_[at];
+      best_.back() = total;
       std::push_heap(best_.begin(), best_.end(), std::greater<>());
     }
   }
@@ -301,8 +316,10 @@ class LiveSum {
   ItemSlots slots_;
   RowRanker ranker_;
   std::vector<std::int32_t> items_;      // of all lists, each once
-  std::vector<float> scores_, limits_;   // a column a part: what it gives, what it can give at most
-  std::vector<float> totals_, best_;     // the sums, and a heap of the best k of them, the least in front
+  std::vector<float> scores_;            // a column a part
+  std::vector<float> limits_, bounds_;   // what each part gives at most to anybody, and to each that is open
+  std::vector<double> sums_;
+  std::vector<float> totals_, best_;     // the sums as they are shown, and a heap of the best k, the least in front
   std::vector<Open> open_;
   std::vector<std::int32_t> own_;
   std::vector<float> values_;

@@ -35,11 +35,11 @@ class LivePostings : public LivePart {
     row_ = row;
     const auto keys = searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, also.items, also.scores});
     read_ += searcher_->read();
-    found.items.clear();
-    found.scores.clear();
-    for (const std::uint64_t key : keys) {
-      found.items.push_back(static_cast<std::int32_t>(item_of(key)));
-      found.scores.push_back(score_of(key));
+    found.items.resize(keys.size());
+    found.scores.resize(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      found.items[i] = static_cast<std::int32_t>(item_of(keys[i]));
+      found.scores[i] = score_of(keys[i]);
     }
     found.ceiling = found.scores.empty() ? INFINITY : found.scores.back();
     found.certain = true;

@@ -176,9 +176,11 @@ class BeamSearcher {
   std::size_t push(const TreeModel& model, std::size_t t, const ChunkVisit& visited, const TreeFilter* filter) {
     const std::size_t first = model.layers()[t].first_child(visited.chunk);
     const float* margins = margins_.of(visited);
+    float* leaves = children == Children::items && trace_ != nullptr ? trace_->read(visited.chunk, visited.count) : nullptr;
     const auto push_child = [&](std::size_t node) {
       const float score = visited.score + log_activation<transform>(margins[node - first]);
       if constexpr (children == Children::items) {
+        if (leaves != nullptr) leaves[node - first] = score;
         best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(model.items()[node])));
       } else if constexpr (children == Children::best) {
         best_.push(signed_ranking_key(score, static_cast<std::uint32_t>(node)));

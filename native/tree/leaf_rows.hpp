@@ -27,6 +27,12 @@ class LeafRows {
   std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + rows_.size(); }
   std::size_t count(std::size_t leaf) const { return offsets_[leaf + 1] - offsets_[leaf]; }
 
+  // Only the features: a query has few of them, and weights are read for those alone.
+  void prefetch_features(std::size_t leaf) const {
+    const std::size_t bytes = std::min(count(leaf) * sizeof(std::uint32_t), most_ahead);
+    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
+  }
+
   void prefetch(std::size_t leaf) const {
     const std::size_t bytes = std::min(count(leaf) * entry_bytes(), most_ahead);
     for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);

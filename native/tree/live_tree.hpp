@@ -49,11 +49,11 @@ class LiveTree : public LivePart {
     query_ = queries_[row];
     ready_ = false;
     const auto keys = scratch_->searcher.search<transform>(model_, leaves_, query_, task_, &scratch_->trace);
-    found.items.clear();
-    found.scores.clear();
-    for (const std::uint64_t key : keys) {
-      found.items.push_back(static_cast<std::int32_t>(item_of(key)));
-      found.scores.push_back(signed_score_of(key));
+    found.items.resize(keys.size());
+    found.scores.resize(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      found.items[i] = static_cast<std::int32_t>(item_of(keys[i]));
+      found.scores[i] = signed_score_of(keys[i]);
     }
     found.ceiling = scratch_->searcher.ceiling();
     found.certain = task_.exact || scratch_->searcher.certain();
@@ -70,9 +70,11 @@ class LiveTree : public LivePart {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
     if (!ready_) take_values();
-    for (std::size_t i = 0; i < items.size(); ++i) rows->prefetch(model_.positions()[static_cast<std::size_t>(items[i])]);
+    for (std::size_t i = 0; i < items.size(); ++i) rows->prefetch_features(model_.positions()[static_cast<std::size_t>(items[i])]);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::size_t leaf = model_.positions()[static_cast<std::size_t>(items[i])];
+      scores[i] = scratch_->trace.score(model_, leaf);
+      if (!std::isnan(scores[i])) continue;
       const std::size_t chunk = model_.parents(model_.layers().size() - 1)[leaf];
       const float above = scratch_->trace.parent(chunk);
       if (std::isnan(above)) {

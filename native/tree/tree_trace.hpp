@@ -1,4 +1,4 @@
-// What a beam search found out about nodes above the leaves: upper bounds of all items below them.
+// What a beam search found out: the scores of leaves that it looked at, and of nodes above others, which bound them.
 #pragma once
 
 #include <algorithm>
@@ -21,27 +21,51 @@ class TreeTrace {
       for (std::size_t t = 0; t < above; ++t) layers_[t].assign(model.layers()[t].nodes(), Met{});
       mark_ = 1;
     }
+    leaves_.clear();
+    if (above == 0) root_ = unread;
   }
 
-  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, 0, score}; }
+  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, left, score}; }
 
-  // The node's children, which are leaves, were looked at, or are no better than the last that was found.
+  // The node's children, which are leaves, will be looked at, or are no better than the last that is found.
   void follow(std::size_t node) {
-    if (!layers_.empty()) layers_.back()[node].followed = mark_;
+    if (!layers_.empty()) layers_.back()[node].leaves = unread;
+  }
+
+  // Room for the scores of a followed node's children.
+  float* read(std::size_t node, std::size_t children) {
+    const std::size_t begin = leaves_.size();
+    leaves_.resize(begin + children);
+    (layers_.empty() ? root_ : layers_.back()[node].leaves) = static_cast<std::uint32_t>(begin);
+    return leaves_.data() + begin;
   }
 
   // What an item that was not found gets at most: an activation is at most 1, so whoever is above it is a bound; and who
-  // was looked at is no better than the `last` that was found.
+  // could have been looked at is no better than the `last` that was found.
   float bound(const TreeModel& model, std::int32_t item, float last) const {
-    std::size_t node = model.positions()[static_cast<std::size_t>(item)];
+    const std::size_t leaf = model.positions()[static_cast<std::size_t>(item)];
+    const float known = score(model, leaf);
+    if (!std::isnan(known)) return known;
     if (layers_.empty()) return last;
+    std::size_t node = leaf;
     for (std::size_t t = layers_.size(); t-- > 0;) {
       node = model.parents(t + 1)[node];
       const Met& met = layers_[t][node];
       if (met.mark != mark_) continue;
-      return met.followed == mark_ ? std::min(met.score, last) : met.score;
+      return met.leaves == unread ? std::min(met.score, last) : met.score;
     }
     return INFINITY;
+  }
+
+  // A leaf's score; NaN where the search did not look at it.
+  float score(const TreeModel& model, std::size_t leaf) const {
+    const std::size_t chunk = model.parents(layers_.size())[leaf];
+    std::uint32_t begin = root_;
+    if (!layers_.empty()) {
+      const Met& met = layers_.back()[chunk];
+      begin = met.mark == mark_ ? met.leaves : unread;
+    }
+    return begin < unread ? leaves_[begin + leaf - model.layers().back().first_child(chunk)] : NAN;
   }
 
   // The score of a leaf's parent; NaN where the search did not come by it.
@@ -52,13 +76,18 @@ class TreeTrace {
   }
 
  private:
+  static constexpr std::uint32_t left = UINT32_MAX, unread = left - 1;
+
   struct Met {
-    std::uint32_t mark = 0, followed = 0;
+    std::uint32_t mark = 0;
+    std::uint32_t leaves = left;  // where its children's scores begin, if they are leaves that were read; else left, or unread
     float score = 0;
   };
 
   std::uint32_t mark_ = 0;
+  std::uint32_t root_ = unread;  // as `leaves`, of a tree without layers above its leaves
   std::vector<std::vector<Met>> layers_;  // all but the leaves
+  std::vector<float> leaves_;
 };
 
 }  // namespace vizsla
