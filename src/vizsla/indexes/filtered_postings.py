@@ -37,14 +37,10 @@ class FilteredPostings:
 
     def search(self, index: InvertedIndex, rows: SparseRows, k: int, threads: int) -> Candidates:
         """Return the best `k` of the allowed items."""
-        if self.own is None and self._is_due(index):
-            self.own = index.restricted(self.filter.numbers)
         if self.own is not None:
-            found = self.own._search(rows, k, None, threads)
-            return found.with_catalogue(None, self.filter.numbers[found.items])
+            return self.own._search(rows, k, None, threads, self.filter.numbers)
         found = index._search(rows, k, self.filter.mask, threads)
         self.read += found.stats.postings
+        if self.read > index.postings and self.filter.count <= MOST_SHARE * len(index):
+            self.own = index.restricted(self.filter.numbers)
         return found
-
-    def _is_due(self, index: InvertedIndex) -> bool:
-        return self.read > index.postings and self.filter.count <= MOST_SHARE * len(index)

@@ -190,7 +190,10 @@ class InvertedIndex(Index):
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
         return Scored(np.frombuffer(scores, np.float32), stats)
 
-    def _search(self, rows: SparseRows, k: int, allowed: Mask | None, threads: int) -> Candidates:
+    def _search(
+        self, rows: SparseRows, k: int, allowed: Mask | None, threads: int, numbers: Numbers | None = None
+    ) -> Candidates:
+        """Answer checked rows; with `numbers`, item `i` is called ``numbers[i]``."""
         try:
             if _is_one(rows):
                 items, scores, read = self._postings.search_one(rows.columns, rows.values, k, allowed)
@@ -202,9 +205,10 @@ class InvertedIndex(Index):
                 bounds = np.frombuffer(packed, np.int64)
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound. Got others: {_reason(error)}.") from error
+        found = np.frombuffer(items, np.int32)
         return Candidates.trusted(
             bounds,
-            np.frombuffer(items, np.int32),
+            found if numbers is None else numbers.take(found),
             np.frombuffer(scores, np.float32),
             None,
             Stats(0.0, 0, 0, read, read * POSTING_BYTES, True),
