@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from vizsla.sparse_rows import Matrix
 
 POSTING_BYTES = 8
+Bits = NDArray[np.uint8]
+"""A bit an item, the lowest of a byte first."""
 
 
 class InvertedIndex(Index):
@@ -191,7 +193,7 @@ class InvertedIndex(Index):
         return Scored(np.frombuffer(scores, np.float32), stats)
 
     def _search(
-        self, rows: SparseRows, k: int, allowed: Mask | None, threads: int, numbers: Numbers | None = None
+        self, rows: SparseRows, k: int, allowed: Bits | None, threads: int, numbers: Numbers | None = None
     ) -> Candidates:
         """Answer checked rows; with `numbers`, item `i` is called ``numbers[i]``."""
         try:
