@@ -22,6 +22,12 @@ namespace {
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Scale = std::optional<InArray<float>>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const std::uint8_t> bytes_of(const std::optional<Flags>& flags) {
+  if (!flags) return {};
+  return {reinterpret_cast<const std::uint8_t*>(flags->data()), flags->size()};
+}
 
 template <class T>
 void check_below(std::span<const T> numbers, std::size_t limit, const char* otherwise) {
@@ -122,12 +128,14 @@ nb::tuple joined(const std::vector<std::vector<Hit>>& answers, std::size_t reads
 }
 
 nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, double longest, std::size_t k,
-                      std::optional<InArray<std::int32_t>> numbers, std::size_t threads, bool portable) {
+                      std::optional<InArray<std::int32_t>> numbers, std::optional<Flags> flags, std::size_t threads, bool portable) {
   const StoredRows stored = stored_rows(vectors, low, step);
   require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
   require(k > 0 && threads > 0, "k and threads must be above 0");
   require(longest >= 0, "longest must not be negative");
-  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
+  require(!(numbers && flags), "rows must be chosen by number or by flag, not both");
+  require(!flags || flags->size() == stored.count, "there must be a flag for each vector");
+  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), bytes_of(flags), !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t reads = 0;
@@ -156,8 +164,9 @@ void register_dense(nb::module_& module) {
              "(offsets, items, scores) as bytes: the proposed items of each query, scored and ranked.");
   module.def("search_rows", &search_rows, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
              nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(), nb::arg("longest"), nb::arg("k"),
-             nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
-             "The best k vectors of each query, among all or those with the given numbers: bytes of int64 offsets, "
+             nb::arg("numbers").noconvert().none(), nb::arg("flags").noconvert().none(), nb::arg("threads"),
+             nb::arg("portable") = false,
+             "The best k vectors of each query, among all, those with the given numbers or those with a flag: bytes of int64 offsets, "
              "int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own instructions unused, for tests.");
 }
 

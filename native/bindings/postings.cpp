@@ -22,8 +22,6 @@ namespace vizsla {
 
 namespace {
 
-using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Many queries: rows of terms. Terms and weights are checked when a query is prepared.
 struct Queries {
   std::span<const std::int64_t> offsets;
@@ -105,14 +103,14 @@ class BoundPostings {
   }
 
   // (items, scores, postings read) of one query: the shortest way.
-  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, std::size_t k, std::optional<Mask> allowed) {
+  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, std::size_t k, std::optional<InArray<std::uint8_t>> allowed) {
     require(terms.size() == weights.size(), "there must be a weight for each query term");
-    const std::span<const std::uint8_t> mask = flags(allowed);
+    const std::span<const std::uint8_t> bits = allowed_bits(allowed);
     ScratchPool<Searcher>::Loan searcher(searchers_);
     std::span<const std::uint64_t> keys;
     {
       nb::gil_scoped_release unlocked;
-      keys = searcher->search(postings_, {view(terms), view(weights), checked(k), mask});
+      keys = searcher->search(postings_, {view(terms), view(weights), checked(k), bits});
     }
     RawArray<std::int32_t> items(keys.size());
     RawArray<float> scores(keys.size());
@@ -122,9 +120,9 @@ class BoundPostings {
 
   // (offsets, items, scores, postings read) of many.
   nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
-                   std::size_t k, std::optional<Mask> allowed, std::size_t threads) {
+                   std::size_t k, std::optional<InArray<std::uint8_t>> allowed, std::size_t threads) {
     const Queries queries(offsets, terms, weights);
-    const std::span<const std::uint8_t> mask = flags(allowed);
+    const std::span<const std::uint8_t> bits = allowed_bits(allowed);
     checked(k);
     std::vector<std::vector<std::uint64_t>> answers(queries.size());
     std::atomic<std::size_t> read{0};
@@ -132,7 +130,7 @@ class BoundPostings {
       return [&, first, searcher = std::make_shared<ScratchPool<Searcher>::Loan>(searchers_)](std::size_t number) {
         const std::size_t row = first + number;
         const auto keys =
-            (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), k, mask});
+            (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), k, bits});
         answers[row].assign(keys.begin(), keys.end());
         read += (*searcher)->read();
       };
@@ -210,10 +208,10 @@ class BoundPostings {
     }
   }
 
-  std::span<const std::uint8_t> flags(const std::optional<Mask>& allowed) const {
+  std::span<const std::uint8_t> allowed_bits(const std::optional<InArray<std::uint8_t>>& allowed) const {
     if (!allowed) return {};
-    require(allowed->size() == postings_.items(), "`allowed` must have a flag for each item");
-    return {reinterpret_cast<const std::uint8_t*>(allowed->data()), allowed->size()};
+    require(allowed->size() == (postings_.items() + 7) / 8, "`allowed` must have a bit for each item");
+    return view(*allowed);
   }
 
   static void unpack(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {

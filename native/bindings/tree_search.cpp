@@ -218,6 +218,12 @@ class BoundTree {
 
   std::size_t size() const { return model_.size(); }
 
+  // Bytes that are not in the given arrays: ways from items to the root, and the leaves by item once they are made.
+  std::size_t derived_bytes() const {
+    const LeafRows* made = leaves_.ready();
+    return model_.nbytes() + (made ? made->nbytes() : 0);
+  }
+
   BoundTreeFilter filter(InArray<std::uint8_t> allowed) const {
     require(allowed.size() == model_.size(), "allowed must have one entry an item");
     nb::gil_scoped_release unlocked;
@@ -348,6 +354,7 @@ void register_tree_search(nb::module_& module) {
       .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
            nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))
       .def("__len__", &BoundTree::size)
+      .def_prop_ro("derived_bytes", &BoundTree::derived_bytes)
       .def("filter", &BoundTree::filter, nb::arg("allowed"), "What search needs of a mask: made once, used for many queries.")
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))

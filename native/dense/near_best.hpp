@@ -38,20 +38,26 @@ class NearBest {
     unsure_.clear();
   }
 
-  void offer(float sum, std::uint32_t place) {
-    if (sum < floor_ && sum >= -FLT_MAX) return;
-    add(sum, place);
-  }
+  // Whether a sum may be among the best; one that is no number or infinite may.
+  bool counts(float sum) const { return !(sum < floor_ && sum >= -FLT_MAX); }
+  bool any_counts(std::span<const float> sums) const { return detail::any_counts(sums.data(), sums.size(), floor_); }
 
-  // Many at once, at places in a row. Most are far below the floor: one look sees that.
-  void offer(std::span<const float> sums, std::size_t first) {
-    if (!detail::any_counts(sums.data(), sums.size(), floor_)) return;
-    for (std::size_t i = 0; i < sums.size(); ++i) offer(sums[i], static_cast<std::uint32_t>(first + i));
+  // Takes a sum that counts.
+  void add(float sum, std::uint32_t place) {
+    // A sum that overflowed says nothing: it sets no mark, and whoever has it is scored.
+    if (!std::isfinite(sum)) {
+      unsure_.push_back(place);
+      return;
+    }
+    keys_.push_back(signed_ranking_key(sum, place));
+    if (keys_.size() >= room_) cut();
   }
 
   // Takes over what another found elsewhere.
   void absorb(const NearBest& other) {
-    for (const std::uint64_t key : other.keys_) offer(signed_score_of(key), item_of(key));
+    for (const std::uint64_t key : other.keys_) {
+      if (counts(signed_score_of(key))) add(signed_score_of(key), item_of(key));
+    }
     unsure_.insert(unsure_.end(), other.unsure_.begin(), other.unsure_.end());
   }
 
@@ -63,16 +69,6 @@ class NearBest {
   }
 
  private:
-  void add(float sum, std::uint32_t place) {
-    // A sum that overflowed says nothing: it sets no mark, and whoever has it is scored.
-    if (!std::isfinite(sum)) {
-      unsure_.push_back(place);
-      return;
-    }
-    keys_.push_back(signed_ranking_key(sum, place));
-    if (keys_.size() >= room_) cut();
-  }
-
   void cut() {
     other_.resize(keys_.size());
     keep_largest(keys_, k_, other_.data());

@@ -16,14 +16,17 @@
 
 namespace vizsla {
 
-// Which rows: all of them, or those with the given numbers, which ascend.
+// Which rows: all of them, those with the given numbers, which ascend, or those with a flag. By number only the chosen are
+// read; by flag all are read as one stream, which is faster where most are chosen, and the others are dropped unranked.
 struct ChosenRows {
   const StoredRows& stored;
   std::span<const std::int32_t> numbers;
-  bool all = true;
+  std::span<const std::uint8_t> flags;  // one a row; none: all
+  bool all = true;                      // are read
 
   std::size_t size() const { return all ? stored.count : numbers.size(); }
   std::size_t number(std::size_t place) const { return all ? place : static_cast<std::size_t>(numbers[place]); }
+  bool allows(std::size_t place) const { return flags.empty() || flags[place] != 0; }
 };
 
 class Scan {
@@ -76,7 +79,9 @@ class Scan {
     for (std::size_t place = begin; place < end; ++place) {
       if ((place - begin) % rows_a_look == 0 && !go_on()) return;
       if (!chosen_.all && place + ahead < end) chosen_.stored.prefetch(chosen_.number(place + ahead));
-      near.offer(kernels_.dot(query, rows + chosen_.number(place) * dim, dim) + base, static_cast<std::uint32_t>(place));
+      const float sum = kernels_.dot(query, rows + chosen_.number(place) * dim, dim) + base;
+      // Few sums count, so that hardly any flag is looked at.
+      if (near.counts(sum) && chosen_.allows(place)) near.add(sum, static_cast<std::uint32_t>(place));
     }
   }
 
@@ -129,8 +134,16 @@ class Scan {
         kernels_.tile(group.data(), lines_.data() + row, chosen_.stored.dim, sums_.data() + row, stride);
       }
       for (std::size_t i = 0; i < std::min(width, near.size() - query); ++i) {
-        near[query + i].offer(std::span(sums_).subspan(i * stride, count), first);
+        offer(near[query + i], std::span(sums_).subspan(i * stride, count), first);
       }
+    }
+  }
+
+  // Many at once, at places in a row. Most are far below the floor: one look sees that.
+  void offer(NearBest& near, std::span<const float> sums, std::size_t first) const {
+    if (!near.any_counts(sums)) return;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (near.counts(sums[i]) && chosen_.allows(first + i)) near.add(sums[i], static_cast<std::uint32_t>(first + i));
     }
   }
 

@@ -45,6 +45,13 @@ class TreeModel {
   // Of each node of a layer: its parent, which is its chunk.
   const std::vector<std::uint32_t>& parents(std::size_t layer) const { return parents_[layer]; }
 
+  // Of what is derived here: the ways from items to the root.
+  std::size_t nbytes() const {
+    std::size_t nodes = positions_.size();
+    for (const auto& parents : parents_) nodes += parents.size();
+    return nodes * sizeof(std::uint32_t);
+  }
+
  private:
   void index_items() {
     positions_.assign(items_.size(), UINT32_MAX);

@@ -56,8 +56,12 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise InputError(f"`{name}` must be one of {', '.join(map(str, choices))}. Got {value!r}.")
 
 
+MOST = 2**63 - 1
+"""The largest whole number that native code takes."""
+
+
 def check_positive(name: str, value: int) -> int:
-    """Return `value` as an int, or raise when it is not a whole number above 0.
+    """Return `value` as an int, or raise when it is not a whole number above 0 that fits into 64 bits.
 
     Examples
     --------
@@ -70,6 +74,9 @@ def check_positive(name: str, value: int) -> int:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
     if whole < 1:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
+    if whole > MOST:
+        got = f"{value!r}" if whole < 10**24 else f"one of {whole.bit_length():,} bits"
+        raise InputError(f"`{name}` must be a whole number below 2^63. Got {got}.")
     return whole
 
 

@@ -40,7 +40,10 @@ class Index(Artifact):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes of the arrays that answering needs."""
+        """Bytes that searching and scoring read, as they are held now: the arrays, and what is derived from them.
+
+        A call's working memory does not count, nor what was derived from a filter.
+        """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} items, {self.dim:,} dimensions)"

@@ -24,6 +24,11 @@ class Queries:
     texts : list of str
         The queries.
 
+    Attributes
+    ----------
+    spent : dict
+        What each query has cost in this call, by whoever limits it.
+
     Examples
     --------
     >>> from vizsla.encoder import FunctionEncoder
@@ -36,16 +41,20 @@ class Queries:
     ([3.0, 4.0], [3.0, 4.0], 1)
     """
 
-    __slots__ = ("_memory", "_rows", "texts")
+    __slots__ = ("_memory", "_rows", "spent", "texts")
 
     def __init__(self, texts: list[str]):
         self.texts = texts
         self._rows: dict[str, Rows] = {}
         self._memory: dict[Any, Any] = {}
+        self.spent: dict[Any, Any] = {}
 
     @classmethod
     def of(cls, queries: str | Sequence[str] | Queries, *, rows: int | None = None) -> Queries:
         """Take a text, many, or what was made of them; anything else, or another count than `rows`, raises.
+
+        Queries that are given again keep all that is known of them, encodings and scores; but it is another call, so
+        nothing is spent yet.
 
         Examples
         --------
@@ -53,7 +62,7 @@ class Queries:
         ['fig tree']
         """
         if isinstance(queries, Queries):
-            return queries._counted(rows)
+            return queries._for_another_call()._counted(rows)
         if isinstance(queries, str):
             return cls([queries])._counted(rows)
         return cls(_listed(queries))._counted(rows)
@@ -80,6 +89,11 @@ class Queries:
         """Keep something for later in this call: begin the key with the object that remembers."""
         self._memory[key] = value
         return value
+
+    def _for_another_call(self) -> Queries:
+        other = Queries(self.texts)
+        other._rows, other._memory = self._rows, self._memory
+        return other
 
     def _counted(self, rows: int | None) -> Queries:
         if rows is not None and len(self.texts) != rows:

@@ -60,7 +60,8 @@ class Retriever(Composable, Scorer, Artifact):
         start = perf_counter()
         asked = Queries.of(queries)
         filter = None if where is None else Filter.of(where, self.items)
-        found = self._search(asked, check_positive("k", k), filter, check_positive("threads", threads))
+        most = min(check_positive("k", k), max(1, len(self.items)))
+        found = self._search(asked, most, filter, check_positive("threads", threads))
         if filter is not None:
             self._check_allowed(found, filter)
         return found.with_ms((perf_counter() - start) * 1e3)

@@ -79,9 +79,9 @@ class Spending:
 
     def _add(self, queries: Queries, pairs: Counts) -> None:
         self.spent += int(pairs.sum())
-        queries.remember((self, "spent"), self._of_call(queries) + pairs)
+        queries.spent[self] = self._of_call(queries) + pairs
 
     def _of_call(self, queries: Queries) -> Any:
         """Return what each query of this call has cost so far: compositions may ask several times."""
-        known = queries.known((self, "spent"))
+        known = queries.spent.get(self)
         return np.zeros(len(queries), np.int64) if known is None else known

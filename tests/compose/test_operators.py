@@ -30,6 +30,17 @@ def test_sum_refuses_unlike_scales_and_says_what_to_do():
         LEFT + OTHER
 
 
+def test_sum_refuses_weights_that_make_scores_infinite():
+    """Infinite scores would all be equal, and the order be that of the numbers."""
+    with pytest.raises(CompositionError, match=r"at most 1e\+30 in all.*Got 1e\+300"):
+        1e300 * LEFT + 1e300 * RIGHT
+    deeper = (1e20 * LEFT).plus(RIGHT, depth=7)
+    with pytest.raises(CompositionError, match="at most 1e"):
+        1e20 * deeper
+    large = (5e29 * LEFT + 2e29 * RIGHT)("q", k=10)
+    assert large.ids == (5 * LEFT + 2 * RIGHT)("q", k=10).ids and len(set(large.scores.tolist())) == 4
+
+
 def test_sum_refuses_parts_that_do_not_know_the_same_items():
     smaller = TableRetriever({"q": {"a": 1.0}}, ["a"], scale="left")
     with pytest.raises(CompositionError, match="same items"):

@@ -33,6 +33,13 @@ def test_head_law_and_score_law(made):
     assert index.score(queries, everything) == everything
 
 
+def test_any_k_is_answered_or_refused_in_words(made):
+    index, queries = made
+    assert index.search(queries, 2**63 - 1) == index.search(queries, len(ITEMS))
+    with pytest.raises(InputError, match=r"`k` must be a whole number below 2\^63. Got 1180591620717411303424"):
+        index.search(queries, 2**70)
+
+
 def test_threads_do_not_change_the_answer(made):
     index, queries = made
     assert index.search(queries, 5, threads=1) == index.search(queries, 5, threads=2)

@@ -44,6 +44,15 @@ def test_at_most_k(retriever):
     assert max(map(len, retriever(QUERIES, k=3))) == 3
 
 
+def test_any_k_is_answered_or_refused_in_words(retriever):
+    everything = retriever(QUERIES, k=EVERYTHING)
+    for k in (EVERYTHING + 1, 6148914691236517206, 2**63 - 1):  # three times the second fits no 64 bits
+        assert retriever(QUERIES, k=k) == everything
+    for k in (2**63, 2**70, 10**5000):
+        with pytest.raises(InputError, match=r"`k` must be a whole number below 2\^63"):
+            retriever(QUERIES, k=k)
+
+
 def test_catalogue_ids_are_the_users(retriever):
     assert list(retriever.items) == list(ITEMS)
     assert set(retriever("fig", k=EVERYTHING).ids[0]) <= set(ITEMS)

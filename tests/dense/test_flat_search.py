@@ -24,10 +24,10 @@ from vizsla.indexes.item_vectors import STORAGES, ItemVectors
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def asked(queries, vectors, k, numbers=None, *, threads=1, portable=False):
+def asked(queries, vectors, k, numbers=None, *, flags=None, threads=1, portable=False):
     """The answers of the native search in the twin's form."""
     parts = (vectors.rows, vectors.low, vectors.step, vectors.longest)
-    offsets, items, scores, _ = _native.search_rows(queries, *parts, k, numbers, threads, portable)
+    offsets, items, scores, _ = _native.search_rows(queries, *parts, k, numbers, flags, threads, portable)
     bounds, items = np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32)
     scores = np.frombuffer(scores, np.float32)
     return [(items[begin:end].tolist(), scores[begin:end].tobytes()) for begin, end in pairwise(bounds)]
@@ -59,6 +59,9 @@ def test_equals_its_twin(count, dim, queries, k, storage, share, threads, portab
     numbers = None if share is None else np.flatnonzero(random.random(count) < share).astype(np.int32)
     found = asked(given_queries, vectors, k, numbers, threads=threads, portable=portable)
     assert found == twin(given_queries, vectors, k, numbers)
+    if numbers is not None:
+        flags = np.isin(np.arange(count), numbers)
+        assert asked(given_queries, vectors, k, flags=flags, threads=threads, portable=portable) == found
 
 
 @pytest.mark.parametrize("portable", [False, True])
@@ -148,6 +151,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "must be below": {"numbers": np.array([0, 3], np.int32)},
     "be below": {"numbers": np.array([-1], np.int32)},
     "must ascend": {"numbers": np.array([1, 1], np.int32)},
+    "a flag for each": {"flags": np.ones(2, np.bool_)},
+    "not both": {"flags": np.ones(3, np.bool_), "numbers": np.array([0], np.int32)},
     "only bytes": {"low": np.zeros(4, np.float32)},
     "bytes need": {"vectors": MATRIX.astype(np.uint8)},
     "float32, float16 or uint8": {"vectors": MATRIX.astype(np.float64)},
@@ -159,7 +164,7 @@ WRONG: dict[str, dict[str, Any]] = {
 def test_the_border_refuses(message):
     right = {"queries": MATRIX, "vectors": MATRIX, "low": None, "step": None, "longest": 2.0, "k": 1}
     with pytest.raises(ValueError, match=message):
-        _native.search_rows(**(right | {"numbers": None, "threads": 1} | WRONG[message]))
+        _native.search_rows(**(right | {"numbers": None, "flags": None, "threads": 1} | WRONG[message]))
 
 
 LONG = """

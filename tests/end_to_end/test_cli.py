@@ -252,3 +252,12 @@ def test_sweep_a_model_and_see_what_it_adds(built, data, tmp_path, capsys):
     sweep = ["sweep", str(model), str(data)]
     for wrong in (["sweep", str(built), str(data)], [*sweep, "--efforts", "few"], [*sweep, "--bits", "4"]):
         assert main(wrong) == 2
+
+
+@pytest.mark.parametrize("typed", ["search x q --tread 2", "inspect x --deep"])
+def test_an_unknown_option_shows_the_usage_of_its_verb(typed, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(typed.split())
+    printed = capsys.readouterr().err
+    assert stopped.value.code == 2 and printed.startswith(f"usage: vizsla {typed.split()[0]} ")
+    assert printed.rstrip().endswith("unrecognized arguments: " + typed[typed.index("--") :])

@@ -20,12 +20,33 @@ from vizsla.artifacts.inspect import inspect
 from vizsla.artifacts.kinds import BUILT_IN
 from vizsla.artifacts.manifest import MAX_NESTING
 from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25 import bm25
 
 
 def test_a_saved_artefact_loads_to_the_same(saved, tiny):
     for mmap in (True, False):
         for verify in (True, False):
             assert load(saved, mmap=mmap, verify=verify).answer() == tiny.answer()
+
+
+def test_nothing_is_saved_inside_of_an_artefact(saved, tiny, tmp_path):
+    before = names(saved)
+    (tmp_path / "link").symlink_to(saved)
+    for path in (saved / "inner", saved / "far" / "inner", tmp_path / "link" / "inner"):
+        for overwrite in (False, True):
+            with pytest.raises(InputError, match="outside of other artefacts"):
+                tiny.save(path, overwrite=overwrite)
+    assert names(saved) == before
+    tiny.save(saved, overwrite=True)
+    assert load(saved).answer() == tiny.answer()
+
+
+def test_a_part_of_an_artefact_is_not_replaced_behind_its_back(tmp_path):
+    inner = bm25(["a fig"])
+    outer = (inner >> bm25(["a fig"], b=0.1)).save(tmp_path / "outer")
+    with pytest.raises(InputError, match="outside of other artefacts"):
+        inner.save(outer / "part0", overwrite=True)
+    assert load(outer)("fig").ids == [["0"]]
 
 
 def test_the_target_must_be_new_or_an_artefact(tiny, tmp_path):

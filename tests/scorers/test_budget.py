@@ -14,6 +14,7 @@ from vizsla.budget import Budget
 from vizsla.candidates import Candidates
 from vizsla.errors import BudgetError, CompositionError, InputError, VizslaError
 from vizsla.methods.bm25 import bm25
+from vizsla.queries import Queries
 from vizsla.score_cache import ScoreCache
 from vizsla.spending import Spending
 from vizsla.strings import Strings
@@ -52,6 +53,28 @@ def test_a_limit_for_each_query_of_a_call():
     with pytest.raises(BudgetError, match="Got 5 for one query with at most 4"):
         budget.score(["a", "b"], rows(1, 5))
     assert (budget.spent, budget.left, len(function.pairs)) == (24, None, 24)
+
+
+def test_queries_that_are_shared_are_another_call_each_time():
+    function, scorer = counted_scorer()
+    budget, shared = Budget(scorer, per_query=4), Queries(["a", "b"])
+    for _ in range(3):
+        budget.score(shared, rows(4, 4))
+    with pytest.raises(BudgetError, match="Got 5 for one query with at most 4"):
+        budget.score(shared, rows(5, 1))
+    assert (budget.spent, len(function.pairs)) == (24, 24)
+
+
+def test_a_search_of_shared_queries_may_cost_as_much_as_any_other():
+    """What an earlier call has scored is known, and costs nothing of what this one may spend."""
+    function, scorer = counted_scorer()
+    search = bm25(ITEMS)
+    budget, shared = Budget(scorer, per_query=3), Queries(["fig pear tree"])
+    first = search.rerank(budget, depth=3)(shared, k=3)
+    spent = budget.spent
+    assert search.rerank(budget, depth=6)(shared, k=3).stats.model_calls == 3 and spent == 3
+    assert budget.spent == len(function.pairs) == 6
+    assert search.rerank(budget, depth=3)(shared, k=3) == first and budget.spent == 6
 
 
 def test_a_limit_for_each_query_holds_over_all_steps_of_a_call():

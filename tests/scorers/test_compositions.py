@@ -16,6 +16,7 @@ from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import BudgetError, CompositionError
 from vizsla.evaluate.compare import compare
+from vizsla.evaluate.evaluate import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
 from vizsla.score_cache import ScoreCache
@@ -167,3 +168,28 @@ def test_explain_costs_one_call():
     budget = Budget(scorer, calls=1)
     assert (A >> budget).explain("fig", "twin 1").score == pytest.approx(1.0071, abs=1e-4)
     assert (budget.left, len(function.pairs)) == (0, 1)
+
+
+def judged_queries() -> JudgedDict:
+    judged = {str(n): {A(text, k=1).ids[0][0]: 1} for n, text in enumerate(QUERIES) if A(text, k=1).ids[0]}
+    return JudgedDict({query: QUERIES[int(query)] for query in judged}, judged)
+
+
+def test_evaluation_makes_no_model_call_for_a_time_that_nobody_asked_for():
+    pytest.importorskip("ir_measures")
+    function, scorer = counted_scorer(items=ITEMS)
+    budget = Budget(scorer, calls=10**6)
+    done = evaluate(A.rerank(budget, depth=3), judged_queries(), measures="R@5")
+    assert budget.spent == len(function.pairs) == round(done.cost.model_calls * done.cost.queries) > 0
+    assert done.cost.ms_p50 is None and evaluate(A, judged_queries(), measures="R@5").cost.ms_p50 is not None
+    assert evaluate(A.rerank(scorer, depth=3), judged_queries(), measures="R@5", latency_queries=2).cost.ms_p50 > 0
+    assert len(function.pairs) > 2 * budget.spent
+
+
+def test_a_run_is_not_lost_when_its_budget_does_not_cover_times():
+    pytest.importorskip("ir_measures")
+    _, scorer = counted_scorer(items=ITEMS)
+    free = evaluate(A.rerank(scorer, depth=3), judged_queries(), measures="R@5")
+    budget = Budget(scorer, calls=round(free.cost.model_calls * free.cost.queries))
+    done = evaluate(A.rerank(budget, depth=3), judged_queries(), measures="R@5", latency_queries=5)
+    assert done.measures == free.measures and done.cost.ms_p50 is None and budget.left == 0

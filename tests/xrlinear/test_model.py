@@ -68,13 +68,16 @@ def test_a_node_that_is_not_there_is_named(model, layer, node, name):
 
 
 def test_bytes_are_those_that_answering_needs(model, tmp_path):
-    """All that a saved model holds, but item ids and what only explanations and new items need; headers left out."""
+    """All that a saved model holds, but item ids and what only explanations and new items need; headers left out.
+
+    Besides, the way from each item to the root: its place among the leaves, and of each node the one above it.
+    """
     saved = model.save(tmp_path / "saved")
     unneeded = ("training_queries.", "texts.")
     files = [f for f in saved.rglob("*.npy") if not (f.parent == saved and f.name.startswith(unneeded))]
     files = [file for file in files if file.parent.name != "items"]
     assert {file.parent.name for file in files} == {"encoder", "tree"}
-    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in files)
+    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in files) + way_bytes(model)
 
 
 def test_bytes_count_an_encoder_that_is_an_artefact(train, tmp_path):
@@ -82,7 +85,11 @@ def test_bytes_count_an_encoder_that_is_an_artefact(train, tmp_path):
     model = train(log, encoder=LsaEncoder.fit([item.text for item in log.items], dim=12))
     saved = model.save(tmp_path / "saved")
     parts = [file for folder in ("tree", "encoder") for file in (saved / folder).rglob("*.npy")]
-    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in parts)
+    assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in parts) + way_bytes(model)
+
+
+def way_bytes(model):
+    return 4 * (len(model.items) + sum(int(layer.child_offsets[-1]) for layer in model.index.layers))
 
 
 def test_a_model_says_what_it_is(model):

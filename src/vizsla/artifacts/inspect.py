@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder, read_folder
 from vizsla.artifacts.loading import Loading
 from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
+from vizsla.artifacts.parameter_lines import parameter_lines
 from vizsla.errors import FormatError
 
 
@@ -76,7 +76,7 @@ class Pedigree:
         if self.at is not None:
             return [f"{name}: {self.kind}, the one at {self.at}"]
         lines = [f"{name}: {self.kind}, {self.bytes:,} bytes, format {self.format}, vizsla {self.vizsla}"]
-        lines += [f"  {key} = {strict_json.one_line(value)}" for key, value in self.parameters.items()]
+        lines += [f"  {line}" for line in parameter_lines(self.parameters)]
         width = max(map(len, self.files))
         lines += [f"  {file:<{width}}  {size:>15,}" for file, size in self.files.items()]
         for child, parent in self.parents.items():

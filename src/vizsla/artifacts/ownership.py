@@ -1,4 +1,4 @@
-"""Which folders a save may replace: artefacts, and nothing else."""
+"""Where a save may go: to a new folder or an artefact's, but never inside another artefact."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.errors import FormatError, InputError
+
+
+def check_outside(path: Path) -> None:
+    """Raise if the path lies inside an artefact, whose manifest would not know what is there."""
+    around = next((folder for folder in path.parents if _listed(folder) is not None), None)
+    if around is not None:
+        raise InputError(
+            f"`path` must be outside of other artefacts. Got {path}, inside of {around}: choose another path, or save "
+            "the outer artefact anew."
+        )
 
 
 def check_replaceable(path: Path, *, overwrite: bool) -> bool:

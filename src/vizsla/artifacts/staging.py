@@ -9,7 +9,7 @@ from types import TracebackType
 
 from vizsla.artifacts import renames
 from vizsla.artifacts.leftovers import discard, hold, new_token, remove, sweep
-from vizsla.artifacts.ownership import check_replaceable
+from vizsla.artifacts.ownership import check_outside, check_replaceable
 from vizsla.errors import InputError
 
 _ATTEMPTS = 100
@@ -31,6 +31,7 @@ class Staging:
         self.folder = self._name()
 
     def __enter__(self) -> Path:
+        check_outside(self.target)
         sweep(self.target)
         check_replaceable(self.target, overwrite=self._overwrite)
         renames.make_parents(self.target.parent)

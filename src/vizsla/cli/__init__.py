@@ -35,7 +35,9 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a verb and return the exit code: 0, 1 for a check that failed, 2 for wrong input, 130 for Ctrl-C."""
     warnings.showwarning = _one_line_warning
-    arguments = parser().parse_args(argv)
+    arguments, unknown = parser().parse_known_args(argv)
+    if unknown:  # argparse itself would show the usage of `vizsla`, which lists no option of the verb
+        arguments.verb.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(arguments.run(arguments) or 0)
     except (VizslaError, OSError) as error:
@@ -60,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         about = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
         sub = verbs.add_parser(verb, help=about, description=about)
         module.add_arguments(sub)
-        sub.set_defaults(run=module.run)
+        sub.set_defaults(run=module.run, verb=sub)
     return top
 
 

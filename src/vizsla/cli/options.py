@@ -50,7 +50,8 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="test", help="which judgements (default: test)")
     parser.add_argument("--measures", default="nDCG@10,R@10,R@100,RR@10", metavar="NAMES", help="ir-measures names")
     parser.add_argument("--threads", type=int, default=1, help="queries answered at a time")
-    parser.add_argument("--latency-queries", type=int, default=200, metavar="N", help="queries timed one by one")
+    timed = "queries timed one by one (default: 200, or none where models are called)"
+    parser.add_argument("--latency-queries", type=int, metavar="N", help=timed)
     parser.add_argument("--json", metavar="FILE", help="write measures and cost as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
 

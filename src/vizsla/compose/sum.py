@@ -22,6 +22,9 @@ from vizsla.stats import Stats
 
 Weighted = tuple[float, Retriever]
 
+MOST_WEIGHT = 1e30
+"""All weights of a sum together: scores of up to 10^8 still fit into float32 then, where infinite ones would tie."""
+
 
 class Sum(Composition):
     """A weighted sum over the union of the parts' best `depth`.
@@ -37,6 +40,7 @@ class Sum(Composition):
         flat = [pair for term in terms for pair in _flattened(term, depth)]
         super().__init__([part for _, part in flat])
         self.weights = [_checked_weight(weight) for weight, _ in flat]
+        self.total_weight = _checked_total(self.weights, self.parts)
         self.depth = check_positive("depth", depth)
         self.scale = _common_scale(self.parts)
         self._check_catalogues()
@@ -94,6 +98,18 @@ def _checked_weight(weight: float) -> float:
     if not np.isfinite(weight) or weight < 0:
         raise CompositionError(f"A weight must be a finite number of at least 0. Got {weight!r}.")
     return float(weight)
+
+
+def _checked_total(weights: Sequence[float], parts: Sequence[Retriever]) -> float:
+    """Return what all weights add up to, those of sums inside included."""
+    inner = [part.total_weight if isinstance(part, Sum) else 1.0 for part in parts]
+    total = sum(weight * times for weight, times in zip(weights, inner, strict=True))
+    if total > MOST_WEIGHT:
+        raise CompositionError(
+            f"The weights of a sum must be at most {MOST_WEIGHT:g} in all, or scores overflow. Got {total:g}: divide "
+            "all of them by the largest, which changes no ranking."
+        )
+    return total
 
 
 def _common_scale(parts: Sequence[Retriever]) -> str:

@@ -25,7 +25,7 @@ def compare(
     alpha: float = 0.05,
     k: int | None = None,
     threads: int = 1,
-    latency_queries: int = 200,
+    latency_queries: int | None = None,
     samples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.errors import InputError
+from vizsla.errors import BudgetError, InputError
 from vizsla.retriever import Retriever
 
 WARM_UP_QUERIES = 10
+TIMED_QUERIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,31 @@ def cost_of(retriever: Retriever, run: Candidates, ms: NDArray[np.float64]) -> C
     return Cost(p50, p99, int(retriever.nbytes), scored, calls, len(run), len(retriever.items))
 
 
+def measured_ms(
+    retriever: Retriever, texts: Sequence[str], k: int, run: Candidates, *, sample: int | None, seed: int
+) -> NDArray[np.float64]:
+    """Time single queries once the run is there, but never make model calls for it that nobody asked for.
+
+    Parameters
+    ----------
+    retriever, texts, k, seed
+        As for `single_query_ms`.
+    run : Candidates
+        The answers to all queries; its statistics say whether models were called.
+    sample : int or None
+        How many queries are timed; None for 200, or for none where the run made model calls. Times that a Budget does
+        not cover are left out: what the run has cost is not lost.
+    """
+    if sample is None:
+        sample = 0 if run.stats.model_calls else TIMED_QUERIES
+    try:
+        return single_query_ms(retriever, texts, k, sample=sample, seed=seed)
+    except BudgetError:
+        return np.zeros(0, np.float64)
+
+
 def single_query_ms(
-    retriever: Retriever, texts: Sequence[str], k: int, *, sample: int = 200, seed: int = 0
+    retriever: Retriever, texts: Sequence[str], k: int, *, sample: int = TIMED_QUERIES, seed: int = 0
 ) -> NDArray[np.float64]:
     """Time single-query calls on a random sample of the queries, after a warm-up, on one thread.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vizsla.errors import InputError, check_positive
-from vizsla.evaluate.cost import cost_of, single_query_ms
+from vizsla.evaluate.cost import cost_of, measured_ms
 from vizsla.evaluate.evaluation import Evaluation
 from vizsla.evaluate.judged import JudgedQueries, JudgedSplits
 from vizsla.evaluate.measures import DEFAULT_MEASURES, depth_needed, parse_measures
@@ -22,7 +22,7 @@ def evaluate(
     *,
     k: int | None = None,
     threads: int = 1,
-    latency_queries: int = 200,
+    latency_queries: int | None = None,
     name: str | None = None,
     seed: int = 0,
 ) -> Evaluation:
@@ -42,8 +42,9 @@ def evaluate(
         The depth of the answers; by default the deepest cutoff of the measures, 1000 for one without a cutoff.
     threads : int
         How many queries of the run are answered at a time. Single-query times always use one thread.
-    latency_queries : int
-        How many queries are timed one by one; 0 for none.
+    latency_queries : int, optional
+        How many queries are timed one by one; 0 for none. Unless given 200, but none where the run made model calls:
+        to time them, they would all be made again.
     name : str, optional
         What the retriever is called in tables and files; by default its kind.
     seed : int
@@ -55,7 +56,7 @@ def evaluate(
     measuring = Measuring(parsed, queries.qrels)
     run = retriever(queries.texts, depth, threads=threads).with_query_ids(queries.ids)
     means, per_query = measuring(run)
-    ms = single_query_ms(retriever, queries.texts, depth, sample=latency_queries, seed=seed)
+    ms = measured_ms(retriever, queries.texts, depth, run, sample=latency_queries, seed=seed)
     called = name or str(getattr(retriever, "kind", type(retriever).__name__))
     return Evaluation(called, means, per_query, queries.ids, cost_of(retriever, run, ms), run, queries.unjudged)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vizsla.filter import Filter
 
 if TYPE_CHECKING:
@@ -33,18 +35,15 @@ class FilteredPostings:
     def __init__(self, filter: Filter):
         # The index is not kept: it is what this form is filed under, and may go when nobody else needs it.
         self.filter, self.read = filter, 0
+        self.bits = np.packbits(filter.mask, bitorder="little")
         self.own: InvertedIndex | None = None
 
     def search(self, index: InvertedIndex, rows: SparseRows, k: int, threads: int) -> Candidates:
         """Return the best `k` of the allowed items."""
-        if self.own is None and self._is_due(index):
-            self.own = index.restricted(self.filter.numbers)
         if self.own is not None:
-            found = self.own._search(rows, k, None, threads)
-            return found.with_catalogue(None, self.filter.numbers[found.items])
-        found = index._search(rows, k, self.filter.mask, threads)
+            return self.own._search(rows, k, None, threads, self.filter.numbers)
+        found = index._search(rows, k, self.bits, threads)
         self.read += found.stats.postings
+        if self.read > index.postings and self.filter.count <= MOST_SHARE * len(index):
+            self.own = index.restricted(self.filter.numbers)
         return found
-
-    def _is_due(self, index: InvertedIndex) -> bool:
-        return self.read > index.postings and self.filter.count <= MOST_SHARE * len(index)

@@ -8,6 +8,7 @@ import numpy as np
 
 from vizsla import _native
 from vizsla.candidates import Numbers, Offsets, Scores
+from vizsla.filter import Mask
 from vizsla.indexes.item_vectors import Floats, ItemVectors
 
 
@@ -21,9 +22,17 @@ class Found(NamedTuple):
 
 
 def flat_search(
-    queries: Floats, vectors: ItemVectors, k: int, numbers: Numbers | None = None, *, threads: int = 1
+    queries: Floats,
+    vectors: ItemVectors,
+    k: int,
+    numbers: Numbers | None = None,
+    *,
+    flags: Mask | None = None,
+    threads: int = 1,
 ) -> Found:
-    """Return the best `k` of every query among all items, or among `numbers`, which ascend.
+    """Return the best `k` of every query among all items, among `numbers`, which ascend, or among those with a flag.
+
+    By number only these vectors are read; by flag all are, in a row: the same answer either way.
 
     The pass adds in float32. However it adds, its sums differ from the exact ones by at most γ·|q|·|v| (Higham,
     Accuracy and Stability, 3.1). Whoever lies within twice that of the k-th best is scored by `pair_dots`, so nobody is
@@ -36,7 +45,7 @@ def flat_search(
     ([1, 0], [7.0, 3.0])
     """
     offsets, items, scores, reads = _native.search_rows(
-        queries, vectors.rows, vectors.low, vectors.step, vectors.longest, k, numbers, threads
+        queries, vectors.rows, vectors.low, vectors.step, vectors.longest, k, numbers, flags, threads
     )
     return Found(
         np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32), np.frombuffer(scores, np.float32), reads

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from vizsla.sparse_rows import Matrix
 
 POSTING_BYTES = 8
+Bits = NDArray[np.uint8]
+"""A bit an item, the lowest of a byte first."""
 
 
 class InvertedIndex(Index):
@@ -196,7 +198,10 @@ class InvertedIndex(Index):
         rows = self._query_rows(queries)
         return self._postings.source(rows.offsets, rows.columns, rows.values)
 
-    def _search(self, rows: SparseRows, k: int, allowed: Mask | None, threads: int) -> Candidates:
+    def _search(
+        self, rows: SparseRows, k: int, allowed: Bits | None, threads: int, numbers: Numbers | None = None
+    ) -> Candidates:
+        """Answer checked rows; with `numbers`, item `i` is called ``numbers[i]``."""
         try:
             if _is_one(rows):
                 items, scores, read = self._postings.search_one(rows.columns, rows.values, k, allowed)
@@ -208,9 +213,10 @@ class InvertedIndex(Index):
                 bounds = np.frombuffer(packed, np.int64)
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound. Got others: {_reason(error)}.") from error
+        found = np.frombuffer(items, np.int32)
         return Candidates.trusted(
             bounds,
-            np.frombuffer(items, np.int32),
+            found if numbers is None else numbers.take(found),
             np.frombuffer(scores, np.float32),
             None,
             Stats(0.0, 0, 0, read, read * POSTING_BYTES, True),

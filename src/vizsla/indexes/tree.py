@@ -146,8 +146,13 @@ class TreeIndex(Index):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all layers."""
-        return int(sum(array.nbytes for layer in self.layers for array in layer) + self.leaf_items.nbytes)
+        """Bytes that searching and scoring read: all layers, and what is derived from them.
+
+        Derived are the ways from items to the root and, once many items were scored, the leaves' weights by item. What
+        a filter derives belongs to the filter.
+        """
+        given = sum(array.nbytes for layer in self.layers for array in layer) + self.leaf_items.nbytes
+        return int(given + self._tree.derived_bytes)
 
     @property
     def dim(self) -> int:

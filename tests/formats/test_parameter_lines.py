@@ -1,0 +1,50 @@
+"""What `inspect` prints can be read: no line is endless, whatever an artefact's parameters are."""
+
+from __future__ import annotations
+
+import json
+
+from vizsla import bm25
+from vizsla.artifacts.inspect import inspect
+from vizsla.artifacts.parameter_lines import MOST_ROWS, WIDTH, parameter_lines
+from vizsla.methods.pefa import pefa_xs
+
+WORDS = ["fig", "pear", "plum", "tree", "leaf", "root", "bark", "seed", "stem", "bud"]
+
+
+def test_the_trials_of_a_pefa_are_a_table(tmp_path):
+    items = {f"i{n}": f"{WORDS[n % 10]} {WORDS[n // 10]}" for n in range(100)}
+    clicks = [(f"{WORDS[n % 10]} w{n}", f"i{n}") for n in range(100)]
+    moved = pefa_xs(bm25(items), clicks)
+    assert moved.choice is not None
+    lines = str(inspect(moved.save(tmp_path / "pefa"))).splitlines()
+    assert max(map(len, lines)) <= WIDTH + 20
+    trials = lines.index("    trials:")
+    assert lines[trials + 1].split() == list(moved.choice.trials[0])
+    shown = lines[trials + 2 + moved.choice.best].split()
+    assert shown[0] == str(moved.choice.best)
+    assert shown[-1] == f"{moved.choice.chosen['cold']:.4g}"
+
+
+def test_short_ones_stay_as_they_are():
+    assert parameter_lines({"k1": 0.9, "names": ["a", "b"], "inner": {"x": None}}) == [
+        "k1 = 0.9",
+        'names = ["a", "b"]',
+        'inner = {"x": null}',
+    ]
+
+
+def test_no_line_is_endless():
+    columns = {f"column {n}": n for n in range(200)}
+    endless = {
+        "text": "x" * 10_000,
+        "numbers": list(range(5000)),
+        "rows": [columns] * 2,
+        "many": [{"name": "a" * 99, "value": n / 3} for n in range(1000)],
+        "deep": {"deeper": {"deepest": {str(n): "y" * 80 for n in range(3)}}},
+        "uneven": [{"a": "z" * 99}, {"b": json.loads("[1, 2]")}],
+    }
+    lines = parameter_lines(endless)
+    assert max(map(len, lines)) <= WIDTH
+    assert any("(10,000 characters)" in line for line in lines) and any("(5,000 entries)" in line for line in lines)
+    assert f"  … and {1000 - MOST_ROWS:,} more; JSON has all of them" in lines
