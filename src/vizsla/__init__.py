@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
+    from vizsla.methods.fuse import fuse as fuse
+    from vizsla.methods.fuse import learn_fusion as learn_fusion
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
@@ -80,6 +82,8 @@ _PUBLIC = {
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
+    "fuse": "vizsla.methods.fuse.learn",
+    "learn_fusion": "vizsla.methods.fuse.learn",
     "load": "vizsla.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from vizsla.scored import Scored
 from vizsla.scorer import Scorer
 from vizsla.stats import Stats
 from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
 
 _ONE_ROW = np.array((0, 1), np.int64)
 
@@ -90,6 +93,14 @@ class Retriever(Composable, Scorer, Artifact):
     def with_effort(self, effort: int) -> Self:
         """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
         raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+        """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
+
+        A kind that learns from clicks says here how. It looks better on clicks that it has learned from than it is, so
+        whoever weighs it against others, as `fuse` does, needs a twin that has not seen them.
+        """
+        return self
 
     def explain(self, query: str, item: str, *, where: Where | None = None) -> Explanation:
         """Say why the item gets the score it gets for this query, under the filter it was found with."""

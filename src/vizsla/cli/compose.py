@@ -3,31 +3,67 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_bundling, add_output, unique_names
+from vizsla.cli.options import DATA_HELP, add_bundling, add_output, unique_names
+
+if TYPE_CHECKING:
+    from vizsla.retriever import Retriever
+    from vizsla.scorer import Scorer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the expression and its names."""
+    """Add the expression and its names, and what weights are learned from."""
     parser.add_argument("expression", help="such as '(a | b) >> c' or '0.7*a.normalised() + 0.3*b.normalised()'")
     parser.add_argument("--let", action="append", default=[], metavar="NAME=ARTEFACT", help="what a name stands for")
     add_output(parser)
     add_bundling(parser)
+    learning = parser.add_argument_group("learning the weights of a sum, such as 'a + b', on held-out clicks")
+    learning.add_argument("--learn", metavar="DATA", help=f"items and clicks: {DATA_HELP}")
+    learning.add_argument("--clicks", metavar="FILE", help="a click log of DATA: query, item, weight[, time]")
+    learning.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
+    learning.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks (0.5)")
+    learning.add_argument("--seed", type=int, default=0, help="which clicks are held out")
+    learning.add_argument("--threads", type=int, default=1)
+    learning.add_argument("--report", metavar="FILE", help="write what was tried, and how sure it is, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Parse, build and save."""
-    from vizsla.artifact import load
     from vizsla.compose import parse
+
+    names = _loaded(arguments.let)
+    composed = _learned(arguments, names) if arguments.learn else parse(arguments.expression, names)
+    composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    print(f"{arguments.output}: {composed}")
+
+
+def _loaded(pairs: list[str]) -> dict[str, Scorer]:
+    from vizsla.artifact import load
     from vizsla.errors import InputError
     from vizsla.scorer import Scorer
 
     names: dict[str, Scorer] = {}
-    for name, path in unique_names(arguments.let).items():
+    for name, path in unique_names(pairs).items():
         loaded = load(path)
         if not isinstance(loaded, Scorer):
             raise InputError(f"A part must be a retriever or a scorer. Got kind {loaded.kind!r} in {path}.")
         names[name] = loaded
-    composed = parse(arguments.expression, names)
-    composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
-    print(f"{arguments.output}: {composed}")
+    return names
+
+
+def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriever:
+    """Weigh the terms of the sum on held-out clicks, and say how that went."""
+    from vizsla.compose import parse
+    from vizsla.compose.terms import sum_terms
+    from vizsla.dataset import Dataset
+    from vizsla.methods.fuse import learn_fusion
+
+    given = {name: getattr(arguments, name) for name in ("clicks", "queries") if getattr(arguments, name)}
+    parts = {term: parse(term, names) for term in sum_terms(arguments.expression)}
+    how = {"cold": arguments.cold, "seed": arguments.seed, "threads": arguments.threads}
+    fusion = learn_fusion(parts, Dataset.open(arguments.learn, **given), **how)
+    if arguments.report:
+        fusion.to_json(arguments.report)
+    print(fusion.said)
+    return fusion.retriever

@@ -94,15 +94,21 @@ class Choice:
 
     def plot(self, path: str | Path, *, quality: str = "all", most: int = 6) -> Path:
         """Draw quality against the base's weight, for the `most` best combinations (the paper's Table 4)."""
-        from vizsla.evaluate.plots import plot_curves
-
         drawn = {name: points for name, points in self.curves(quality=quality).items() if len(points) > 1}
         drawn = drawn or self.curves(quality=quality)
         ordered = sorted(drawn.items(), key=lambda pair: -max(y for _, y in pair[1]))
+        return self.plot_curves(dict(ordered[:most]), path, quality=quality, xlabel="weight of the base")
+
+    def plot_curves(
+        self, curves: dict[str, list[tuple[float, float]]], path: str | Path, *, quality: str, xlabel: str
+    ) -> Path:
+        """Draw curves of quality against a setting."""
+        from vizsla.evaluate.plots import plot_curves
+
         return plot_curves(
-            dict(ordered[:most]),
+            curves,
             path,
-            xlabel="weight of the base",
+            xlabel=xlabel,
             ylabel=f"{self.measure}, {quality} held-out queries",
             title="Chosen on held-out clicks",
             cost=False,

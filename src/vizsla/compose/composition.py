@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
 from vizsla.compose.catalogues import Aligned, align
+from vizsla.compose.clicked import changed_parts
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
@@ -19,6 +20,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
 
 
 class Composition(Retriever):
@@ -68,6 +70,25 @@ class Composition(Retriever):
         scorers = self._scorers()
         given = {id(part): given_encoder(part, encoder) for part in scorers}
         return self._rebuild([given[id(part)] for part in scorers], self._options())
+
+    def with_clicks(self, clicks: Any) -> Self:
+        """Return the composition with more clicks in every part that takes them, such as PEFA; none at all raises."""
+        return self._rebuild(changed_parts(self._scorers(), clicks, "with_clicks"), self._options())
+
+    def without_clicks(self, clicks: Any) -> Self:
+        """Take clicks away again, from the same parts."""
+        return self._rebuild(changed_parts(self._scorers(), clicks, "without_clicks"), self._options())
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Return the composition of its parts as if they had learned from this dataset's clicks alone."""
+        distinct = {id(part): part for part in self._scorers()}
+        done = {
+            at: part.refitted(dataset, threads=threads) if isinstance(part, Retriever) else part
+            for at, part in distinct.items()
+        }
+        if all(done[at] is part for at, part in distinct.items()):
+            return self
+        return self._rebuild([done[id(part)] for part in self._scorers()], self._options())
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:

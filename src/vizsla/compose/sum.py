@@ -18,6 +18,7 @@ from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
+from vizsla.short_text import short_text
 from vizsla.stats import Stats
 
 Weighted = tuple[float, Retriever]
@@ -66,8 +67,8 @@ class Sum(Composition):
             side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned
         ]
         shares = [
-            Explanation(weight * part.score, f"{weight:g} × {part.score:.4f}", [part])
-            for weight, part in zip(self.weights, parts, strict=True)
+            Explanation(weight * part.score, short_text(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
+            for weight, part, of in zip(self.weights, parts, self.parts, strict=True)
         ]
         return Explanation(sum(share.score for share in shares), "weighted sum", shares)
 

@@ -56,6 +56,12 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return pefa_xl(built["lsa"], dataset)
 
 
+def _fused(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.fuse import fuse
+
+    return fuse({name: built[name] for name in ("bm25", "xrlinear", "lsa + pefa-xs")}, dataset, threads=2)
+
+
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
     "lsa": _lsa,
@@ -63,4 +69,5 @@ METHODS: dict[str, Method] = {
     "lsa + pefa-xl": _pefa_xl,
     "xrlinear": _xrlinear,
     "bm25 + xrlinear": _both,
+    "fused": _fused,
 }

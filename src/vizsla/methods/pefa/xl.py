@@ -20,6 +20,7 @@ from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
+from vizsla.methods.pefa.refit import clicks_elsewhere
 from vizsla.methods.pefa.votes import VoteCounter, Votes
 from vizsla.methods.pefa.xl_settings import XlSettings
 from vizsla.queries import Queries
@@ -32,6 +33,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
 
 DEPTH = 100
 
@@ -108,6 +110,16 @@ class PefaXl(Retriever):
     def without_clicks(self, clicks: Any) -> PefaXl:
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
+        """Forget what this dataset does not have, and let the base forget it too; all settings stay."""
+        lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refitted(dataset, threads=threads)
+        left = self.without_clicks(lost) if lost else self
+        if base is self.base:
+            return left
+        return PefaXl(
+            base, self.encoder, left.log, self.settings, left.index, depth=self.depth, choice=self.choice
+        )
 
     def with_encoder(self, encoder: Encoder) -> PefaXl:
         """Give an encoder that a load could not bring back: that of the past queries, of the base, or of both."""

@@ -21,6 +21,7 @@ from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
 from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows
+from vizsla.methods.pefa.refit import clicks_elsewhere
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.movable import Movable
 from vizsla.queries import Queries
@@ -30,6 +31,7 @@ from vizsla.sparse_rows import SparseRows
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
 
 
 class PefaXs(Encoded):
@@ -97,6 +99,11 @@ class PefaXs(Encoded):
     def without_clicks(self, clicks: Any) -> PefaXs:
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
+        """Forget what this dataset does not have; all settings stay."""
+        lost = clicks_elsewhere(self.log, self.items, dataset)
+        return self.without_clicks(lost) if lost else self
 
     def with_encoder(self, encoder: Encoder) -> Self:
         """Give the encoder that a load could not bring back; see `Encoded.with_encoder`."""

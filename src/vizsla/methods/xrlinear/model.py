@@ -16,6 +16,7 @@ from vizsla.filter import Filter
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
+from vizsla.methods.xrlinear.recipe import Recipe, checked_recipe, retrained
 from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.queries import Queries
@@ -25,6 +26,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
 
 
 class XrLinear(Encoded):
@@ -46,6 +48,8 @@ class XrLinear(Encoded):
         The items' own texts, to find neighbours of items that have no clicks.
     calibration : Calibration, optional
         How the text of an item without clicks becomes a matcher.
+    recipe : dict, optional
+        The options that it was trained with, as `recipe_of` gives them.
     """
 
     kind = "xrlinear"
@@ -61,11 +65,13 @@ class XrLinear(Encoded):
         *,
         texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
+        recipe: Recipe | None = None,
     ):
         super().__init__(items, encoder, index)
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
         self.training_queries, self.texts, self.calibration = training_queries, texts, calibration
+        self.recipe = recipe
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.items):,} items, beam {self.index.beam})"
@@ -98,6 +104,10 @@ class XrLinear(Encoded):
         from vizsla.methods.xrlinear.cold import remove_items
 
         return remove_items(self, ids)
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> XrLinear:
+        """Train anew on this dataset; a model that does not know its options raises."""
+        return retrained(self, dataset, threads=threads)
 
     @cached_property
     def tree(self) -> LabelTree:
@@ -138,11 +148,12 @@ class XrLinear(Encoded):
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index}
-        known = {"training_queries": self.training_queries, "texts": self.texts, "calibration": self.calibration}
+        known: dict[str, Any] = {"training_queries": self.training_queries, "texts": self.texts}
+        known |= {"calibration": self.calibration, "recipe": self.recipe}
         return type(self)(**{**same, **known, **changes})
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(cold_start=self.calibration is not None)
+        writer.parameters(cold_start=self.calibration is not None, recipe=self.recipe)
         write_encoder(writer, self.encoder)
         writer.catalogue("items", self.items)
         self.training_queries.write(writer, "training_queries")
@@ -157,7 +168,8 @@ class XrLinear(Encoded):
         queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
+        recipe = checked_recipe(reader.parameter("recipe", (dict, type(None))))
         try:
-            return cls(items, encoder, index, queries, texts=texts, calibration=calibration)
+            return cls(items, encoder, index, queries, texts=texts, calibration=calibration, recipe=recipe)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error

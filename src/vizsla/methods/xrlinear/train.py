@@ -19,6 +19,7 @@ from vizsla.methods.xrlinear.leaves import MOST_CHILDREN, with_cold_leaves
 from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, train_matchers
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
+from vizsla.methods.xrlinear.recipe import recipe_of, with_choices
 from vizsla.methods.xrlinear.representation import item_vectors
 from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items
@@ -127,6 +128,7 @@ def train_xrlinear(
     >>> model("something green").ids
     [['pear', 'fig']]
     """
+    recipe, own = recipe_of(locals()), encoder is not None
     shape = {"branching": branching, "max_leaf": max_leaf}
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_choice("click_weights", click_weights, CLICK_WEIGHTS)
@@ -166,7 +168,8 @@ def train_xrlinear(
     )  # fmt: skip
     chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=how)
     known = cold.texts if cold else None
-    return XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
+    recipe = with_choices(recipe, encoder, own_encoder=own, click_weights=how)
+    return XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration, recipe=recipe)
 
 
 def _check_options(

@@ -1,0 +1,38 @@
+"""Clicks that come later, given to those parts of a composition that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from vizsla.errors import InputError
+from vizsla.scorer import Scorer
+
+
+def takes_clicks(part: Scorer) -> bool:
+    """Return whether clicks can be added to this part, or to one inside of it.
+
+    Examples
+    --------
+    >>> from vizsla.methods.bm25 import bm25
+    >>> takes_clicks(bm25(["a fig"]).normalised())
+    False
+    """
+    inner = getattr(part, "_scorers", None)
+    return any(map(takes_clicks, inner())) if inner is not None else hasattr(part, "with_clicks")
+
+
+def changed_parts(parts: list[Any], clicks: Any, method: str) -> list[Any]:
+    """Return the parts, each that takes clicks with these added or, by `without_clicks`, taken away.
+
+    A part that stands at several places stays one. Where no part takes clicks there is nothing to do, so it raises.
+    """
+    if not any(map(takes_clicks, parts)):
+        remedy = "Only PEFA takes clicks that come later; other methods are built anew."
+        raise InputError(f"`{method}` must have a part that takes clicks. Got none. {remedy}")
+    from vizsla.dataset import Dataset
+
+    given = list(clicks) if isinstance(clicks, Iterable) and not isinstance(clicks, str | Dataset) else clicks
+    distinct = {id(part): part for part in parts}
+    done = {at: getattr(part, method)(given) if takes_clicks(part) else part for at, part in distinct.items()}
+    return [done[id(part)] for part in parts]

@@ -1,0 +1,146 @@
+"""Learns a fusion: weighs parts that have not seen the held-out clicks, and gives the weights to those that have."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.choice_warning import ChoiceWarning
+from vizsla.clicks.fold import Fold, TooFewClicksError, draw_fold
+from vizsla.clicks.judge import KINDS, Judge
+from vizsla.clicks.log_split import COLD
+from vizsla.clicks.measures import PerQuery
+from vizsla.composable import DEPTH
+from vizsla.errors import check_positive
+from vizsla.methods.fuse.learned import LearnedFusion
+from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
+from vizsla.methods.fuse.pool import MEASURE, Pool, make_pool
+from vizsla.methods.fuse.search import Search
+from vizsla.methods.fuse.standing import Standing
+from vizsla.methods.fuse.trial import Trial, alone
+from vizsla.methods.fuse.verdict import said_of
+from vizsla.retriever import Retriever
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
+
+
+def fuse(
+    parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
+) -> Retriever:
+    """Join parts with the weights that serve held-out clicks best; a part may get none, or all of it.
+
+    The answer is an ordinary composition, or the one part that is best alone; `learn_fusion` also gives what was tried
+    and how sure the choice is.
+
+    Parameters
+    ----------
+    parts : sequence, or mapping of names
+        Retrievers over one catalogue, or functions from a dataset to one, such as `train_xrlinear`. A fitted part that
+        has learned from clicks is built once more without the held-out ones, for the choice only: on clicks that it
+        knows, it looks better than it is. One that cannot say how it was built must be given as a function.
+    dataset : Dataset
+        Its clicks are what is chosen by; they should be those that the parts have learned from.
+    cold : float
+        The share of queries to come whose items have no clicks yet; weights are chosen for it.
+    depth : int
+        How many candidates each part contributes.
+    seed : int
+        Which clicks are held out.
+    threads : int
+        How many to use; the choice does not depend on it.
+
+    Examples
+    --------
+    >>> from vizsla.dataset import Dataset
+    >>> from vizsla.methods.bm25 import bm25
+    >>> texts = {f"i{n}": f"word{n} word{n % 7}" for n in range(60)}
+    >>> log = Dataset.of(texts, clicks=[(f"word{n % 60} {m}", f"i{n % 60}") for n in range(120) for m in "ab"])
+    >>> backwards = bm25({name: text[::-1] for name, text in texts.items()})
+    >>> fuse([bm25(log), backwards], log)
+    Bm25(60 items, lucene)
+    """
+    return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).retriever
+
+
+def learn_fusion(
+    parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
+) -> LearnedFusion:
+    """Learn a fusion as `fuse` does, and return it with everything that was tried.
+
+    Some texts of the log are held out, a share `cold` of them with all clicks on their items. Every part is searched
+    once for them, as it would be without their clicks; then normalisations and weights are tried. Single parts stand
+    unless a sum is two standard errors better; so do fewer parts against more. A sum that surely loses to the best
+    part on warm or on cold queries comes behind all that do not.
+
+    Parameters
+    ----------
+    parts, dataset, cold, depth, seed, threads
+        As for `fuse`.
+    """
+    names, given = named_parts(parts)
+    check_positive("depth", depth)
+    try:
+        fold = draw_fold(dataset, cold=cold, seed=seed)
+    except TooFewClicksError as error:
+        return _first_part(names, given, dataset, str(error))
+    clock = [perf_counter()]
+    twins = [built_part(part_twin(part, fold.train, threads=threads), fold.train) for part in given]
+    clock.append(perf_counter())
+    pool = _pool(twins, fold, dataset, depth=depth, threads=threads)
+    clock.append(perf_counter())
+    judge = Judge(fold.cold, cold)
+    standing = Standing.of(judge, [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)])
+    tried = Search(pool, standing).run([twin.scale for twin in twins])
+    trials, measured = list(tried), list(tried.values())
+    best = standing.chosen(trials, measured)
+    clock.append(perf_counter())
+    seconds = {name: clock[at + 1] - clock[at] for at, name in enumerate(("refit", "pool", "weights"))}
+    fitted: list[Any] = [
+        built_part(part, dataset) if at in trials[best].used else None for at, part in enumerate(given)
+    ]
+    return LearnedFusion(
+        trials[best].composed(fitted, depth=depth),
+        names,
+        _choice(trials, measured, best, judge),
+        _gains(names, tried, measured[best], judge),
+        said_of(names, trials, measured, best, judge),
+        seconds,
+    )
+
+
+def _pool(twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, threads: int) -> Pool:
+    # A sum refuses parts that do not know the same items: better before anything is searched.
+    equal = Trial("rank", (1 / len(twins),) * len(twins)).composed(twins, depth=depth)
+    wanted = numbered_as(fold.wanted, dataset.item_ids, equal.items)
+    return make_pool(twins, fold.texts, wanted, depth=depth, threads=threads)
+
+
+def _choice(trials: list[Trial], measured: list[PerQuery], best: int, judge: Judge) -> Choice:
+    said = [
+        {"normalisation": trial.how, "weights": list(trial.weights)}
+        | {kind: judge.quality(values, kind) for kind in KINDS}
+        for trial, values in zip(trials, measured, strict=True)
+    ]
+    cold = int(judge.cold.sum())
+    return Choice(MEASURE, cold, len(judge.cold) - cold, said, best)
+
+
+def _gains(names: list[str], tried: dict[Trial, PerQuery], values: PerQuery, judge: Judge) -> list[dict[str, Any]]:
+    gains = []
+    for at, name in enumerate(names):
+        for kind in KINDS:
+            gain = judge.gain(values, tried[alone(at, len(names))], kind)
+            gains.append({"part": name, "queries": kind, "gain": gain.mean, "error": gain.error, "p": gain.p})
+    return gains
+
+
+def _first_part(names: list[str], given: list[Part], dataset: Dataset, problem: str) -> LearnedFusion:
+    """Return the first part alone, and say that nothing could be chosen."""
+    said = f"{problem} This is {names[0]} alone: put the part that you trust most first, or weigh them yourself."
+    warnings.warn(said, ChoiceWarning, stacklevel=3)
+    trial = alone(0, len(given))
+    tried = {"normalisation": trial.how, "weights": list(trial.weights), "all": 0.0, "warm": 0.0, "cold": 0.0}
+    return LearnedFusion(built_part(given[0], dataset), names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

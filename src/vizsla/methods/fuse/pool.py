@@ -1,0 +1,211 @@
+"""Pool: what every part finds for the held-out queries and how it scores what the others found, once for all trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.clicks.measures import PerQuery
+from vizsla.compose.catalogues import align
+from vizsla.compose.normalised import METHODS
+from vizsla.methods.fuse.trial import NONE, Trial
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.stats import Stats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+RANKS = 10
+MEASURE = "nDCG@10"
+POOLED = 50
+"""So many of each part's list are candidates. Who is behind that in every list is not among the best ten of a sum."""
+LOWEST = np.float32(-1e30)
+"""Stands for no score; unlike infinity it survives a weight."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates of all held-out queries, in rows that are filled up to one width.
+
+    Parameters
+    ----------
+    scores : dict of str to list of arrays
+        For each normalisation and each part, its scores: queries × width.
+    found : list of bool arrays
+        For each part, which candidates are in its own list.
+    rows, places : int arrays
+        Where the clicked items are that anybody found.
+    ideal : float array
+        The best possible sum of discounts, a query.
+    """
+
+    scores: dict[str, list[Floats]]
+    found: list[Flags]
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    ideal: PerQuery
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.found)
+
+    def measured(self, trial: Trial) -> PerQuery:
+        """Return nDCG@10 of every held-out query, clicked or not being all that counts of an item."""
+        totals = self._totals(trial)
+        own = totals[self.rows, self.places]
+        others = totals[self.rows]
+        before = np.arange(totals.shape[1]) < self.places[:, None]
+        # Equals go by item number, which is the order within a row.
+        ahead = np.where(before, others >= own[:, None], others > own[:, None]).sum(axis=1)
+        gains = np.where((ahead < RANKS) & (own > LOWEST / 2), 1 / np.log2(ahead + 2), 0.0)
+        return np.asarray(np.bincount(self.rows, gains, minlength=len(self.ideal)) / self.ideal)
+
+    def _totals(self, trial: Trial) -> Floats:
+        """Return the weighted sums of what the used parts found, rounded as `Sum` does; everything else is out."""
+        columns = self.scores[trial.how]
+        first, *others = trial.used
+        exact = np.multiply(columns[first], trial.weights[first], dtype=np.float64)
+        for at in others:
+            exact += np.multiply(columns[at], trial.weights[at], dtype=np.float64)
+        totals = exact.astype(np.float32)
+        if len(trial.used) < self.parts:
+            seen = np.logical_or.reduce([self.found[at] for at in trial.used])
+            totals[~seen] = LOWEST
+        return totals
+
+
+def make_pool(
+    parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *, depth: int, threads: int = 1
+) -> Pool:
+    """Search every part once, and let it score what the others found.
+
+    Parameters
+    ----------
+    parts : sequence of Retriever
+        Parts that have not learned from these texts.
+    texts : list of str
+        The held-out queries.
+    wanted : csr_array
+        Their clicks: queries × items, numbered as the first part's.
+    depth : int
+        How long a part's list is, from which its scale is read.
+    threads : int
+        How many queries are searched at a time.
+    """
+    queries, aligned = Queries(texts), align(parts)
+    lists = [part.search(queries, depth, None, threads) for part in aligned]
+    width = len(aligned[0].merged)
+    judged = _keys(np.repeat(np.arange(len(texts)), np.diff(wanted.indptr)), wanted.indices, width)
+    keys = _joined([_cut(found, width) for found in lists], judged, [_all(found, width) for found in lists])
+    rows, offsets = keys // width, np.searchsorted(keys, np.arange(len(texts) + 1) * width)
+    items = (keys % width).astype(np.int32)
+    union = Candidates.trusted(offsets.astype(np.int64), items, None, aligned[0].merged, Stats())
+    layout = _Layout(rows, np.arange(len(keys)) - offsets[rows], len(texts))
+    raw = [part.score(queries, union, None, threads).scores for part in aligned]
+    scores: dict[str, list[Floats]] = {NONE: [layout.padded(each) for each in raw]}
+    for how in METHODS:
+        scaled = (_scaled(found, each, keys, width, how) for found, each in zip(lists, raw, strict=True))
+        scores[how] = [layout.padded(each) for each in scaled]
+    inside = [layout.padded(np.isin(keys, _all(found, width))) for found in lists]
+    clicked = np.isin(keys, judged)
+    return Pool(scores, inside, rows[clicked], layout.places[clicked], _ideal(wanted))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where each candidate stands in rows of one width."""
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    queries: int
+
+    def padded(self, values: NDArray[Any]) -> NDArray[Any]:
+        width = int(self.places.max(initial=0)) + 1
+        fill = False if values.dtype == np.bool_ else LOWEST
+        whole = np.full((self.queries, width), fill, values.dtype)
+        whole[self.rows, self.places] = values
+        return whole
+
+
+def _keys(rows: NDArray[Any], items: NDArray[Any], width: int) -> NDArray[np.int64]:
+    return np.asarray(rows * np.int64(width) + items)
+
+
+def _all(found: Candidates, width: int) -> NDArray[np.int64]:
+    return _keys(_rows(found), found.items, width)
+
+
+def _cut(found: Candidates, width: int) -> NDArray[np.int64]:
+    """Return the best `POOLED` of every list."""
+    rows = _rows(found)
+    return _all(found, width)[np.arange(len(rows)) - found.offsets[rows] < POOLED]
+
+
+def _joined(
+    cut: list[NDArray[np.int64]], judged: NDArray[np.int64], lists: list[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return all candidates, each once, in order: the best of every list, and clicked items however far down."""
+    return np.unique(np.concatenate([*cut, np.intersect1d(judged, np.concatenate(lists))]))
+
+
+def _rows(found: Candidates) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(found)), np.diff(found.offsets))
+
+
+def _scaled(found: Candidates, raw: Floats, keys: NDArray[np.int64], width: int, how: str) -> Floats:
+    """Return the candidates' scores as `Normalised` has them, on the scale of the part's own list."""
+    if how == "rank":
+        return _placed(found, keys, width)
+    zero, one = (_minmax if how == "minmax" else _zscore)(found)
+    rows = keys // width
+    return np.asarray((raw - zero[rows]) / one[rows], np.float32)
+
+
+def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Floats:
+    """Return 1 / (60 + place) for who is in the list, and 0 for the others."""
+    own, rows = _all(found, width), _rows(found)
+    scores = np.zeros(len(keys), np.float32)
+    at = np.searchsorted(keys, own)
+    there = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == own)
+    scores[at[there]] = (1 / (61 + np.arange(len(own)) - found.offsets[rows]))[there]
+    return scores
+
+
+def _minmax(found: Candidates) -> tuple[PerQuery, PerQuery]:
+    """Return where zero lies and how long one is: the lowest becomes 0, the highest 1; equals become 1."""
+    zero, one, full = _unscaled(found)
+    scores = found._required_scores().astype(np.float64)
+    low, high = scores[found.offsets[1:][full] - 1], scores[found.offsets[:-1][full]]
+    zero[full] = np.where(high > low, low, low - 1)
+    one[full] = np.where(high > low, high - low, 1.0)
+    return zero, one
+
+
+def _zscore(found: Candidates) -> tuple[PerQuery, PerQuery]:
+    """Return where zero lies and how long one is: the mean becomes 0, the spread 1."""
+    zero, one, full = _unscaled(found)
+    scores, starts, counts = found._required_scores().astype(np.float64), found.offsets[:-1], np.diff(found.offsets)
+    if len(full):
+        zero[full] = np.add.reduceat(scores, starts[full]) / counts[full]
+        spread = np.sqrt(np.add.reduceat(np.square(scores - zero[_rows(found)]), starts[full]) / counts[full])
+        one[full] = np.where(spread > 0, spread, 1.0)
+    return zero, one
+
+
+def _unscaled(found: Candidates) -> tuple[PerQuery, PerQuery, NDArray[np.int64]]:
+    """Return scales of queries without an answer, where everything is 0, and which queries have one."""
+    return np.zeros(len(found)), np.full(len(found), np.inf), np.flatnonzero(np.diff(found.offsets))
+
+
+def _ideal(wanted: csr_array) -> PerQuery:
+    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(RANKS) + 2))])
+    return np.asarray(discounts[np.minimum(np.diff(wanted.indptr), RANKS)])

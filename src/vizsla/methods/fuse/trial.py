@@ -1,0 +1,49 @@
+"""Trial: one way to add parts, and the composition that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vizsla.compose.sum import Sum
+from vizsla.retriever import Retriever
+
+NONE = "none"
+
+
+class Trial(NamedTuple):
+    """How scores are brought to one scale, and what each part weighs; the weights add up to 1.
+
+    Examples
+    --------
+    >>> Trial("minmax", (0.75, 0.0, 0.25)).used
+    (0, 2)
+    """
+
+    how: str
+    weights: tuple[float, ...]
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """Which parts weigh anything."""
+        return tuple(at for at, weight in enumerate(self.weights) if weight > 0)
+
+    def composed(self, parts: Sequence[Retriever], *, depth: int) -> Retriever:
+        """Return the weighted sum of the parts that weigh anything; a single one is returned as it is."""
+        if len(self.used) == 1:
+            return parts[self.used[0]]
+        return Sum([(self.weights[at], self._scaled(parts[at], depth)) for at in self.used], depth=depth)
+
+    def _scaled(self, part: Retriever, depth: int) -> Retriever:
+        return part if self.how == NONE else part.normalised(self.how, depth=depth)
+
+
+def alone(part: int, parts: int) -> Trial:
+    """Return the trial of one part by itself.
+
+    Examples
+    --------
+    >>> alone(1, 3)
+    Trial(how='none', weights=(0.0, 1.0, 0.0))
+    """
+    return Trial(NONE, tuple(float(at == part) for at in range(parts)))

@@ -1,0 +1,53 @@
+"""`vizsla compose … --learn`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fuse.test_fuse import fruit_log
+from vizsla import fuse, load
+from vizsla.cli import main
+from vizsla.compose.terms import sum_terms
+from vizsla.dataset import Dataset
+from vizsla.errors import CompositionError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.xrlinear.train import train_xrlinear
+
+
+@pytest.fixture
+def folder(tmp_path):
+    log = fruit_log()
+    items = [json.dumps({"id": item.id, "text": item.text}) for item in log.items]
+    (tmp_path / "items.jsonl").write_text("\n".join(items) + "\n")
+    texts, clicks = log.query_texts()[1], log.clicks.tocoo()
+    lines = [f"{texts[q]}\t{log.item_ids[int(i)]}\t1" for q, i in zip(clicks.row, clicks.col, strict=True)]
+    (tmp_path / "clicks.tsv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_the_command_learns_what_the_function_learns(folder, capsys):
+    log = Dataset.open(folder / "items.jsonl", clicks=folder / "clicks.tsv")
+    words, tree = bm25(log), train_xrlinear(log)
+    words.save(folder / "words")
+    tree.save(folder / "tree")
+    given = ["--learn", str(folder / "items.jsonl"), "--clicks", str(folder / "clicks.tsv")]
+    lets = ["--let", f"a={folder / 'words'}", "--let", f"b={folder / 'tree'}"]
+    output = ["-o", str(folder / "both"), "--report", str(folder / "report.json")]
+    assert main(["compose", "a + b", *lets, *given, *output]) == 0
+    asked = log.query_texts()[1][:30]
+    assert load(folder / "both")(asked, 5).to_dict() == fuse([words, tree], log)(asked, 5).to_dict()
+    report = json.loads((folder / "report.json").read_text())
+    assert list(report["weights"]) == ["a", "b"]
+    assert report["said"] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("expression", ["a", "a | b + c", "a + b >> c", "(a + b)"])
+def test_only_a_sum_has_weights(expression):
+    with pytest.raises(CompositionError, match="must be a sum"):
+        sum_terms(expression)
+
+
+def test_terms_may_be_compositions():
+    assert sum_terms("a.cut(3) + ((b | c) >> d)") == ["a.cut(3)", "((b | c) >> d)"]

@@ -1,0 +1,61 @@
+"""A pool's trials are what the real compositions answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from tests.fuse.logs import ITEMS, text
+from tests.support.table_retriever import TableRetriever
+from vizsla.clicks.measures import ndcgs
+from vizsla.methods.fuse.pool import make_pool
+from vizsla.methods.fuse.simplex import grid
+from vizsla.methods.fuse.trial import Trial
+
+QUERIES, DEPTH = 60, 15
+
+
+def sparse_part(seed: int, *, items: list[str] = ITEMS) -> TableRetriever:
+    """Return a part that finds some items of every query but the last, with equal scores among them."""
+    pick = np.random.default_rng(seed)
+    table: dict[str, dict[str, float]] = {}
+    for query in range(QUERIES - 1):
+        chosen = pick.permutation(len(items))[: pick.integers(1, len(items))]
+        table[text(query)] = {items[at]: float(pick.integers(1, 9)) for at in chosen}
+    return TableRetriever(table, items, scale="points")
+
+
+def wanted() -> csr_array:
+    pick = np.random.default_rng(9)
+    judged = np.zeros((QUERIES, len(ITEMS)), np.float32)
+    for row in range(QUERIES):
+        judged[row, pick.permutation(len(ITEMS))[: pick.integers(1, 4)]] = 1
+    return csr_array(judged)
+
+
+@pytest.mark.parametrize("how", ["none", "minmax", "zscore", "rank"])
+def test_every_trial_is_its_composition(how):
+    parts = [sparse_part(seed) for seed in range(3)]
+    texts, clicks = [text(query) for query in range(QUERIES)], wanted()
+    pool = make_pool(parts, texts, clicks, depth=DEPTH)
+    for weights in grid(3):
+        trial = Trial(how, weights)
+        found = trial.composed(parts, depth=DEPTH)(texts, 10)
+        assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
+
+
+def test_parts_may_number_their_items_differently():
+    parts = [sparse_part(0), sparse_part(1, items=ITEMS[::-1])]
+    texts, clicks = [text(query) for query in range(QUERIES)], wanted()
+    trial = Trial("zscore", (0.3, 0.7))
+    found = trial.composed(parts, depth=DEPTH)(texts, 10)
+    measured = make_pool(parts, texts, clicks, depth=DEPTH).measured(trial)
+    assert measured == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12)
+
+
+def test_threads_change_nothing():
+    parts, texts = [sparse_part(0), sparse_part(1)], [text(query) for query in range(QUERIES)]
+    one, two = (make_pool(parts, texts, wanted(), depth=DEPTH, threads=threads) for threads in (1, 2))
+    trial = Trial("minmax", (0.5, 0.5))
+    assert np.array_equal(one.measured(trial), two.measured(trial))

@@ -1,0 +1,85 @@
+"""A refitted part is what building on those clicks gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.fuse.test_fuse import fruit_log, letters
+from vizsla import load
+from vizsla.clicks.fold import draw_fold
+from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.dense import dense
+from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
+from vizsla.methods.xrlinear.recipe import checked_recipe
+from vizsla.methods.xrlinear.train import train_xrlinear
+
+LOG = fruit_log()
+TRAIN = draw_fold(LOG).train
+ASKED = LOG.query_texts()[1]
+XL = {"weight": 0.5, "neighbours": 4, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
+
+
+def same(one, other) -> bool:
+    found = [side(ASKED, 20) for side in (one, other)]
+    return np.array_equal(found[0].items, found[1].items) and np.array_equal(found[0].scores, found[1].scores)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda log: pefa_xs(dense(LOG, letters), log, weight=0.5, calibrated=False),
+        lambda log: pefa_xs(bm25(LOG), log, weight=0.5, calibrated=False),
+        lambda log: pefa_xl(dense(LOG, letters), log, **XL),
+        lambda log: pefa_xl(train_xrlinear(log, kind_shares=(1, 1, 1)), log, encoder=letters, **XL),
+        lambda log: train_xrlinear(log, C=0.5, kind_shares=(1.0, 0.5, 0.0), click_weights="none", beam=3),
+        lambda log: bm25(LOG).normalised() + train_xrlinear(log, kind_shares=(1, 1, 1)).normalised(),
+    ],
+    ids=["xs", "xs over words", "xl", "xl over a tree", "tree", "sum"],
+)
+def test_a_refitted_part_is_built_as_if_it_had_not_seen_the_others(build):
+    assert not same(build(LOG), build(TRAIN))
+    assert same(build(LOG).refitted(TRAIN), build(TRAIN))
+
+
+def test_settings_that_were_chosen_stay():
+    adapted = pefa_max(dense(LOG, letters), LOG, weight=0.5, margin=1.0)
+    assert adapted.refitted(TRAIN).settings == adapted.settings
+    assert len(adapted.refitted(TRAIN).log) < len(adapted.log)
+
+
+def test_what_has_learned_from_no_clicks_stays_itself():
+    words = bm25(LOG)
+    assert words.refitted(TRAIN) is words
+    assert (whole := words.normalised() + dense(LOG, letters).normalised()).refitted(TRAIN) is whole
+
+
+def test_a_loaded_model_knows_how_it_was_trained(tmp_path):
+    model = train_xrlinear(LOG, max_leaf=7, threshold=0.05, encoder=None)
+    model.save(tmp_path / "tree")
+    again = load(tmp_path / "tree")
+    assert again.recipe == model.recipe
+    assert same(again.refitted(TRAIN), train_xrlinear(TRAIN, max_leaf=7, threshold=0.05, **chosen(model)))
+    assert same(again.refitted(LOG), model)
+
+
+def chosen(model) -> dict:
+    return {"kind_shares": model.encoder.shares, "click_weights": model.training_queries.click_weights}
+
+
+def test_a_model_of_an_encoder_of_ones_own_keeps_it():
+    model = train_xrlinear(LOG, encoder=letters)
+    assert same(model.refitted(TRAIN), train_xrlinear(TRAIN, encoder=letters))
+
+
+def test_a_model_whose_options_are_no_plain_values_is_refused():
+    model = train_xrlinear(LOG, tree=train_xrlinear(LOG).tree)
+    with pytest.raises(InputError, match="Give a function"):
+        model.refitted(TRAIN)
+
+
+@pytest.mark.parametrize("recipe", [{"dataset": "x"}, {"C": [1]}, {"threads": 8}])
+def test_a_recipe_of_a_file_holds_options_of_training_only(recipe):
+    with pytest.raises(FormatError, match="must hold options"):
+        checked_recipe(recipe)

@@ -1,0 +1,53 @@
+"""Which trial stands, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vizsla.clicks.judge import Judge
+from vizsla.methods.fuse.standing import Standing
+from vizsla.methods.fuse.trial import Trial, alone
+
+COLD = np.arange(200) < 100
+SINGLES = [alone(0, 2), alone(1, 2)]
+SUM = Trial("minmax", (0.5, 0.5))
+
+
+def values(cold: float, warm: float) -> np.ndarray:
+    """Return qualities with these means and some spread."""
+    return np.where(COLD, cold, warm) + np.tile([-0.05, 0.05], 100)
+
+
+def chosen(*measured: np.ndarray) -> Trial:
+    trials = [*SINGLES, SUM]
+    standing = Standing.of(Judge(COLD, 0.5), measured[:2])
+    return trials[standing.chosen(trials, measured)]
+
+
+def test_a_sum_that_is_surely_better_on_both_kinds_stands():
+    assert chosen(values(0.4, 0.4), values(0.3, 0.3), values(0.5, 0.5)) == SUM
+
+
+def test_a_gain_that_may_be_chance_leaves_the_best_part():
+    sometimes = values(0.4, 0.4)
+    sometimes[[0, 150]] += 0.3
+    assert chosen(values(0.4, 0.4), values(0.3, 0.3), sometimes) == SINGLES[0]
+
+
+def test_a_sum_that_cold_queries_pay_for_does_not_stand():
+    lost = values(0.3, 0.9)
+    lost[COLD] -= np.tile([0.0, 0.02], 50)
+    assert chosen(values(0.4, 0.4), values(0.2, 0.2), lost) == SINGLES[0]
+
+
+def test_a_sum_that_loses_to_neither_stands_where_every_part_loses_somewhere():
+    """One part is best on cold queries and the other on warm ones: only together they are as good as both."""
+    both = values(0.6, 0.6)
+    assert chosen(values(0.6, 0.1), values(0.1, 0.6), both) == SUM
+
+
+def test_too_few_queries_prove_nothing():
+    few = np.arange(20) < 10
+    measured = [np.zeros(20), np.zeros(20), np.ones(20)]
+    standing = Standing.of(Judge(few, 0.5), measured[:2])
+    assert [*SINGLES, SUM][standing.chosen([*SINGLES, SUM], measured)] == SINGLES[0]
