@@ -12,17 +12,17 @@ from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
-from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.item_vectors import Floats
+from vizsla.indexes.stored_index import StoredIndex
 
 if TYPE_CHECKING:
     from vizsla.encoder import Rows
     from vizsla.sparse_rows import Matrix
 
 
-class ApproximateIndex(DenseIndex):
+class ApproximateIndex(StoredIndex):
     """What HNSW and IVF share: their finds are scored like a flat index's, and a short answer is completed exactly."""
 
     exact = False

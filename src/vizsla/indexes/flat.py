@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.candidates import Candidates
 from vizsla.filter import Filter
-from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.indexes.stored_index import StoredIndex
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-class FlatIndex(DenseIndex):
+class FlatIndex(StoredIndex):
     """Every item's inner product with the query; the answer depends neither on the batch, nor on `k`, nor on threads.
 
     Examples

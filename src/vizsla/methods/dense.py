@@ -87,20 +87,20 @@ class Dense(Movable):
 
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float32]:
         """Return the vectors of these items."""
-        return self.index.stored.take(items)
+        return self.index.take(items)
 
     def index_rows(self, rows: Any) -> DenseIndex:
         """Index other vectors with the same kind of index and the same options."""
         options = dict(self.index.options)
         # Bytes would be rounded anew whenever a row changes: rows of such an index are kept in full.
-        if options["storage"] == "int8":
+        if options.get("storage") == "int8":
             options["storage"] = "float32"
         return make_index(self.index.kind, rows, **options)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row, score = self._rows(queries), self._score_one(queries, item)
         query_length = float(np.linalg.norm(np.asarray(row, np.float64)))
-        item_length = float(np.linalg.norm(self.index.stored.take(np.array([item])).astype(np.float64)))
+        item_length = float(np.linalg.norm(self.index.take(np.array([item])).astype(np.float64)))
         product = query_length * item_length
         cosine = score / product if product else 0.0
         lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"

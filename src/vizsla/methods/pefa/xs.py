@@ -107,7 +107,7 @@ class PefaXs(Encoded):
         if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
             return PefaXs.build(self.base, log, self.settings, choice=self.choice)
         inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
-        vectors = np.array(inner.stored.take(slice(0, len(self.items))), np.float32)
+        vectors = np.array(inner.take(slice(0, len(self.items))), np.float32)
         vectors[touched] = blended(self.base.item_rows(touched), log, touched, self.settings)
         return self._with(log=log, index=_indexed(self.base, log, self.settings, vectors))
 
