@@ -49,7 +49,7 @@ PqCodes codes_of(const Bytes& array, std::size_t items, const PqBook& book) {
   codes.halves = book.count == 16;
   require(items <= INT32_MAX, "there must be fewer than 2^31 items");
   if (codes.halves) {
-    require(array.ndim() == 3 && book.parts % 2 == 0, "4-bit codes must be blocks × bytes × 32");
+    require(array.ndim() == 3 && book.parts % 2 == 0, "4-bit codes must be blocks × bytes × 64");
     require(array.shape(0) == codes.blocks() && array.shape(1) == book.parts / 2 && array.shape(2) == PqCodes::lanes,
             "4-bit codes must be those of all items and sub-spaces");
   } else {

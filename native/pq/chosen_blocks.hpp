@@ -1,4 +1,4 @@
-// Which items a scan looks at: all, or some, taken 32 at a time.
+// Which items a scan looks at: all, or some, taken 64 at a time.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ struct ChosenItems {
   std::size_t number(std::size_t place) const { return all ? place : static_cast<std::size_t>(numbers[place]); }
 };
 
-// A block of 32 items, with a bit for each that counts.
+// A block of 64 items, with a bit for each that counts.
 struct ChosenBlock {
   std::size_t number;
-  std::uint32_t bits;
+  std::uint64_t bits;
 };
 
 // Appends the blocks of the places from `place` on, until there are `most` or `end` is reached; returns where it stopped.
@@ -33,14 +33,14 @@ inline std::size_t take_blocks(const ChosenItems& chosen, std::size_t place, std
   blocks.clear();
   while (place < end && blocks.size() < most) {
     const std::size_t block = chosen.number(place) / PqCodes::lanes, first = block * PqCodes::lanes;
-    std::uint32_t bits = 0;
+    std::uint64_t bits = 0;
     if (chosen.all) {
       const std::size_t from = place - first, to = std::min(end - first, PqCodes::lanes);
-      bits = (to == 32 ? UINT32_MAX : (1U << to) - 1) & ~((1U << from) - 1);
+      bits = (to == PqCodes::lanes ? UINT64_MAX : (std::uint64_t{1} << to) - 1) & ~((std::uint64_t{1} << from) - 1);
       place = first + to;
     } else {
       for (; place < end && chosen.number(place) < first + PqCodes::lanes; ++place) {
-        bits |= 1U << (chosen.number(place) - first);
+        bits |= std::uint64_t{1} << (chosen.number(place) - first);
       }
     }
     blocks.push_back({block, bits});

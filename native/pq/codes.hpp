@@ -1,4 +1,4 @@
-// Items as codes: a byte a sub-space, a row an item; or half a byte, 32 items side by side.
+// Items as codes: a byte a sub-space, a row an item; or half a byte, 64 items side by side.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace vizsla {
 
 struct PqCodes {
-  static constexpr std::size_t lanes = 32;
+  static constexpr std::size_t lanes = 64;
 
   const std::uint8_t* data = nullptr;
   std::size_t items = 0, parts = 0;

@@ -1,4 +1,4 @@
-// A query's tables of 16 numbers in one byte each, so that a register holds a table; and how far that leads astray.
+// A query's tables of 16 numbers in seven bits each, so that a register holds a table; and how far that leads astray.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,10 @@ namespace vizsla {
 
 class HalfTables {
  public:
-  static constexpr std::size_t most_parts = 256;  // their sums fit 16 bits
+  static constexpr std::size_t most_parts = 512;  // their sums fit 16 bits
+
+  // Two numbers of seven bits are added within a byte before they need more room: a fifth less work than with eight.
+  static constexpr double top = 127;
 
   // All tables share one step, so that bytes can be added. False where that is no use: then nothing must be looked up.
   bool fill(const float* table, std::size_t parts) {
@@ -25,7 +28,7 @@ class HalfTables {
     }
     if (parts > most_parts || !std::isfinite(widest) || !std::isfinite(sizes)) return false;
     if (sizes > std::numeric_limits<float>::max() / 2) return false;
-    const double step = widest > 0 ? widest / 255 : 1;
+    const double step = widest > 0 ? widest / top : 1;
     double astray = 0;
     for (std::size_t part = 0; part < parts; ++part) astray += round(table + part * 16, step, &bytes_[part * 16]);
     // A score is added in float32: each of its additions may be off by a rounding (Higham, Accuracy and Stability, 4.2).
@@ -46,7 +49,7 @@ class HalfTables {
     double least = 0, most = 0;
     for (std::size_t i = 0; i < 16; ++i) {
       const double place = (double{values[i]} - low) / step;
-      const double nearest = std::clamp(std::floor(place + 0.5), 0.0, 255.0);
+      const double nearest = std::clamp(std::floor(place + 0.5), 0.0, top);
       bytes[i] = static_cast<std::uint8_t>(nearest);
       const double error = double{values[i]} - low - nearest * step;
       least = i == 0 ? error : std::min(least, error);

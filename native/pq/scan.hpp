@@ -78,7 +78,7 @@ class PqScan {
   void rounded(const PqQuery& query, NearBest& near, const ChosenBlock& block) {
     const auto floor = static_cast<std::uint16_t>(std::clamp(std::ceil(near.floor()), 0.0F, 65535.0F));
     std::uint16_t sums[PqCodes::lanes];
-    std::uint32_t bits =
+    std::uint64_t bits =
         block.bits & kernels_.block(codes_.block(block.number), query.bytes.bytes(), codes_.row_bytes(), floor, sums);
     for (; bits != 0; bits &= bits - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
@@ -87,7 +87,7 @@ class PqScan {
   }
 
   void exact(const PqQuery& query, NearBest& near, const ChosenBlock& block) {
-    for (std::uint32_t bits = block.bits; bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = block.bits; bits != 0; bits &= bits - 1) {
       const std::size_t item = block.number * PqCodes::lanes + static_cast<std::size_t>(std::countr_zero(bits));
       near.offer(codes_.sum(query.table.data(), item), static_cast<std::uint32_t>(item));
     }
