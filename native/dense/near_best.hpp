@@ -53,6 +53,9 @@ class NearBest {
     if (keys_.size() >= room_) cut();
   }
 
+  // Whoever is below this is out.
+  float floor() const { return floor_; }
+
   // Takes over what another found elsewhere.
   void absorb(const NearBest& other) {
     for (const std::uint64_t key : other.keys_) {

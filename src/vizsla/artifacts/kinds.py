@@ -18,6 +18,7 @@ BUILT_IN = {
     "flat": "vizsla.indexes.flat:FlatIndex",
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
+    "pq": "vizsla.indexes.pq:PqIndex",
     "grouped": "vizsla.indexes.grouped:GroupedIndex",
     "bag": "vizsla.text.bag:BagOfWords",
     "ngrams": "vizsla.text.ngrams:NgramTfidf",

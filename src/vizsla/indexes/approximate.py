@@ -13,9 +13,9 @@ from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
-from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.item_vectors import Floats
+from vizsla.indexes.stored_index import StoredIndex
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vizsla.sparse_rows import Matrix
 
 
-class ApproximateIndex(DenseIndex):
+class ApproximateIndex(StoredIndex):
     """What HNSW and IVF share: their finds are scored like a flat index's, and a short answer is completed exactly."""
 
     exact = False

@@ -1,4 +1,4 @@
-"""DenseIndex: what all indexes over item vectors share."""
+"""DenseIndex: what all indexes share that answer by inner products."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
+from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import InputError, check_positive
+from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
-from vizsla.indexes.dots import pair_dots
-from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.indexes.item_vectors import Floats
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 
@@ -22,46 +23,20 @@ if TYPE_CHECKING:
 
 
 class DenseIndex(Index):
-    """Inner products with item vectors. Every score is that of `pair_dots`, whoever found the item.
-
-    Parameters
-    ----------
-    vectors : ItemVectors
-        The items' vectors as they are stored.
-    """
-
-    def __init__(self, vectors: ItemVectors):
-        self.stored = vectors
-
-    def __len__(self) -> int:
-        return len(self.stored)
+    """Inner products with what is kept of item vectors: the vectors themselves, or codes for them."""
 
     @property
-    def dim(self) -> int:
-        """The length of a vector."""
-        return self.stored.dim
-
-    @property
-    def vectors(self) -> Any:
-        """The stored rows: float32 or float16, memory-mapped after a load; for bytes, the decoded float32 rows."""
-        return self.stored.take(slice(None)) if self.stored.storage == "int8" else self.stored.rows
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the stored vectors."""
-        return self.stored.nbytes
-
-    @property
+    @abstractmethod
     def options(self) -> dict[str, Any]:
-        """What `build` was given, so that other vectors can be indexed alike.
+        """What `build` was given, so that other vectors can be indexed alike."""
 
-        Examples
-        --------
-        >>> from vizsla.indexes.flat import FlatIndex
-        >>> FlatIndex.build([[1.0]], storage="float16").options
-        {'storage': 'float16'}
-        """
-        return {"storage": self.stored.storage}
+    @abstractmethod
+    def take(self, items: NDArray[Any] | slice) -> Floats:
+        """Return these items' vectors, as far as they are kept, in float32."""
+
+    def explain(self, row: Floats, item: int) -> tuple[str, list[Explanation]]:
+        """Return what was compared with the query, and the shares of the score where there are some to tell."""
+        return "item", []
 
     def search(
         self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
@@ -77,18 +52,23 @@ class DenseIndex(Index):
         rows = self._query_rows(queries)
         self._check_candidates(len(rows), candidates)
         numbers = np.repeat(np.arange(len(rows)), np.diff(candidates.offsets))
-        return Scored(pair_dots(rows, numbers, self.stored, candidates.items), self._cost(len(candidates.items)))
+        return Scored(self._pairs(rows, numbers, candidates.items), self._cost(len(candidates.items)))
 
     @abstractmethod
     def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Answer checked queries."""
 
+    @abstractmethod
+    def _pairs(self, rows: Floats, numbers: NDArray[np.int64], items: Numbers) -> Scores:
+        """Score pairs of a query's row and an item: the same bits as in a search."""
+
     def _cost(self, pairs: int) -> Stats:
         return Stats(scored=pairs, bytes=pairs * self._row_bytes)
 
     @property
+    @abstractmethod
     def _row_bytes(self) -> int:
-        return self.dim * self.stored.rows.itemsize
+        """Bytes that are read to score one item."""
 
     def _query_rows(self, queries: Rows | Matrix) -> Floats:
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)

@@ -13,6 +13,7 @@ DENSE = {
     "flat": "vizsla.indexes.flat:FlatIndex",
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
+    "pq": "vizsla.indexes.pq:PqIndex",
 }
 """Where each kind of dense index is implemented."""
 

@@ -1,0 +1,44 @@
+"""Codes vectors with a codebook, a chunk at a time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from vizsla.errors import InputError
+from vizsla.indexes.faiss_storage import bounded
+from vizsla.indexes.item_vectors import Floats, blocks
+from vizsla.indexes.pq_codebook import Codebook
+from vizsla.indexes.pq_codes import PqCodes
+from vizsla.progress import progress
+
+CHUNK = 1 << 22
+"""Numbers coded at once, at most: chunks do not depend on the threads, and so neither do the codes."""
+
+
+def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) -> PqCodes:
+    """Return the codes of vectors; memory for a few chunks is taken beside the codes."""
+    codes = PqCodes.room(len(vectors), codebook.parts, bits=codebook.bits)
+    # A chunk is held as it came, in float32, turned, and with its distances to a sub-space's centroids.
+    width = codebook.dim + codebook.wide + codebook.centroids.shape[1]
+    size = min(CHUNK, memory // 8)
+    pieces = blocks(len(vectors), width, size=size)
+    workers = bounded(min(threads, max(1, memory // (8 * size))), len(pieces))
+
+    def code(piece: tuple[int, int]) -> None:
+        codes.put(piece[0], codebook.assigned(_finite(vectors[slice(*piece)])))
+
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in progress(pool.map(code, pieces), total=len(pieces), what="coding"):
+            pass
+    return codes
+
+
+def _finite(rows: Any) -> Floats:
+    with np.errstate(over="ignore"):
+        block: Floats = np.ascontiguousarray(rows, np.float32)
+    if not np.isfinite(block).all():
+        raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
+    return block

@@ -1,0 +1,119 @@
+"""Trains codebooks: PQ and OPQ, by Faiss, from a sample that fits the memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vizsla.errors import InputError, check_choice
+from vizsla.indexes.approximate import check_whole
+from vizsla.indexes.faiss_storage import bounded, faiss_threads, load_faiss
+from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
+
+SAMPLE = 256
+"""Vectors a centroid that k-means learns from."""
+MEASURED = 8192
+"""Vectors of the sample by which it is measured what coding loses."""
+COPIES = 8
+"""How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
+
+
+def train_codebook(
+    vectors: Any, *, bytes: int, bits: int, opq: bool, rounds: int, seed: int, memory: int, threads: int = 1
+) -> Codebook:
+    """Learn centroids, and with `opq` a rotation, from a seeded sample of the vectors."""
+    dim = int(vectors.shape[1])
+    parts = sub_spaces(dim, bytes=bytes, bits=bits)
+    wide = -(-dim // parts) * parts
+    sample = _sample(vectors, CENTROIDS[bits], wide, seed, memory)
+    with faiss_threads(bounded(threads, max(1, len(sample)))):
+        rotation = _rotation(sample, parts, wide, bits, rounds, seed) if opq and len(sample) else None
+        centroids = np.zeros((parts, CENTROIDS[bits], wide // parts), np.float32)
+        turned = Codebook(centroids, rotation, dim=dim).turned(sample)
+        if len(sample):
+            centroids = _centroids(turned, parts, bits, seed)
+        book = Codebook(centroids, rotation, dim=dim)
+        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MEASURED]))
+
+
+def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
+    """Return into how many pieces a vector is cut, or raise where there are more than dimensions.
+
+    Examples
+    --------
+    >>> sub_spaces(384, bytes=48, bits=8), sub_spaces(384, bytes=48, bits=4)
+    (48, 96)
+    """
+    check_choice("bits", bits, list(CENTROIDS))
+    parts = check_whole("bytes", bytes, 2048) * (8 // bits)
+    if parts > dim:
+        raise InputError(f"`bytes` must be at most {dim * bits // 8} for {dim} dimensions. Got {bytes}.")
+    return parts
+
+
+def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> Floats:
+    most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
+    if len(vectors) <= most:
+        return np.ascontiguousarray(vectors, np.float32)
+    chosen = np.random.default_rng(seed).choice(len(vectors), most, replace=False)
+    return np.ascontiguousarray(vectors[np.sort(chosen)], np.float32)
+
+
+def _rotation(sample: Floats, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Floats | None:
+    faiss = load_faiss()
+
+    if len(sample) < CENTROIDS[bits]:
+        return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
+    dim = sample.shape[1]
+    turn = faiss.OPQMatrix(dim, parts, wide)
+    turn.niter, turn.max_train_points = rounds, len(sample)
+    quantiser = faiss.ProductQuantizer(wide, parts, bits)
+    _set_clustering(quantiser.cp, seed, 4)
+    turn.pq = quantiser
+    turn.train(sample)
+    rotation: Floats = faiss.vector_to_array(turn.A).reshape(wide, dim)
+    return rotation
+
+
+def _centroids(turned: Floats, parts: int, bits: int, seed: int) -> Floats:
+    faiss = load_faiss()
+
+    count, wide = CENTROIDS[bits], turned.shape[1]
+    if len(turned) <= count:
+        return _own_centroids(turned, parts, count)
+    quantiser = faiss.ProductQuantizer(wide, parts, bits)
+    _set_clustering(quantiser.cp, seed, 25)
+    quantiser.train(turned)
+    learned: Floats = faiss.vector_to_array(quantiser.centroids).reshape(parts, count, wide // parts)
+    return learned
+
+
+def _own_centroids(turned: Floats, parts: int, count: int) -> Floats:
+    """Give every vector centroids of its own; the last one's stand for the rest too."""
+    numbers = np.minimum(np.arange(count), len(turned) - 1)
+    pieces = turned[numbers].reshape(count, parts, -1)
+    return np.ascontiguousarray(pieces.transpose(1, 0, 2))
+
+
+def _lost(book: Codebook, turned: Floats) -> Floats:
+    """Return the share of the squared lengths that coding loses, in each sub-space."""
+    pieces = turned.reshape(len(turned), book.parts, book.width)
+    rest = pieces - book.centroids[np.arange(book.parts), book.assigned_pieces(turned)]
+    total = np.einsum("nmj,nmj->m", pieces, pieces, dtype=np.float64)
+    share = np.einsum("nmj,nmj->m", rest, rest, dtype=np.float64) / np.where(total > 0, total, 1)
+    return share.astype(np.float32)
+
+
+def _set_clustering(settings: Any, seed: int, rounds: int) -> None:
+    settings.niter, settings.seed = rounds, seed + 1
+    settings.min_points_per_centroid, settings.max_points_per_centroid = 1, SAMPLE
+
+
+def checked_vectors(vectors: Any) -> Any:
+    """Return vectors as a matrix of finite numbers, without copying one that is there."""
+    rows = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or not rows.shape[1]:
+        raise InputError(f"`vectors` must have one row an item. Got shape {rows.shape}.")
+    return ItemVectors.of(rows).rows if rows.dtype not in (np.float32, np.float16) else rows
