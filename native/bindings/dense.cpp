@@ -151,7 +151,7 @@ nb::tuple search_guarded(Matrix queries, AnyMatrix vectors, Whole codes, InArray
   require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
   require(k > 0 && threads > 0, "k and threads must be above 0");
   require(longest >= 0, "longest must not be negative");
-  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
+  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), {}, !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t scored = 0;

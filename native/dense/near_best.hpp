@@ -53,14 +53,22 @@ class NearBest {
     if (keys_.size() >= room_) cut();
   }
 
+  void offer(float sum, std::uint32_t place) {
+    if (counts(sum)) add(sum, place);
+  }
+
+  // Many at once, at places in a row. Most are far below the floor: one look sees that.
+  void offer(std::span<const float> sums, std::size_t first) {
+    if (!any_counts(sums)) return;
+    for (std::size_t i = 0; i < sums.size(); ++i) offer(sums[i], static_cast<std::uint32_t>(first + i));
+  }
+
   // Whoever is below this is out.
   float floor() const { return floor_; }
 
   // Takes over what another found elsewhere.
   void absorb(const NearBest& other) {
-    for (const std::uint64_t key : other.keys_) {
-      if (counts(signed_score_of(key))) add(signed_score_of(key), item_of(key));
-    }
+    for (const std::uint64_t key : other.keys_) offer(signed_score_of(key), item_of(key));
     unsure_.insert(unsure_.end(), other.unsure_.begin(), other.unsure_.end());
   }
 
