@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "common/keep_largest.hpp"
 #include "common/topk.hpp"
 #include "tree/activation.hpp"
 #include "tree/chunk_margins.hpp"
@@ -111,19 +112,30 @@ class BeamSearcher {
   std::size_t push_items(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
     const std::size_t last = model.layers().size() - 1;
     if (task.narrow_from > last) return expand<transform, Children::items>(model, last, task);
-    if (task.narrow != nullptr) return push_narrow<transform>(*task.narrow);
+    if (task.narrow != nullptr) return push_narrow<transform>(*task.narrow, task);
     return push_paths<transform>(model, leaves, query, task);
   }
 
   template <Transform transform>
-  std::size_t push_narrow(const NarrowTree& tree) {
+  std::size_t push_narrow(const NarrowTree& tree, const TreeTask& task) {
     std::size_t reached = 0;
+    best_first(task.parents_wanted());
     for (const Followed& followed : beam_) {
       if (hopeless<transform>(followed)) continue;
       reached += narrow_.push<transform>(tree, followed.node, followed.score, best_);
       best_.settle();
     }
     return reached;
+  }
+
+  // Moves the best so many of the followed nodes to the front: their items rule out most of the others at a glance.
+  void best_first(std::size_t count) {
+    if (beam_.size() <= 2 * count) return;
+    keys_.resize(beam_.size());
+    for (std::size_t i = 0; i < beam_.size(); ++i) keys_[i] = signed_ranking_key(beam_[i].score, beam_[i].node);
+    other_.resize(beam_.size());
+    keep_largest(keys_, count, other_.data());
+    for (std::size_t i = 0; i < beam_.size(); ++i) beam_[i] = {item_of(keys_[i]), signed_score_of(keys_[i])};
   }
 
   template <Transform transform>
@@ -207,6 +219,7 @@ class BeamSearcher {
   TopK best_;
   std::vector<Followed> beam_;
   std::vector<Followed> all_;
+  std::vector<std::uint64_t> keys_, other_;
   std::vector<std::int32_t> items_;
   std::vector<float> scores_;
 };

@@ -4,6 +4,7 @@
 // their chunks. Here one look-up a feature serves all chunks. Sums and products are the search's, in the same order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -21,6 +22,12 @@ class NarrowTree {
   struct Entry {
     std::uint32_t node;
     float weight;
+  };
+
+  // What a feature gives: to the nodes that have it, or where those are many, such as for the bias, to all, mostly zeros.
+  struct FeatureRow {
+    std::span<const Entry> entries;
+    std::span<const float> dense;  // a weight a node, or nothing
   };
 
   // The children of the nodes of the layer above that lead to allowed items: those of the `n`-th are begins[n] … [n + 1].
@@ -50,16 +57,21 @@ class NarrowTree {
     std::size_t begins = 0;
     for (const Layer& layer : layers_) begins += layer.begins.size();
     const std::size_t rows = entries_.size() * sizeof(Entry) + offsets_.size() * sizeof offsets_[0] + rows_.nbytes();
-    return rows + (begins + factors_.size() + items_.size()) * 4;
+    const std::size_t dense = dense_.size() * sizeof(float) + dense_at_.size() * sizeof dense_at_[0];
+    return rows + dense + (begins + factors_.size() + items_.size()) * 4;
   }
 
-  std::span<const Entry> row(std::uint32_t feature, std::uint32_t hash) const {
+  FeatureRow row(std::uint32_t feature, std::uint32_t hash) const {
     const std::uint32_t row = rows_.find(feature, hash);
     if (row == FeatureRows::none) return {};
-    return std::span(entries_).subspan(offsets_[row], offsets_[row + 1] - offsets_[row]);
+    const std::span entries = std::span(entries_).subspan(offsets_[row], offsets_[row + 1] - offsets_[row]);
+    if (!is_dense(entries.size())) return {entries, {}};
+    return {entries, std::span(dense_).subspan(dense_of(row) * nodes(), nodes())};
   }
 
  private:
+  static constexpr std::size_t sparse = 4;  // one node of so many has the feature, or it is read for all of them
+
   struct Read {
     std::uint32_t feature;
     Entry entry;
@@ -118,6 +130,26 @@ class NarrowTree {
     std::vector<std::size_t> ends(offsets_.begin(), offsets_.end());
     entries_.resize(read.size());
     for (std::size_t i = 0; i < read.size(); ++i) entries_[ends[row_of[i]]++] = read[i].entry;
+    fill_dense();
+  }
+
+  bool is_dense(std::size_t entries) const { return entries * sparse > nodes(); }
+
+  // The place of a dense row among them: they are few, and in ascending order.
+  std::size_t dense_of(std::uint32_t row) const {
+    return static_cast<std::size_t>(std::lower_bound(dense_at_.begin(), dense_at_.end(), row) - dense_at_.begin());
+  }
+
+  // A damaged file can name a node twice: its weights are added, as they are when they are read one by one.
+  void fill_dense() {
+    for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+      const std::span entries = std::span(entries_).subspan(offsets_[row], offsets_[row + 1] - offsets_[row]);
+      if (!is_dense(entries.size())) continue;
+      dense_at_.push_back(row);
+      const std::size_t begin = dense_.size();
+      dense_.resize(begin + nodes(), 0.0F);
+      for (const Entry& entry : entries) dense_[begin + entry.node] += entry.weight;
+    }
   }
 
   bool scaled_;
@@ -127,6 +159,8 @@ class NarrowTree {
   FeatureRows rows_;
   std::vector<std::size_t> offsets_;
   std::vector<Entry> entries_;
+  std::vector<std::uint32_t> dense_at_;  // the numbers of dense rows, ascending
+  std::vector<float> dense_;             // one after the other
 };
 
 }  // namespace vizsla

@@ -29,7 +29,9 @@ class TreeFilter {
     const std::size_t items = allowed_.items();
     std::size_t width = beam;
     for (std::size_t t = layers_ - 1; t-- > layer;) {
-      const std::size_t nodes = allowed_.count(t), enough = (slack * wanted * nodes + items - 1) / items;
+      const std::size_t nodes = allowed_.count(t), even = (wanted * nodes + items - 1) / items;
+      const std::size_t ample = (slack * wanted * nodes + items - 1) / items;
+      const std::size_t enough = std::max(even + even / 4, std::min(ample, most_beams * beam));
       width = std::max({beam, std::min(nodes, enough), std::min(width, with_lower * beam)});
     }
     return width;
@@ -67,9 +69,10 @@ class TreeFilter {
 
  private:
   static constexpr std::size_t few = 8;             // a layer is narrow if one of so many nodes is left: it is small, then
-  static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly
+  static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly,
+  static constexpr std::size_t most_beams = 3;      // unless that is more than so many beams: then a quarter wider must do
   static constexpr std::size_t with_lower = 2;      // so many beams at most, for the sake of wide layers below
-  static constexpr std::size_t nodes_a_visit = 64;  // so many nodes of a narrow tree cost as much as a chunk of a beam
+  static constexpr std::size_t nodes_a_visit = 80;  // so many nodes of a narrow tree cost as much as a chunk of a beam
   static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
 
   AllowedNodes allowed_;

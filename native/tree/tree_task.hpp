@@ -25,6 +25,13 @@ struct TreeTask {
         narrow(narrow_from < model.layers().size() ? given->narrow(model, queries) : nullptr),
         exact(beam >= model.size() || (filter && filter->follows_all(narrow_from, wanted, beam))) {}
 
+  // So many nodes above the narrow layers surely have enough items below them, if those are spread evenly.
+  std::size_t parents_wanted() const {
+    if (narrow_from == 0) return 1;
+    const AllowedNodes& allowed = filter->allowed();
+    return 2 * wanted * allowed.count(narrow_from - 1) / allowed.items() + 1;
+  }
+
   std::size_t width(std::size_t layer) const { return filter ? filter->width(layer, wanted, beam) : beam; }
 };
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Filter:
         self.items = items
         self.count = int(np.count_nonzero(mask))
         self._forms: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._last: tuple[Any, Any] = (_nobody, None)
         self._lock = Lock()
 
     @classmethod
@@ -87,14 +88,20 @@ class Filter:
 
     def form(self, owner: Any, make: Callable[[Filter], T]) -> T:
         """Return what `owner` derived from this filter, or derive it now; it lives as long as both do."""
+        last, known = self._last  # nearly always the same index asks again
+        if last() is owner:
+            found: T = known
+            return found
         with self._lock:
             form = self._forms.get(owner)
         if form is None:
             form = make(self)
             with self._lock:
                 self._forms[owner] = form
-        known: T = form
-        return known
+        me = ref(self)  # or this filter would keep itself alive
+        self._last = ref(owner, lambda gone: _forget(me(), gone)), form
+        found = form
+        return found
 
     def translated(self, numbers: NDArray[np.int32]) -> Filter:
         """Return the filter for a catalogue whose item `i` is item ``numbers[i]`` here."""
@@ -107,6 +114,16 @@ class Filter:
                 "`.filter(where)` of the retriever that is asked."
             )
         return self
+
+
+def _nobody() -> None:
+    """Stand for an owner that is gone."""
+
+
+def _forget(filter: Filter | None, owner: object) -> None:
+    """Let what was derived go with its owner."""
+    if filter is not None and filter._last[0] is owner:
+        filter._last = _nobody, None
 
 
 Where = Filter | Mask | Iterable[str] | Callable[[str], bool]

@@ -156,3 +156,16 @@ def test_search_counts_what_it_reads_and_scores_nothing():
     assert index.search(np.ones((300, 4), np.float32), 5).stats == Stats(exact=True, bytes=3 * 50 * 4 * 4)
     asked = Candidates.matches([np.arange(6, dtype=np.int32)])
     assert index.score(np.ones((1, 4), np.float32), asked).stats == Stats(scored=6, bytes=6 * 4 * 4)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.31, 0.29, 0.0])
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_one_query_under_any_filter_is_the_query_in_a_batch(storage, share):
+    """Under a wide filter a single query reads all rows in a stream, a batch only the allowed ones."""
+    random = np.random.default_rng(3)
+    index = FlatIndex.build(random.standard_normal((500, 24)), storage=storage)
+    queries, allowed = random.standard_normal((4, 24)).astype(np.float32), random.random(500) < share
+    together = index.search(queries, 40, filter=allowed)
+    for number in range(4):
+        alone = index.search(queries[number : number + 1], 40, filter=allowed)
+        assert [part.tolist() for part in alone.row(0)] == [part.tolist() for part in together.row(number)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,30 @@ def test_errors_say_what_to_do():
     with pytest.raises(InputError, match="Got nan"):
         check_range("b", float("nan"), 0, 1)
     assert issubclass(InputError, VizslaError) and issubclass(InputError, ValueError)
+
+
+class Owner:
+    """Something that derives a form from a filter."""
+
+
+class Form:
+    """What it derives."""
+
+
+def test_a_form_is_made_once_for_each_owner_and_goes_with_it():
+    filter, made = Filter(np.array([True, False])), []
+    owners = [Owner(), Owner()]
+
+    def make(_):
+        made.append(1)
+        return Form()
+
+    forms = [weakref.ref(filter.form(owner, make)) for owner in owners]
+    for _ in range(3):
+        assert [filter.form(owner, make) for owner in owners] == [form() for form in forms]
+    assert len(made) == 2
+    owners.pop()
+    assert forms[1]() is None and forms[0]() is filter.form(owners[0], make)
+    kept = weakref.ref(filter)
+    del filter
+    assert kept() is None and forms[0]() is None  # at once: nothing refers to itself

@@ -50,9 +50,11 @@ def twin_search(layers, items, scores, mask, beam, k):
         whole -= 1
     counts, widths = [int(layer.sum()) for layer in alive], [beam]
     for count in counts[-2::-1]:
-        widths.insert(0, max(beam, min(count, -(-2 * wanted * count // allowed)), min(widths[0], 2 * beam)))
+        even, ample = (-(-times * wanted * count // allowed) for times in (1, 2))
+        enough = max(even + even // 4, min(ample, 3 * beam))
+        widths.insert(0, max(beam, min(count, enough), min(widths[0], 2 * beam)))
     visits = sum(1 if t == 0 else min(counts[t - 1], widths[t - 1]) for t in range(whole, len(layers)))
-    if sum(counts[whole:]) > 64 * visits:  # then a beam is cheaper
+    if sum(counts[whole:]) > 80 * visits:  # then a beam is cheaper
         whole = len(layers)
     for times in 4 ** np.arange(20):
         followed = np.array([0])
