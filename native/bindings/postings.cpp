@@ -57,7 +57,7 @@ class PostingsSource : public LiveSource {
   std::size_t items() const override { return postings_.items(); }
   bool reads_along() const override { return true; }
 
-  std::unique_ptr<LivePart> open(std::size_t) override {
+  std::unique_ptr<LivePart> open(std::size_t, bool) override {
     const TermQueries queries{view(offsets_), view(terms_), view(weights_)};
     return std::make_unique<LivePostings>(postings_, searchers_, scorers_, queries);
   }

@@ -33,6 +33,9 @@ class LivePart {
   // What no score of these items, which the search did not find, exceeds.
   virtual void bound(std::span<const std::int32_t> items, std::span<float> bounds) = 0;
 
+  // These will probably be scored soon: their memory may be asked for.
+  virtual void expect(std::span<const std::int32_t>) {}
+
   virtual void score(std::span<const std::int32_t> items, std::span<float> scores) = 0;
 
   // How many entries of the index were read since the last call.
@@ -47,7 +50,8 @@ class LiveSource {
   virtual std::size_t items() const = 0;
   // Whether a search comes by the scores of items that others found: such parts are asked after the others.
   virtual bool reads_along() const = 0;
-  virtual std::unique_ptr<LivePart> open(std::size_t k) = 0;
+  // `asked`: whether `bound` and `score` may be called after a search.
+  virtual std::unique_ptr<LivePart> open(std::size_t k, bool asked) = 0;
 };
 
 }  // namespace vizsla

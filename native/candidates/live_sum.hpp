@@ -39,7 +39,11 @@ class LiveSum {
       : taken_(taken), k_(k) {
     for (std::size_t p = 0; p < terms.size(); ++p) {
       const std::size_t wanted = std::min(terms[p].wanted(taken), sources[p]->items());
-      sides_.push_back({terms[p], sources[p]->open(std::max<std::size_t>(wanted, 1)), wanted, sources[p]->reads_along(), {}, {}, 0});
+      auto part = sources[p]->open(std::max<std::size_t>(wanted, 1), terms[p].scaling != Scaling::rank);
+      Side& side = sides_.emplace_back(Side{terms[p], std::move(part), wanted, sources[p]->reads_along(), {}, {}, {}, 0});
+      if (terms[p].scaling == Scaling::rank) {
+        for (std::size_t place = 0; place < wanted; ++place) side.places.push_back(reciprocal_place(place, terms[p].depth));
+      }
       most_ += std::min(wanted, taken);
       order_.push_back(p);
     }
@@ -82,12 +86,13 @@ class LiveSum {
     std::unique_ptr<LivePart> part;
     std::size_t wanted;
     bool reads_along;
+    std::vector<float> places;  // by rank: what each gives
     LiveAnswer found;
     RowScale scale;
     std::uint64_t scored;
 
     float at_place(std::size_t place) const {
-      return term.scaling == Scaling::rank ? reciprocal_place(place, term.depth) : scale.of(found.scores[place]);
+      return term.scaling == Scaling::rank ? places[place] : scale.of(found.scores[place]);
     }
     // The score of the last that was found; infinity where nothing was.
     float floor() const {
@@ -220,7 +225,9 @@ class LiveSum {
     drop_hopeless();
     std::sort(open_.begin(), open_.end(), [](const Open& a, const Open& b) { return a.bound > b.bound; });
     const std::size_t step = std::max(few, k_ / 2);
+    std::size_t expected = 0;
     for (std::size_t first = 0; first < open_.size() && open_[first].bound >= least();) {
+      expected = expect(expected, first + 3 * few);
       std::size_t end = first + 1;
       while (end < std::min(first + step, open_.size()) && open_[end].bound >= least()) ++end;
       const auto some = std::span(open_).subspan(first, end - first);
@@ -230,6 +237,16 @@ class LiveSum {
       }
       first = end;
     }
+  }
+
+  // Says to the parts who comes next, up to `end`; returns how far it is known.
+  std::size_t expect(std::size_t from, std::size_t end) {
+    end = std::min(std::max(from, end), open_.size());
+    for (std::size_t p = 0; from < end && p < sides_.size(); ++p) {
+      lacking(p, std::span(open_).subspan(from, end - from));
+      sides_[p].part->expect(own_);
+    }
+    return end;
   }
 
   void drop_hopeless() {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/wide_pages.hpp"
 #include "tree/chunked_layer.hpp"
 #include "tree/query_values.hpp"
 
@@ -125,7 +126,7 @@ class LeafRows {
 
   WeightKind kind_;
   std::vector<std::size_t> offsets_;  // of each leaf position, in entries
-  std::vector<std::uint8_t> rows_;    // leaf after leaf: its features, ascending, then their weights as the layer stores them
+  std::vector<std::uint8_t, WidePages<std::uint8_t>> rows_;  // leaf after leaf: its features, ascending, then their weights
 };
 
 }  // namespace vizsla

@@ -42,13 +42,13 @@ template <Transform transform>
 class LiveTree : public LivePart {
  public:
   LiveTree(const TreeModel& model, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool, const SparseQueries& queries,
-           const TreeTask& task)
-      : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task) {}
+           const TreeTask& task, bool asked)
+      : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task), asked_(asked) {}
 
   void search(std::size_t row, std::size_t, const AlsoWanted&, LiveAnswer& found) override {
     query_ = queries_[row];
     ready_ = false;
-    const auto keys = scratch_->searcher.search<transform>(model_, leaves_, query_, task_, &scratch_->trace);
+    const auto keys = scratch_->searcher.search<transform>(model_, leaves_, query_, task_, asked_ ? &scratch_->trace : nullptr);
     found.items.resize(keys.size());
     found.scores.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -65,12 +65,17 @@ class LiveTree : public LivePart {
     }
   }
 
+  void expect(std::span<const std::int32_t> items) override {
+    const LeafRows* rows = leaves_.ready();
+    if (rows == nullptr || !traced()) return;
+    for (const std::int32_t item : items) rows->prefetch_features(model_.positions()[static_cast<std::size_t>(item)]);
+  }
+
   // By the trace and the items' own rows where they are kept; else by their paths, which may come to keep them.
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
     if (!ready_) take_values();
-    for (std::size_t i = 0; i < items.size(); ++i) rows->prefetch_features(model_.positions()[static_cast<std::size_t>(items[i])]);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::size_t leaf = model_.positions()[static_cast<std::size_t>(items[i])];
       scores[i] = scratch_->trace.score(model_, leaf);
@@ -91,7 +96,7 @@ class LiveTree : public LivePart {
   }
 
  private:
-  bool traced() const { return transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
+  bool traced() const { return asked_ && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
 
   // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.
   bool ascends() const {
@@ -112,6 +117,7 @@ class LiveTree : public LivePart {
   typename ScratchPool<LiveTreeScratch>::Loan scratch_;
   SparseQueries queries_;
   TreeTask task_;
+  bool asked_;
   SparseQuery query_{};
   bool ready_ = false;
   std::uint64_t entries_ = 0;

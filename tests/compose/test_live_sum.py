@@ -1,0 +1,168 @@
+"""Sums over native indexes in one native call: the same as in many, to the last bit, and fewer are scored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vizsla import _native
+from vizsla.compose.fusion import fused
+from vizsla.dataset import Dataset
+from vizsla.encoder import FunctionEncoder
+from vizsla.errors import InputError
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.indexes.tree import TreeIndex
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.xrlinear.train import train_xrlinear
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows
+
+WORDS = np.array([f"w{number}" for number in range(60)], dtype=object)
+
+
+def texts_of(count, words, seed):
+    pick = np.random.default_rng(seed)
+    return [" ".join(WORDS[(pick.random(words) ** 2 * len(WORDS)).astype(int)]) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return {f"i{number}": text for number, text in enumerate(texts_of(400, 5, seed=0))}
+
+
+@pytest.fixture(scope="module")
+def words(catalogue):
+    return bm25(catalogue)
+
+
+@pytest.fixture(scope="module")
+def tree(catalogue):
+    queries = texts_of(600, 3, seed=1)
+    pick = np.random.default_rng(2)
+    clicks = {str(number): {f"i{item}": 1.0 for item in pick.integers(0, 400, 2)} for number in range(len(queries))}
+    log = Dataset.of(catalogue, queries={str(number): query for number, query in enumerate(queries)}, clicks=clicks)
+    # Three layers: a beam leaves nodes behind on two of them.
+    return train_xrlinear(log, branching=6, max_leaf=12, beam=3)
+
+
+QUERIES = [*texts_of(40, 3, seed=3), "", "unheard of", "w0"]
+
+
+def slowly(total, queries, k, threads=1):
+    return fused(total._terms, Queries(list(queries)), k, total.depth, None, threads)
+
+
+@pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
+@pytest.mark.parametrize(("depth", "own"), [(100, 100), (7, 30), (30, 100)])
+@pytest.mark.parametrize("k", [1, 10, 60])
+def test_one_call_answers_as_many_do(words, tree, how, depth, own, k):
+    total = (0.5 * words.normalised(how, depth=own)).plus(0.7 * tree.normalised(how, depth=100), depth=depth)
+    assert total._live is not None
+    found, truth = total(QUERIES, k), slowly(total, QUERIES, k)
+    assert found == truth
+    assert found.stats.exact == truth.stats.exact
+    assert total(QUERIES, k, threads=2) == found
+    for row, query in enumerate(QUERIES):
+        assert total(query, k) == found[row : row + 1]
+    assert total.score(QUERIES, found) == found
+
+
+@pytest.mark.parametrize("how", [None, "minmax", "zscore"])
+@pytest.mark.parametrize("k", [3, 150])
+def test_catalogues_in_another_order(catalogue, words, how, k):
+    shuffled = np.random.default_rng(5).permutation(list(catalogue)).tolist()
+    other = bm25({item: catalogue[item] for item in shuffled}, b=0.2)
+    sides = [words, other] if how is None else [words.normalised(how, depth=130), other.normalised(how, depth=130)]
+    total = (0.5 * sides[0]).plus(0.5 * sides[1], depth=25)
+    assert total._live is not None
+    found = total(QUERIES, k)
+    assert found == slowly(total, QUERIES, k)
+    assert found == total.score(QUERIES, found)
+
+
+def test_long_lists_of_an_approximate_part_are_asked_for_their_scale(words, tree):
+    total = words.normalised(depth=10) + tree.normalised(depth=10)
+    assert not total._live.serves(11)
+    found = total(QUERIES, 50)
+    assert found == total.score(QUERIES, found)
+
+
+def test_a_filter_goes_the_long_way(words, tree):
+    total = words.normalised() + tree.normalised()
+    where = {f"i{number}" for number in range(0, 400, 3)}
+    found = total(QUERIES, 10, where=where)
+    assert {item for row in found.ids for item in row} <= where
+    assert found == total.score(QUERIES, found, where=where)
+
+
+def test_fewer_are_scored_than_were_not_found(words, tree):
+    total = words.normalised() + tree.normalised()
+    assert total(QUERIES, 10).stats.scored < slowly(total, QUERIES, 10).stats.scored
+
+
+def test_windows_and_items_without_a_shared_word():
+    """More items than one window of postings holds: only what a search comes by is taken from it."""
+    pick = np.random.default_rng(7)
+    items = {f"i{n}": " ".join(WORDS[pick.integers(0, 60, 4)]) for n in range(20_000)}
+    left, right = bm25(items), bm25(items, k1=0.4, b=0.1)
+    total = left + right
+    found = total(QUERIES, 10)
+    assert found == slowly(total, QUERIES, 10)
+
+
+class Doubled(InvertedIndex):
+    """Searches in its own way, which native code cannot know."""
+
+    kind = "doubled-postings"
+
+    def scores(self, queries, candidates, *, threads=1):
+        scored = super().scores(queries, candidates, threads=threads)
+        return scored._replace(scores=2 * scored.scores)
+
+
+def test_whoever_redefines_an_answer_is_asked_himself(words):
+    index = words.index
+    own = Doubled(len(index), index._offsets, index._items, index._impacts)
+    assert index.is_live
+    assert not own.is_live
+    assert (words._with(index=own) + words)._live is None
+
+
+def test_dense_parts_go_the_long_way(catalogue, words):
+    from vizsla.methods.dense import Dense
+
+    encoder = FunctionEncoder(lambda texts: [[len(text), 1.0] for text in texts], dim=2, name="length")
+    dense = Dense.build(catalogue, encoder)
+    assert not dense.is_plain
+    assert (words.normalised() + dense.normalised())._live is None
+    with pytest.raises(InputError, match="native part of sums"):
+        dense.index.live_source(np.ones((1, 2), np.float32))
+
+
+def test_native_code_checks_what_it_is_given(words):
+    rows = words.encode(["w1 w2"])
+    source = words.index.live_source(rows)
+    two = words.index.live_source(words.encode(["a", "b"]))
+    with pytest.raises(ValueError, match="as many rows"):
+        _native.LiveSum([(1.0, "none", 0, None)] * 2).search([source, two], 5, 5, 1)
+    with pytest.raises(ValueError, match="source for each part"):
+        _native.LiveSum([(1.0, "none", 0, None)]).search([source, source], 5, 5, 1)
+    with pytest.raises(ValueError, match="finite"):
+        _native.LiveSum([(float("nan"), "none", 0, None)])
+    with pytest.raises(ValueError, match="minmax, zscore or rank"):
+        _native.LiveSum([(1.0, "best", 5, None)])
+    short = np.zeros(3, np.int32)
+    with pytest.raises(ValueError, match="a number for each item"):
+        _native.LiveSum([(1.0, "none", 0, (short, short))]).search([source], 5, 5, 1)
+    wild = np.full(len(words.items), 10**6, np.int32)
+    with pytest.raises(ValueError, match="in both catalogues"):
+        _native.LiveSum([(1.0, "none", 0, (wild, wild))]).search([source], 5, 5, 1)
+
+
+def test_unsound_queries_are_refused_in_words(words, tree):
+    with pytest.raises(InputError, match="columns"):
+        words.index.live_source(SparseRows(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0, np.float32), 3))
+    assert isinstance(tree.index, TreeIndex)
+    bad = SparseRows(np.array([0, 1]), np.array([0], np.int32), np.array([np.inf], np.float32), tree.index.dim)
+    with pytest.raises(ValueError, match="finite"):
+        tree.index.live_source(bad)
