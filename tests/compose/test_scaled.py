@@ -31,7 +31,7 @@ def test_the_rules_are_their_formulas():
 def test_a_part_that_is_unsure_counts_little():
     scores = {"q": {"a": -0.1, "b": -4.0}, "p": {"a": -8.0, "b": -12.0}}
     sure = TableRetriever(scores, ["a", "b"], scale="log relevance")
-    other = TableRetriever(dict.fromkeys("qp", {"b": 0.5, "a": 0.1}), ["a", "b"], scale="points")
+    other = TableRetriever({text: {"b": 0.5, "a": 0.1} for text in "qp"}, ["a", "b"], scale="points")
     joined = sure.scaled("exp") + other.scaled()
     assert joined(["q", "p"], 1).ids == [["a"], ["b"]]
 
