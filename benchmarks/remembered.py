@@ -46,6 +46,13 @@ class Remembered(Retriever):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         return self.part._score(queries, candidates, filter, threads)
 
+    def _write(self, writer: Any) -> None:
+        raise NotImplementedError("It is for measuring only.")
+
+    @classmethod
+    def _read(cls, reader: Any) -> Remembered:
+        raise NotImplementedError("It is for measuring only.")
+
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return self.part._explain(queries, item, filter)
 
