@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Mapping
-from time import perf_counter, process_time
+from collections.abc import Mapping, Sequence
+from time import process_time
 
 from benchmarks.cpu_times import single_query_us
 from benchmarks.fusion_methods import EQUAL, FUSED, METHODS, equal_sums
 from benchmarks.fusion_rows import LEARNED, MEASURES, Measured, figure_rows, goal_rows, table
 from benchmarks.fusion_sets import SEEN, UNSEEN, FusionSet, open_set
+from benchmarks.remembered import Remembered, swapped
 from benchmarks.rows import Row, arguments, report
 from vizsla.evaluate.evaluate import evaluate
 from vizsla.methods.fuse import learn_fusion
@@ -26,7 +27,7 @@ from vizsla.retriever import Retriever
 
 SETS = ("tldr", "squad-sent", "debian-deps", "demo")
 LEARNING_LIMIT = 10.0
-TIMED = 100
+TIMED = 50
 
 
 def main() -> None:
@@ -34,37 +35,41 @@ def main() -> None:
     warnings.simplefilter("ignore")
     given = arguments("fusion", own=_add_sets)
     rows: list[Row] = []
+    fused = {name: FUSED[name] for name in (list(FUSED)[:1] if given.quick else given.fusions)}
     for name in ("tldr",) if given.quick else given.sets:
-        rows += set_rows(open_set(name, whole=given.full), quick=given.quick)
+        rows += set_rows(open_set(name, whole=given.full), fused, rounds=2 if given.quick else 3)
     report(rows, given.json)
 
 
 def _add_sets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="which sets (default: all)")
+    parser.add_argument("--fusions", nargs="+", choices=list(FUSED), default=list(FUSED), help="default: all")
 
 
-def set_rows(one: FusionSet, *, quick: bool) -> list[Row]:
-    """Return the rows of one set: goals first, then what learning took, then every figure."""
-    fused = dict(list(FUSED.items())[:1]) if quick else FUSED
-    singles = _built(one, {part for parts in fused.values() for part in parts})
-    systems, rows = dict(singles), []
-    for name, parts in fused.items():
-        chosen = {part: singles[part] for part in parts}
-        systems |= {f"{name}: {how}": system for how, system in equal_sums(chosen).items()}
-        systems[f"{name}: {LEARNED}"], row = _learned(one, name, chosen)
+def set_rows(one: FusionSet, fused: Mapping[str, Sequence[str]], *, rounds: int) -> list[Row]:
+    """Return the rows of one set, fusion by fusion: what learning took, the goals, and every figure."""
+    rows: list[Row] = []
+    built: dict[str, Retriever] = {}
+    for name, wanted in fused.items():
+        parts = {part: _built(one, part, built) for part in wanted}
+        learned, row = _learned(one, name, parts)
+        systems = {**parts, **_prefixed(name, {**equal_sums(parts), LEARNED: learned})}
         rows.append(row)
-    for split in (SEEN, UNSEEN):
-        rows += _split_rows(one, split, systems, fused, rounds=2 if quick else 5)
+        for split in (SEEN, UNSEEN):
+            rows += _split_rows(one, split, systems, name, wanted, rounds=rounds)
     return rows
 
 
-def _built(one: FusionSet, wanted: set[str]) -> dict[str, Retriever]:
-    built: dict[str, Retriever] = {}
-    for name in (name for name in METHODS if name in wanted):
-        start = perf_counter()
+def _built(one: FusionSet, name: str, built: dict[str, Retriever]) -> Retriever:
+    if name not in built:
+        start = process_time()
         built[name] = METHODS[name](one, built)
-        print(f"{one.name}: {name} in {perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    return built
+        print(f"{one.name}: {name} in {process_time() - start:.1f} s CPU", file=sys.stderr, flush=True)
+    return built[name]
+
+
+def _prefixed(name: str, systems: Mapping[str, Retriever]) -> dict[str, Retriever]:
+    return {f"{name}: {how}": system for how, system in systems.items()}
 
 
 def _learned(one: FusionSet, name: str, parts: Mapping[str, Retriever]) -> tuple[Retriever, Row]:
@@ -83,26 +88,25 @@ def _said(seconds: Mapping[str, float]) -> str:
 
 
 def _split_rows(
-    one: FusionSet, split: str, systems: Mapping[str, Retriever], fused: Mapping[str, tuple[str, ...]], *, rounds: int
+    one: FusionSet, split: str, systems: Mapping[str, Retriever], fused: str, parts: Sequence[str], *, rounds: int
 ) -> list[Row]:
     texts = one.texts(split)
     if not texts:
         return []
+    # Every sum searches the same parts: measured once, they are remembered.
+    once: dict[int, Retriever] = {id(systems[part]): Remembered(systems[part]) for part in parts}
     evaluations = {
-        name: evaluate(system, one.data, split, MEASURES, latency_queries=1, name=name)
+        name: evaluate(swapped(system, once), one.data, split, MEASURES, latency_queries=0, name=name)
         for name, system in systems.items()
     }
     calls = {name: (lambda text, system=system: system(text, 10)) for name, system in systems.items()}
     us = single_query_us(calls, texts[:: max(1, len(texts) // TIMED)][:TIMED], rounds=rounds)
     megabytes = {name: system.nbytes / 1e6 for name, system in systems.items()}
     found = Measured(f"{one.name} {split} ({len(texts):,} queries)", evaluations, us, megabytes)
-    hows = (*EQUAL, LEARNED)
-    parts_of = {f"{name}: {how}": parts for name, parts in fused.items() for how in hows}
-    print(table(found, parts_of), file=sys.stderr, flush=True)
-    rows = []
-    for name, parts in fused.items():
-        rows += goal_rows(found, parts, name, [f"{name}: {how}" for how in EQUAL])
-    return rows + figure_rows(found, [name for name in systems if name in METHODS])
+    sums = [name for name in systems if name not in parts]
+    print(table(found, dict.fromkeys(sums, parts)), file=sys.stderr, flush=True)
+    equal = [f"{fused}: {how}" for how in EQUAL]
+    return goal_rows(found, parts, fused, equal) + figure_rows(found, parts)
 
 
 if __name__ == "__main__":

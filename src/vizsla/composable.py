@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from vizsla.errors import CompositionError
 
 if TYPE_CHECKING:
-    from vizsla.compose import Cut, Normalised, Rerank, Shards, Sum, Union
+    from vizsla.compose import Cut, Normalised, Rerank, Scaled, Shards, Sum, Union
     from vizsla.retriever import Retriever
     from vizsla.scorer import Scorer
 
@@ -61,6 +61,12 @@ class Composable:
         from vizsla.compose import Normalised
 
         return Normalised(self._retriever(), how, depth=depth)
+
+    def scaled(self, how: str = "linear", *, slope: float = 1.0, height: float = 1.0) -> Scaled:
+        """Bring scores to another scale by one rule for all queries: slope · score, or height · e^(slope · score)."""
+        from vizsla.compose import Scaled
+
+        return Scaled(self._retriever(), how, slope=slope, height=height)
 
     def __rshift__(self, scorer: Scorer) -> Rerank:
         from vizsla.scorer import Scorer

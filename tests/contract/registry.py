@@ -116,6 +116,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
+    "scaled": RetrieverCase(lambda: _bm25().scaled("exp", slope=0.1)),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
     "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),

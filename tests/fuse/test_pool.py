@@ -16,14 +16,14 @@ from vizsla.methods.fuse.trial import Trial
 QUERIES, DEPTH = 60, 15
 
 
-def sparse_part(seed: int, *, items: list[str] = ITEMS) -> TableRetriever:
+def sparse_part(seed: int, *, items: list[str] = ITEMS, scale: str = "points") -> TableRetriever:
     """Return a part that finds some items of every query but the last, with equal scores among them."""
     pick = np.random.default_rng(seed)
     table: dict[str, dict[str, float]] = {}
     for query in range(QUERIES - 1):
         chosen = pick.permutation(len(items))[: pick.integers(1, len(items))]
         table[text(query)] = {items[at]: float(pick.integers(1, 9)) for at in chosen}
-    return TableRetriever(table, items, scale="points")
+    return TableRetriever(table, items, scale=scale)
 
 
 def wanted() -> csr_array:
@@ -34,14 +34,14 @@ def wanted() -> csr_array:
     return csr_array(judged)
 
 
-@pytest.mark.parametrize("how", ["none", "minmax", "zscore", "rank"])
+@pytest.mark.parametrize("how", ["none", "minmax", "zscore", "rank", "linear", "exp"])
 def test_every_trial_is_its_composition(how):
-    parts = [sparse_part(seed) for seed in range(3)]
+    parts = [sparse_part(seed, scale="log relevance" if seed and how == "exp" else "points") for seed in range(3)]
     texts, clicks = [text(query) for query in range(QUERIES)], wanted()
     pool = make_pool(parts, texts, clicks, depth=DEPTH)
     for weights in grid(3):
         trial = Trial(how, weights)
-        found = trial.composed(parts, depth=DEPTH)(texts, 10)
+        found = trial.composed(parts, pool.rules, depth=DEPTH)(texts, 10)
         assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
 
 
@@ -49,8 +49,8 @@ def test_parts_may_number_their_items_differently():
     parts = [sparse_part(0), sparse_part(1, items=ITEMS[::-1])]
     texts, clicks = [text(query) for query in range(QUERIES)], wanted()
     trial = Trial("zscore", (0.3, 0.7))
-    found = trial.composed(parts, depth=DEPTH)(texts, 10)
-    measured = make_pool(parts, texts, clicks, depth=DEPTH).measured(trial)
+    pool = make_pool(parts, texts, clicks, depth=DEPTH)
+    measured, found = pool.measured(trial), trial.composed(parts, pool.rules, depth=DEPTH)(texts, 10)
     assert measured == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12)
 
 

@@ -14,8 +14,9 @@ from vizsla.compose.cut import Cut
 from vizsla.compose.normalised import Normalised
 from vizsla.compose.parser import parse
 from vizsla.compose.rerank import Rerank
+from vizsla.compose.scaled import Scaled
 from vizsla.compose.shards import Shards
 from vizsla.compose.sum import Sum
 from vizsla.compose.union import Union
 
-__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Shards", "Sum", "Union", "parse"]
+__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Scaled", "Shards", "Sum", "Union", "parse"]

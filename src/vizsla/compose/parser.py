@@ -19,7 +19,7 @@ from vizsla.errors import CompositionError
 from vizsla.retriever import Retriever
 from vizsla.scorer import Scorer
 
-METHODS = ("rerank", "union", "plus", "times", "cut", "normalised", "shards")
+METHODS = ("rerank", "union", "plus", "times", "cut", "normalised", "scaled", "shards")
 MAX_CHARACTERS = 10_000
 MAX_NESTING = 50
 

@@ -13,6 +13,7 @@ from vizsla.clicks.judge import KINDS, Judge
 from vizsla.clicks.log_split import COLD
 from vizsla.clicks.measures import PerQuery
 from vizsla.composable import DEPTH
+from vizsla.compose.sum import Sum
 from vizsla.errors import check_positive
 from vizsla.methods.fuse.learned import LearnedFusion
 from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
@@ -72,8 +73,8 @@ def learn_fusion(
 
     Some texts of the log are held out, a share `cold` of them with all clicks on their items. Every part is searched
     once for them, as it would be without their clicks; then normalisations and weights are tried. Single parts stand
-    unless a sum is two standard errors better; so do fewer parts against more. A sum that surely loses to the best
-    part on warm or on cold queries comes behind all that do not.
+    unless a sum is two standard errors better; so do fewer parts against more. A sum that loses to the best part on
+    warm or on cold queries, by more than a standard error, comes behind all that do not.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def learn_fusion(
         built_part(part, dataset) if at in trials[best].used else None for at, part in enumerate(given)
     ]
     return LearnedFusion(
-        trials[best].composed(fitted, depth=depth),
+        trials[best].composed(fitted, pool.rules, depth=depth),
         names,
         _choice(trials, measured, best, judge),
         _gains(names, tried, measured[best], judge),
@@ -113,7 +114,7 @@ def learn_fusion(
 
 def _pool(twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, threads: int) -> Pool:
     # A sum refuses parts that do not know the same items: better before anything is searched.
-    equal = Trial("rank", (1 / len(twins),) * len(twins)).composed(twins, depth=depth)
+    equal = Sum([(1.0, twin.normalised("rank")) for twin in twins])
     wanted = numbered_as(fold.wanted, dataset.item_ids, equal.items)
     return make_pool(twins, fold.texts, wanted, depth=depth, threads=threads)
 

@@ -47,7 +47,7 @@ class LearnedFusion:
 
     @property
     def normalisation(self) -> str:
-        """How scores were brought to one scale: "none", "minmax", "zscore" or "rank"."""
+        """How scores were brought to one scale: "none", "minmax", "zscore", "rank", "linear" or "exp"."""
         return str(self.choice.chosen["normalisation"])
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from vizsla.candidates import Candidates
 from vizsla.clicks.measures import PerQuery
 from vizsla.compose.catalogues import align
 from vizsla.compose.normalised import METHODS
+from vizsla.methods.fuse.rules import RULES, Rule, rules_of
 from vizsla.methods.fuse.trial import NONE, Trial
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -45,6 +46,8 @@ class Pool:
         Where the clicked items are that anybody found.
     ideal : float array
         The best possible sum of discounts, a query.
+    rules : list of dict
+        For each part, the rules by which its scores are scaled, by name.
     """
 
     scores: dict[str, list[Floats]]
@@ -52,6 +55,7 @@ class Pool:
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
     ideal: PerQuery
+    rules: list[dict[str, Rule]]
 
     @property
     def parts(self) -> int:
@@ -115,9 +119,13 @@ def make_pool(
     for how in METHODS:
         scaled = (_scaled(found, each, keys, width, how) for found, each in zip(lists, raw, strict=True))
         scores[how] = [layout.padded(each) for each in scaled]
+    rules = [rules_of(part, found) for part, found in zip(parts, lists, strict=True)]
+    for how in RULES:
+        ruled = (own[how].of(part).rescaled(each) for own, part, each in zip(rules, parts, raw, strict=True))
+        scores[how] = [layout.padded(each) for each in ruled]
     inside = [layout.padded(np.isin(keys, _all(found, width))) for found in lists]
     clicked = np.isin(keys, judged)
-    return Pool(scores, inside, rows[clicked], layout.places[clicked], _ideal(wanted))
+    return Pool(scores, inside, rows[clicked], layout.places[clicked], _ideal(wanted), rules)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vizsla.clicks.measures import PerQuery
-from vizsla.compose.normalised import METHODS
 from vizsla.methods.fuse.pool import Pool
+from vizsla.methods.fuse.rules import LOGARITHM
 from vizsla.methods.fuse.simplex import grid, moves
-from vizsla.methods.fuse.standing import Standing
-from vizsla.methods.fuse.trial import NONE, Trial, alone
+from vizsla.methods.fuse.standing import Rank, Standing
+from vizsla.methods.fuse.trial import HOWS, NONE, Trial, alone
 from vizsla.progress import progress
 
 STEPS = (0.05, 0.025)
@@ -42,13 +42,13 @@ class Search:
         singles = [alone(part, self.pool.parts) for part in range(self.pool.parts)]
         sums = [
             Trial(how, weights)
-            for how in (NONE, *METHODS)
+            for how in HOWS
             for weights in grid(self.pool.parts)
             if _may_add(Trial(how, weights), scales)
         ]
         for trial in progress([*singles, *sums], what="trying weights"):
             self._try(trial)
-        for how in (NONE, *METHODS):
+        for how in HOWS:
             for count in range(2, self.pool.parts + 1):
                 self._climb([trial for trial in sums if trial.how == how and len(trial.used) == count])
         return self.measured
@@ -65,7 +65,7 @@ class Search:
     def _around(self, trial: Trial, step: float) -> list[Trial]:
         return [trial, *(Trial(trial.how, weights) for weights in moves(trial.weights, step))]
 
-    def _rank(self, trial: Trial) -> tuple[bool, bool, float]:
+    def _rank(self, trial: Trial) -> Rank:
         return self.standing.rank(self._try(trial))
 
     def _try(self, trial: Trial) -> PerQuery:
@@ -75,5 +75,7 @@ class Search:
 
 
 def _may_add(trial: Trial, scales: Sequence[str]) -> bool:
-    several = len(trial.used) > 1
-    return several and (trial.how != NONE or len({scales[at] for at in trial.used}) == 1)
+    used = {scales[at] for at in trial.used}
+    if len(trial.used) < 2 or (trial.how == "exp" and LOGARITHM not in used):  # that would be linear once more
+        return False
+    return trial.how != NONE or len(used) == 1

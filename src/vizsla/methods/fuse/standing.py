@@ -10,9 +10,12 @@ from vizsla.clicks.measures import PerQuery
 from vizsla.methods.fuse.trial import Trial
 
 SURE = 2.0
-"""So many standard errors must a sum of more parts be better than one of fewer, and is a loss more than chance."""
+"""So many standard errors must a sum of more parts be better than one of fewer."""
+TOLERATED = 1.0
+"""So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
+the other kind gains for what is often chance."""
 
-Rank = tuple[bool, bool, float]
+Rank = tuple[int, float]
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,9 @@ class Standing:
         return cls(judge, {kind: max(singles, key=lambda values: judge.quality(values, kind)) for kind in kinds})
 
     def rank(self, values: PerQuery) -> Rank:
-        """Return whether no kind of query surely loses, whether none loses at all, and the quality; more is better."""
+        """Return on how many kinds of query it loses to the best part, below 0, and its quality; more is better."""
         gains = [self.judge.gain(values, best, kind) for kind, best in self.best.items()]
-        unsure = all(gain.errors > -SURE for gain in gains)
-        return unsure, all(gain.mean >= 0 for gain in gains), self.judge.quality(values)
+        return -sum(gain.errors <= -TOLERATED for gain in gains), self.judge.quality(values)
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery]) -> int:
         """Return which trial stands: from one part on, more of them only on clear evidence."""
@@ -61,6 +63,9 @@ class Standing:
         return max(found, key=lambda at: ranks[at], default=None)
 
     def _replaces(self, other: int, stands: int | None, ranks: Sequence[Rank], measured: Sequence[PerQuery]) -> bool:
-        if stands is None or ranks[other][0] != ranks[stands][0]:
-            return stands is None or ranks[other][0]
-        return self.judge.gain(measured[other], measured[stands]).errors > SURE
+        if stands is None:
+            return True
+        gain = self.judge.gain(measured[other], measured[stands])
+        if ranks[other][0] != ranks[stands][0]:
+            return ranks[other][0] > ranks[stands][0] and gain.mean >= 0
+        return gain.errors > SURE

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vizsla.compose.normalised import METHODS
 from vizsla.compose.sum import Sum
+from vizsla.methods.fuse.rules import RULES, Rule
 from vizsla.retriever import Retriever
 
 NONE = "none"
+HOWS = (NONE, *METHODS, *RULES)
+"""How scores come to one scale: as they are, by what else was found for the query, or by a rule for all queries."""
 
 
 class Trial(NamedTuple):
@@ -28,14 +32,26 @@ class Trial(NamedTuple):
         """Which parts weigh anything."""
         return tuple(at for at, weight in enumerate(self.weights) if weight > 0)
 
-    def composed(self, parts: Sequence[Retriever], *, depth: int) -> Retriever:
-        """Return the weighted sum of the parts that weigh anything; a single one is returned as it is."""
+    def composed(self, parts: Sequence[Retriever], rules: Sequence[dict[str, Rule]], *, depth: int) -> Retriever:
+        """Return the weighted sum of the parts that weigh anything; a single one is returned as it is.
+
+        Parameters
+        ----------
+        parts : sequence of Retriever
+            All parts, used or not.
+        rules : sequence of dict
+            For each part, the rules by which its scores are scaled, by name.
+        depth : int
+            How many candidates each contributes.
+        """
         if len(self.used) == 1:
             return parts[self.used[0]]
-        return Sum([(self.weights[at], self._scaled(parts[at], depth)) for at in self.used], depth=depth)
+        return Sum([(self.weights[at], self._scaled(parts[at], rules[at], depth)) for at in self.used], depth=depth)
 
-    def _scaled(self, part: Retriever, depth: int) -> Retriever:
-        return part if self.how == NONE else part.normalised(self.how, depth=depth)
+    def _scaled(self, part: Retriever, rules: dict[str, Rule], depth: int) -> Retriever:
+        if self.how in METHODS:
+            return part.normalised(self.how, depth=depth)
+        return part if self.how == NONE else rules[self.how].of(part)
 
 
 def alone(part: int, parts: int) -> Trial:
