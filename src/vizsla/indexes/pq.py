@@ -87,8 +87,8 @@ class PqIndex(DenseIndex):
         bytes : int
             How many bytes an item gets: from 8 to 96 are usual.
         bits : {8, 4}
-            Bits of a code. 8: as many sub-spaces as bytes, with 256 centroids each. 4: twice as many, with 16 each, which are
-            looked up in registers and so searched several times faster.
+            Bits of a code. 8: as many sub-spaces as bytes, with 256 centroids each. 4: twice as many, with 16 each,
+            which are looked up in registers and so searched several times faster.
         opq : bool
             Learn a rotation that makes the sub-spaces fit the data.
         rounds : int
