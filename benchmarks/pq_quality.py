@@ -1,4 +1,4 @@
-"""What coding costs in quality: R@10 and MRR@10 of exact vectors, of our codes, and of Faiss's other ways to be small."""
+"""What coding costs in quality: R@10 and MRR@10 of exact vectors, of our codes, and of other codes of Faiss."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def faiss_search(factory: str, vectors: np.ndarray, *, inner: bool = True) -> tu
     with faiss_threads(1):
         index.train(vectors)
         index.add(vectors)
-    return lambda queries: index.search(queries, K)[1], int(index.sa_code_size()) if hasattr(index, "sa_code_size") else 0
+    size = int(index.sa_code_size()) if hasattr(index, "sa_code_size") else 0
+    return lambda queries: index.search(queries, K)[1], size
 
 
 def rivals(bytes: int, dim: int) -> dict[str, tuple[str, bool]]:
@@ -81,7 +82,7 @@ def quality_rows(name: str, *, quick: bool, full: bool) -> Iterator[Row]:
     flat = {split: data.quality(ours(FlatIndex.build(data.vectors)), split) for split in SPLITS}
     for split, (recall, rank) in flat.items():
         yield Row(f"{name}, flat, {split}: R@10", recall, "", None, "", "", False, f"MRR@10 {rank:.3f}")
-    for bytes in (SIZES[:1] if quick else SIZES):
+    for bytes in SIZES[:1] if quick else SIZES:
         for bits in (8, 4):
             for opq in (False, True):
                 yield from _ours(data, flat, bytes, bits, opq=opq)

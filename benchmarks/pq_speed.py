@@ -62,7 +62,7 @@ def scan_rows(*, quick: bool) -> Iterator[Row]:
 
 
 def untrained(vectors: np.ndarray, bits: int) -> PqIndex:
-    """Return codes for some vectors' own pieces, turned at random: as fast to search as trained ones, made in seconds."""
+    """Return codes for some vectors' own pieces, turned at random: searched as trained ones are, made in seconds."""
     random, parts, count = np.random.default_rng(1), BYTES * 8 // bits, 1 << bits
     turn = np.linalg.qr(random.standard_normal((vectors.shape[1], vectors.shape[1])))[0].astype(np.float32)
     chosen = vectors[random.choice(len(vectors), count, replace=False)] @ turn.T
@@ -100,7 +100,8 @@ def guard_rows(*, quick: bool) -> Iterator[Row]:
             times = [milliseconds(lambda row, i=index, k=k: i.search(row, k), queries) for index in (guarded, plain)]
             note = f"{guarded.search(queries[:1], k).stats.scored} vectors scored in full for the first query"
             target = ">= 3" if storage == "float32" and k == 10 and not quick else ""
-            yield Row(f"{shape} {storage}, guarded, one query, k = {k}", times[0], "flat", times[1], "ms CPU", target, note=note)
+            what = f"{shape} {storage}, guarded, one query, k = {k}"
+            yield Row(what, times[0], "flat", times[1], "ms CPU", target, note=note)
 
 
 CHILD = """
