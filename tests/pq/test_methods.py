@@ -111,3 +111,21 @@ def test_the_command_line_builds_codes_from_texts(tmp_path, capsys):
     assert np.isfinite(built(QUERIES, k=3).scores).all()
     for wrong in (["--index", "flat", "--bytes", "4"], ["--index", "pq", "--storage", "int8"]):
         assert main(["index", "dense", str(tmp_path / "items.jsonl"), "-o", str(tmp_path / "no"), *wrong]) != 0
+
+
+@pytest.mark.parametrize(("kind", "options"), [("hnswpq", {"M": 4, "ef": 20}), ("ivfpq", {"lists": 8, "probes": 8})])
+def test_structures_over_codes_score_as_codes_do(kind, options):
+    from tests.pq.made import vectors
+    from vizsla.indexes.make import make_index
+
+    index, asked = make_index(kind, vectors(), bytes=6, rounds=1, **options), vectors()[:20]
+    found, exact = index.search(asked, 5), index.search(asked, 5, exact=True)
+    assert index.flat().score(asked, found) == found
+    shared = [len(set(found.row(n)[0]) & set(exact.row(n)[0])) for n in range(20)]
+    assert np.mean(shared) > (4.99 if kind == "ivfpq" else 3)
+    doubled = index.with_centroids(index.centroids * np.float32(2))
+    assert doubled.search(asked, 5).scores.tolist() == (found.scores * 2).tolist()
+    with pytest.raises(InputError, match="build it anew"):
+        index.without_items(np.array([0]))
+    with pytest.raises(InputError, match="must be 8"):
+        make_index(kind, vectors(), bytes=6, bits=4, rounds=1, **options)

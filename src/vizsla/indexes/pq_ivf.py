@@ -64,7 +64,7 @@ class IvfPqIndex(PqStructure):
         self._faiss = self._fill()
 
     @classmethod
-    def build(  # type: ignore[override]
+    def build(
         cls,
         vectors: Any,
         *,
