@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
-from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.item_vectors import Floats
-from vizsla.indexes.stored_index import StoredIndex
-from vizsla.stats import Stats
 
 if TYPE_CHECKING:
     from vizsla.encoder import Rows
     from vizsla.sparse_rows import Matrix
 
 
-class ApproximateIndex(StoredIndex):
-    """What HNSW and IVF share: their finds are scored like a flat index's, and a short answer is completed exactly."""
+class ApproximateIndex(DenseIndex):
+    """What HNSW and IVF share: their finds are scored as their exact twin scores, which completes a short answer."""
 
     exact = False
 
-    def flat(self) -> FlatIndex:
-        """Return the exact twin over the same stored vectors."""
-        return FlatIndex(self.stored)
+    @abstractmethod
+    def flat(self) -> DenseIndex:
+        """Return the exact twin over the same stored vectors or codes."""
 
     def search(
         self,
@@ -71,14 +68,12 @@ class ApproximateIndex(StoredIndex):
         """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
     def _scored(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
-        stored, proposed = self.stored, np.ascontiguousarray(proposed, np.int64)
-        try:
-            packed: Any = _native.score_proposed(rows, proposed, stored.rows, stored.low, stored.step)
-        except ValueError as error:
-            raise InputError(f"`vectors` must give finite scores. Got others: {error}.") from error
-        offsets, items, scores = map(np.frombuffer, packed, (np.int64, np.int32, np.float32))
+        numbers, columns = np.nonzero(proposed >= 0)
+        items = proposed[numbers, columns].astype(np.int32)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
+        scores = self._pairs(rows, numbers, items)
         # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
-        return Candidates.trusted(offsets, items, scores, None, Stats())
+        return Candidates.ranked(offsets, items, scores)
 
 
 def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) -> Candidates:
