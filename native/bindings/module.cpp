@@ -15,4 +15,5 @@ NB_MODULE(_native, module) {
   vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);
   vizsla::register_votes(module);
+  vizsla::register_wordpiece(module);
 }

@@ -15,5 +15,6 @@ void register_tree_training(nanobind::module_& module);
 
 void register_tree_search(nanobind::module_& module);
 void register_votes(nanobind::module_& module);
+void register_wordpiece(nanobind::module_& module);
 
 }  // namespace vizsla

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
+    from vizsla.text.wordpiece import WordPiece as WordPiece
     from vizsla.text_scorer import TextScorer as TextScorer
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
@@ -69,6 +70,7 @@ _PUBLIC = {
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
+    "WordPiece": "vizsla.text.wordpiece",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
     "ScoreCache": "vizsla.score_cache",

@@ -244,3 +244,20 @@ class VotedSum:
 
 def add_votes(scored: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], votes: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], worth: float, threshold: float, clicked: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Bytes of float32: the scores with their votes, in the order given."""
+
+class WordPiece:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], special: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unknown: int, prefix: str, lower: bool, strip_accents: bool, split_ideographs: bool, most_chars: int) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    def ids(self, texts: list) -> tuple:
+        """Offsets and ids as bytes: all tokens in their order."""
+
+    def rows(self, texts: list) -> tuple:
+        """
+        Offsets, distinct ids and their counts as bytes, without special tokens.
+        """
