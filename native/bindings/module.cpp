@@ -5,6 +5,7 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
+  vizsla::register_bag(module);
   vizsla::register_candidates(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);

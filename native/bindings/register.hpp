@@ -4,6 +4,7 @@
 
 namespace vizsla {
 
+void register_bag(nanobind::module_& module);
 void register_candidates(nanobind::module_& module);
 void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);

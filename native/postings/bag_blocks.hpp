@@ -70,7 +70,6 @@ class BagBlocks {
 
   std::size_t items() const { return items_; }
   std::size_t postings() const { return postings_; }
-  std::size_t longest() const { return longest_; }
   std::span<const Block> blocks() const { return blocks_; }
 
  private:
@@ -92,9 +91,7 @@ class BagBlocks {
     check_tokens(block.tokens, token_count);
     require(block.starts[0] == 0 && block.starts[lists] == size && std::is_sorted(block.starts, block.starts + lists + 1),
             "starts must rise from 0 to the block's end");
-    std::vector<std::uint16_t> lengths(block.items, 0);
-    for (std::size_t at = 0; at < lists; ++at) postings_ += checked_list(block.list(at), block, lengths);
-    longest_ = std::max<std::size_t>(longest_, *std::max_element(lengths.begin(), lengths.end()));
+    for (std::size_t at = 0; at < lists; ++at) postings_ += checked_list(block.list(at), block);
     items_ += block.items;
     require(items_ <= INT32_MAX, "an index holds fewer than 2^31 items");
     blocks_.push_back(block);
@@ -109,10 +106,9 @@ class BagBlocks {
     require(before < static_cast<std::int64_t>(token_count), "tokens must be below the number of tokens");
   }
 
-  // Counts the list's items, and how many tokens each has (at most 65,535, which is more than enough to bound a sum).
-  static std::size_t checked_list(const BagList& list, const Block& block, std::vector<std::uint16_t>& lengths) {
-    const auto count = [&lengths](std::size_t place) { lengths[place] += lengths[place] < UINT16_MAX ? 1 : 0; };
-    if (list.bitmap) return checked_bitmap(list, block, count);
+  // Counts the list's items.
+  static std::size_t checked_list(const BagList& list, const Block& block) {
+    if (list.bitmap) return checked_bitmap(list, block);
     std::int32_t before = -1;
     bool ascending = true;
     for (std::uint32_t i = 0; i < list.size; ++i) {
@@ -120,24 +116,18 @@ class BagBlocks {
       before = list.data[i];
     }
     require(ascending && before < static_cast<std::int32_t>(block.items), "a list's items must ascend and be of its block");
-    for (std::uint32_t i = 0; i < list.size; ++i) count(list.data[i]);
     return list.size;
   }
 
-  template <class Count>
-  static std::size_t checked_bitmap(const BagList& list, const Block& block, const Count& count) {
+  static std::size_t checked_bitmap(const BagList& list, const Block& block) {
     const std::size_t beyond = block.words() * 16 - block.items;
     require((list.data[list.size - 1] >> (16 - beyond)) == 0, "a bitmap must not go beyond its block");
     std::size_t found = 0;
-    for (std::uint32_t word = 0; word < list.size; ++word) {
-      found += static_cast<std::size_t>(std::popcount(list.data[word]));
-      for (std::uint32_t bits = list.data[word]; bits != 0; bits &= bits - 1)
-        count(std::size_t{16} * word + static_cast<std::size_t>(std::countr_zero(bits)));
-    }
+    for (std::uint32_t word = 0; word < list.size; ++word) found += static_cast<std::size_t>(std::popcount(list.data[word]));
     return found;
   }
 
-  std::size_t items_ = 0, postings_ = 0, longest_ = 0;
+  std::size_t items_ = 0, postings_ = 0;
   std::vector<Block> blocks_;
 };
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
+    from vizsla.methods.bag.model import Bag as Bag
+    from vizsla.methods.bag.model import bag as bag
+    from vizsla.methods.bag.train import train_tokens as train_tokens
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "Analyser": "vizsla.text.analyser",
+    "Bag": "vizsla.methods.bag.model",
     "Budget": "vizsla.budget",
     "Bm25": "vizsla.methods.bm25",
     "Candidates": "vizsla.candidates",
@@ -79,6 +83,7 @@ _PUBLIC = {
     "Statistics": "vizsla.methods.bm25_statistics",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
+    "bag": "vizsla.methods.bag.model",
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
@@ -90,6 +95,7 @@ _PUBLIC = {
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
     "shards": "vizsla.compose.shards",
+    "train_tokens": "vizsla.methods.bag.train",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 
