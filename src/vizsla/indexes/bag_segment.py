@@ -40,8 +40,8 @@ class BagSegment:
     def __init__(self, arrays: dict[str, NDArray[Any]], width: int):
         self.arrays, self.width = arrays, width
         try:
-            parts: Any = [arrays[name] for name in ARRAYS]
-            self.native = _native.BagSegment(*parts, width)
+            checked: Any = _native.BagSegment
+            self.native: _native.BagSegment = checked(*(arrays[name] for name in ARRAYS), width)
         except (ValueError, TypeError) as error:
             reason = "an array is of the wrong type" if isinstance(error, TypeError) else str(error)
             raise InputError(f"The lists must be sound. Got others: {reason}.") from error

@@ -132,19 +132,27 @@ class Bag(Encoded):
         frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
         return self._followed(self.items, grown, index, frequencies, self.lengths)
 
-    def with_clicks(self, clicks: Any, *, epochs: int = 1, **options: Any) -> Self:
-        """Return the same lists with a table that also learned from these clicks; options are those of `train_tokens`.
+    def with_clicks(self, clicks: Any, *, epochs: int = 1, rate: float = 0.03, **options: Any) -> Bag:
+        """Return the same lists with a table that also learned from these clicks, in small steps: they are few.
+
+        Parameters
+        ----------
+        clicks : Dataset or iterable
+            As for `train_tokens`, whose other options can be given too.
+        epochs : int
+            How often to go through them.
+        rate : float
+            The step of Adagrad.
 
         Examples
         --------
         >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
-        >>> fruit.with_clicks([("vehicle", "c")] * 3, epochs=3)("vehicle").ids
+        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle").ids
         [['c']]
         """
         from vizsla.methods.bag.train import train_tokens
 
-        learned: Self = train_tokens(self, clicks, epochs=epochs, **options)  # type: ignore[assignment]
-        return learned
+        return train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
 
     def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
         """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.

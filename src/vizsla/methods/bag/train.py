@@ -26,7 +26,8 @@ COLD = 0.5
 HELD_OUT, MOST_HELD = 0.1, 2000
 FEWEST = 20
 """With fewer queries none can be held out."""
-MOST_EPOCHS = 12
+MOST_EPOCHS = 6
+"""More teach warm queries still, but cold ones lose what they gained."""
 PATIENCE = 2
 
 
