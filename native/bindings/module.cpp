@@ -5,6 +5,7 @@
 
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
+  vizsla::register_bag(module);
   vizsla::register_candidates(module);
   vizsla::register_live_sum(module);
   vizsla::register_dense(module);
@@ -17,4 +18,5 @@ NB_MODULE(_native, module) {
   vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);
   vizsla::register_votes(module);
+  vizsla::register_wordpiece(module);
 }

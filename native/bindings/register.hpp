@@ -4,6 +4,7 @@
 
 namespace vizsla {
 
+void register_bag(nanobind::module_& module);
 void register_candidates(nanobind::module_& module);
 void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);
@@ -17,5 +18,6 @@ void register_tree_training(nanobind::module_& module);
 
 void register_tree_search(nanobind::module_& module);
 void register_votes(nanobind::module_& module);
+void register_wordpiece(nanobind::module_& module);
 
 }  // namespace vizsla

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
+    from vizsla.methods.bag.model import Bag as Bag
+    from vizsla.methods.bag.model import bag as bag
+    from vizsla.methods.bag.train import train_tokens as train_tokens
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
@@ -53,11 +56,13 @@ if TYPE_CHECKING:
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
+    from vizsla.text.wordpiece import WordPiece as WordPiece
     from vizsla.text_scorer import TextScorer as TextScorer
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "Analyser": "vizsla.text.analyser",
+    "Bag": "vizsla.methods.bag.model",
     "Budget": "vizsla.budget",
     "Bm25": "vizsla.methods.bm25",
     "Candidates": "vizsla.candidates",
@@ -72,6 +77,7 @@ _PUBLIC = {
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
+    "WordPiece": "vizsla.text.wordpiece",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "PrecomputedEncoder": "vizsla.encoders.precomputed",
     "ScoreCache": "vizsla.score_cache",
@@ -80,6 +86,7 @@ _PUBLIC = {
     "Statistics": "vizsla.methods.bm25_statistics",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
+    "bag": "vizsla.methods.bag.model",
     "bm25": "vizsla.methods.bm25",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
@@ -94,6 +101,7 @@ _PUBLIC = {
     "pefa_xs": "vizsla.methods.pefa.build_xs",
     "pq": "vizsla.methods.pq",
     "shards": "vizsla.compose.shards",
+    "train_tokens": "vizsla.methods.bag.train",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

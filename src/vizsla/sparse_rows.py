@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +39,7 @@ class SparseRows:
 
     __slots__ = ("columns", "offsets", "values", "width")
 
-    def __init__(
-        self, offsets: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float32], width: int
-    ):
+    def __init__(self, offsets: NDArray[np.int64], columns: NDArray[np.int32], values: NDArray[np.float32], width: int):
         self.offsets, self.columns, self.values, self.width = offsets, columns, values, width
 
     @classmethod
@@ -76,6 +75,22 @@ class SparseRows:
         offsets = np.searchsorted(keys, np.arange(shape[0] + 1, dtype=np.int64) * shape[1]).astype(np.int64)
         numbers = (keys % max(shape[1], 1)).astype(np.int32)
         return cls(offsets, numbers, np.ones(len(keys), dtype=np.float32), shape[1])
+
+    @classmethod
+    def stacked(cls, parts: Sequence[SparseRows], width: int) -> SparseRows:
+        """Return the parts' rows one below the other.
+
+        Examples
+        --------
+        >>> SparseRows.stacked([SparseRows.of(np.eye(2)), SparseRows.of(np.eye(2))], 2).columns.tolist()
+        [0, 1, 0, 1]
+        """
+        starts = np.cumsum([0, *(len(part.columns) for part in parts)])
+        pairs = zip(parts, starts.tolist(), strict=False)
+        offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in pairs)]).astype(np.int64)
+        columns = np.concatenate([np.zeros(0, np.int32), *(part.columns for part in parts)])
+        values = np.concatenate([np.zeros(0, np.float32), *(part.values for part in parts)])
+        return cls(offsets, columns, values, width)
 
     def __len__(self) -> int:
         return max(len(self.offsets) - 1, 0)

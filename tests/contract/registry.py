@@ -24,9 +24,12 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.function_scorer import FunctionScorer
 from vizsla.index import Index
+from vizsla.indexes.bag import BagIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
+from vizsla.methods.bag.model import bag
+from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
@@ -41,6 +44,7 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
+from vizsla.text.wordpiece import WordPiece
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,19 @@ def _log() -> Dataset:
         return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
 
 
+def pieces() -> WordPiece:
+    """Return a WordPiece analyser that cuts the words of ITEMS: whole words for some, letters for all."""
+    words = sorted({word for text in ITEMS.values() for word in text.lower().split() if word.isascii()})
+    letters = [chr(code) for code in range(33, 127)]
+    tokens = dict.fromkeys(["[UNK]", *letters, *(f"##{letter}" for letter in letters), *words[::2]])
+    return WordPiece(list(tokens))
+
+
+@cache
+def _learned_bag() -> Retriever:
+    return train_tokens(bag(ITEMS), _log(), epochs=2)
+
+
 def statistics() -> Statistics:
     """Return the counts of ITEMS, as an artefact."""
     return Statistics.of(ITEMS)
@@ -99,6 +116,9 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
+    "bag": RetrieverCase(lambda: bag(ITEMS)),
+    "bag wordpiece": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
+    "bag learned": RetrieverCase(_learned_bag),
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
     "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
@@ -172,6 +192,7 @@ def _grouped() -> tuple[Index, np.ndarray]:
 INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "tree": _tree,
     "grouped": _grouped,
+    "bag": lambda: (BagIndex.build(_counts()[0]), _counts()[1]),
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
     **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
@@ -189,6 +210,8 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "lsa": _lsa,
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
+    "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
+    "token table": lambda: _learned_bag().encoder,
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
 }
 """Encoders that can be saved, fitted on ITEMS."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla.cli import train_tokens as tokens
 from vizsla.cli.options import add_data, add_output, open_data
 
 OPTIONS = (
@@ -17,6 +18,7 @@ OPTIONS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the methods that learn."""
     methods = parser.add_subparsers(metavar="METHOD", required=True)
+    tokens.add_arguments(methods.add_parser("tokens", help="what the tokens of a query weigh, and call to mind"))
     _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
 
 

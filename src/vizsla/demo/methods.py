@@ -25,6 +25,20 @@ def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
+def _bag(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.bag.model import bag
+
+    return bag(dataset)
+
+
+def _tokens(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.bag.model import Bag
+    from vizsla.methods.bag.train import train_tokens
+
+    base = built["bag"]
+    return train_tokens(base, dataset, epochs=3) if isinstance(base, Bag) else base
+
+
 def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.encoders.lsa import LsaEncoder
     from vizsla.methods.dense import dense
@@ -64,6 +78,8 @@ def _fused(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
+    "bag": _bag,
+    "bag + learned tokens": _tokens,
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,

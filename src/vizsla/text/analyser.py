@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.strings import Strings
 from vizsla.text.stemming import check_language, stem_words
 from vizsla.text.stop_words import STOP_WORDS
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.writer import ArtifactWriter
 
 MOST_CHARS = 64
 
@@ -93,6 +100,19 @@ class Analyser:
         """The tokens that are dropped: the stop words, cut and lower-cased as a text is."""
         words = STOP_WORDS[self.stop_words] if isinstance(self.stop_words, str) else self.stop_words or ()
         return frozenset(token for word in words for token in _native.tokens(word, self.lower, 0, 0))
+
+    @property
+    def vocabulary(self) -> Strings | None:
+        """The tokens that there can be, where they are fixed beforehand; None where texts bring their own."""
+        return None
+
+    def _lookup(self, forms: Strings, term_of_form: NDArray[np.int32]) -> Any:
+        """Return what turns texts into counts of known terms."""
+        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form)
+
+    def write(self, writer: ArtifactWriter, name: str) -> None:
+        """Store the analyser among an artefact's files."""
+        writer.json(name, self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""

@@ -19,6 +19,7 @@ from vizsla.text.analyser import Analyser
 from vizsla.text.stemming import stem_words
 from vizsla.text.texts import batches, call_with, listed
 from vizsla.text.vocabulary import read_vocabulary
+from vizsla.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -69,9 +70,7 @@ class BagOfWords(Encoder, Artifact):
         self.forms = terms if forms is None else forms
         self.term_of_form = np.zeros(0, np.int32) if term_of_form is None else term_of_form
         self._check_forms()
-        self._lookup = _native.BagLookup(
-            *analyser.rule, self.forms.data, self.forms.offsets, self.forms.slots, self.term_of_form
-        )
+        self._lookup = analyser._lookup(self.forms, self.term_of_form)
 
     @classmethod
     def fit(cls, texts: Iterable[str], analyser: Analyser | None = None) -> tuple[Self, SparseRows]:
@@ -85,6 +84,9 @@ class BagOfWords(Encoder, Artifact):
             Plain lower-cased words unless given.
         """
         analyser = analyser or Analyser()
+        if analyser.vocabulary is not None:
+            bag = cls(analyser, analyser.vocabulary)
+            return bag, SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)
         dropped = sorted(analyser.dropped)
         builder = _native.BagBuilder(*analyser.rule, dropped)
         for batch in batches(texts):
@@ -112,6 +114,8 @@ class BagOfWords(Encoder, Artifact):
         >>> list(bag.grown(["be quick", "or be dead"]).terms)
         ['to', 'be', 'or', 'not', 'quick', 'dead']
         """
+        if self.analyser.vocabulary is not None:
+            return self
         new: dict[str, None] = {}
         for batch in batches(texts):
             forms = _forms(self.analyser, batch)
@@ -143,9 +147,7 @@ class BagOfWords(Encoder, Artifact):
         if stem is None:
             return type(self)(self.analyser, _joined(self.terms, forms))
         terms, term_of_form = _more_stems(self.terms, stem_words(stem, forms))
-        return type(self)(
-            self.analyser, terms, _joined(self.forms, forms), np.append(self.term_of_form, term_of_form)
-        )
+        return type(self)(self.analyser, terms, _joined(self.forms, forms), np.append(self.term_of_form, term_of_form))
 
     @property
     def dim(self) -> int:
@@ -182,7 +184,9 @@ class BagOfWords(Encoder, Artifact):
         return f"BagOfWords({self.dim:,} terms, {self.analyser.kind})"
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.json(ANALYSER, self.analyser.to_dict())
+        self.analyser.write(writer, ANALYSER)
+        if self.analyser.vocabulary is not None:
+            return
         writer.strings("terms", self.terms)
         if self.analyser.stem is not None:
             writer.strings("forms", self.forms)
@@ -193,6 +197,8 @@ class BagOfWords(Encoder, Artifact):
         analyser = _analyser(reader)
         forms, term_of_form = None, None
         try:
+            if analyser.vocabulary is not None:
+                return cls(analyser, analyser.vocabulary)
             terms = read_vocabulary(reader, "terms")
             if analyser.stem is not None:
                 forms = read_vocabulary(reader, "forms")
@@ -205,6 +211,8 @@ class BagOfWords(Encoder, Artifact):
         return self.forms.find_all(forms) >= 0
 
     def _check_forms(self) -> None:
+        if self.analyser.vocabulary is not None and self.terms is not self.analyser.vocabulary:
+            raise InputError("`terms` must be the analyser's own vocabulary. Got others.")
         if (self.analyser.stem is not None) != (self.forms is not self.terms):
             raise InputError("`forms` must be given exactly when the analyser stems.")
         if self.forms is self.terms:
@@ -258,6 +266,8 @@ def _forms(analyser: Analyser, texts: list[str]) -> list[str]:
 
 def _analyser(reader: ArtifactReader) -> Analyser:
     values = reader.json(ANALYSER)
+    if isinstance(values, dict) and values.get("kind") == "wordpiece":
+        return WordPiece.read(reader, values)
     try:
         return Analyser.from_dict(values)
     except FormatError as error:

@@ -1,0 +1,109 @@
+// The inner loops of a bag search: adding lists to sums, and finding the sums that pass.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/clones.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define VIZSLA_BAG_AVX2 1
+#endif
+
+namespace vizsla::bag_sums {
+
+// Adds `units` to the sums of the places below `stop`, and returns the first that is not.
+inline const std::uint16_t* add_places(const std::uint16_t* at, const std::uint16_t* end, std::uint32_t stop, std::int32_t units,
+                                       std::int32_t* sums) {
+  // Sixteen at a time while even the last of them is below.
+  while (end - at >= 16 && at[15] < stop) {
+    for (int i = 0; i < 16; ++i) sums[at[i]] += units;
+    at += 16;
+  }
+  for (; at < end && *at < stop; ++at) sums[*at] += units;
+  return at;
+}
+
+// Up to four bitmaps, added in one pass over the sums.
+struct Bits {
+  static constexpr std::size_t most = 4;
+  const std::uint16_t* words[most];
+  std::int32_t units[most];
+  std::size_t count = 0;
+};
+
+inline void add_bits_plain(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+  for (std::size_t word = first; word < last; ++word) {
+    for (std::size_t list = 0; list < bits.count; ++list) {
+      for (std::uint32_t set = bits.words[list][word]; set != 0; set &= set - 1)
+        sums[16 * word + static_cast<std::size_t>(std::countr_zero(set))] += bits.units[list];
+    }
+  }
+}
+
+#ifdef VIZSLA_BAG_AVX2
+template <std::size_t lists>
+__attribute__((target("avx2"))) inline void add_words_avx2(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+  const __m256i low = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i high = _mm256_slli_epi32(low, 8);
+  __m256i units[lists];
+  for (std::size_t list = 0; list < lists; ++list) units[list] = _mm256_set1_epi32(bits.units[list]);
+  for (std::size_t word = first; word < last; ++word) {
+    auto* at = reinterpret_cast<__m256i*>(sums + 16 * word);
+    __m256i one = _mm256_loadu_si256(at), two = _mm256_loadu_si256(at + 1);
+    for (std::size_t list = 0; list < lists; ++list) {
+      const __m256i set = _mm256_set1_epi32(bits.words[list][word]);
+      const __m256i in_one = _mm256_cmpeq_epi32(_mm256_and_si256(set, low), low);
+      const __m256i in_two = _mm256_cmpeq_epi32(_mm256_and_si256(set, high), high);
+      one = _mm256_add_epi32(one, _mm256_and_si256(in_one, units[list]));
+      two = _mm256_add_epi32(two, _mm256_and_si256(in_two, units[list]));
+    }
+    _mm256_storeu_si256(at, one);
+    _mm256_storeu_si256(at + 1, two);
+  }
+}
+
+__attribute__((target("avx2"))) inline void add_bits_avx2(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+  switch (bits.count) {
+    case 1: return add_words_avx2<1>(bits, first, last, sums);
+    case 2: return add_words_avx2<2>(bits, first, last, sums);
+    case 3: return add_words_avx2<3>(bits, first, last, sums);
+    case 4: return add_words_avx2<4>(bits, first, last, sums);
+    default: return;
+  }
+}
+#endif
+
+// Adds each list's units to the sums whose bits are set, in words from `first` to `last`.
+inline void add_bits(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+#ifdef VIZSLA_BAG_AVX2
+  static const bool here = __builtin_cpu_supports("avx2");
+  if (here) return add_bits_avx2(bits, first, last, sums);
+#endif
+  add_bits_plain(bits, first, last, sums);
+}
+
+inline constexpr std::size_t group = 64;
+
+// Writes the numbers of the groups in which any sum, with `more` added and times its norm, is above `passing`, and returns
+// how many they are. Floats that are not negative are ordered as their bits are, which lets the maximum be taken several
+// at a time.
+VIZSLA_CLONES static std::size_t passing_groups(const std::int32_t* sums, const float* norms, std::size_t groups,
+                                                std::int32_t more, float passing, std::uint32_t* found) {
+  const std::int32_t limit = std::bit_cast<std::int32_t>(passing);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < groups; ++at) {
+    std::int32_t most = 0;
+    for (std::size_t i = at * group; i < (at + 1) * group; ++i) {
+      const std::int32_t bits = std::bit_cast<std::int32_t>(static_cast<float>(sums[i] + more) * norms[i]);
+      most = bits > most ? bits : most;
+    }
+    found[count] = static_cast<std::uint32_t>(at);
+    count += most > limit;
+  }
+  return count;
+}
+
+}  // namespace vizsla::bag_sums

@@ -1,0 +1,52 @@
+"""vizsla train tokens: what the tokens of a query weigh, and call to mind, learned from clicks."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+from vizsla.cli.index_bag import add_building, built
+from vizsla.cli.options import add_data, add_output, load_retriever, open_data
+from vizsla.errors import InputError
+
+OPTIONS = ("rate", "negatives", "temperature", "expansions", "batch", "seed")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the data, the bag to begin with, and how to learn."""
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--bag", metavar="PATH", help="a saved bag to learn on; without it one is built")
+    add_building(parser)
+    parser.add_argument("--epochs", default="auto", help="passes over the clicks (default: chosen on held-out clicks)")
+    parser.add_argument("--rate", type=float, default=0.1, help="the step (default: 0.1)")
+    parser.add_argument("--negatives", type=int, default=64, help="found items against each clicked one (default: 64)")
+    parser.add_argument("--temperature", type=float, default=1.0, help="what scores are divided by (default: 1)")
+    parser.add_argument("--expansions", type=int, default=64, help="most tokens that one calls to mind (default: 64)")
+    parser.add_argument("--batch", type=int, default=128, help="clicks between two steps (default: 128)")
+    parser.set_defaults(train=_train)
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.bag.model import Bag
+    from vizsla.methods.bag.train import train_tokens
+
+    start = perf_counter()
+    base = built(arguments) if arguments.bag is None else load_retriever(arguments.bag)
+    if not isinstance(base, Bag):
+        raise InputError(f"`--bag` must be a bag of tokens. Got kind {base.kind!r}.")
+    options = {name: getattr(arguments, name) for name in OPTIONS}
+    learned = train_tokens(base, open_data(arguments), epochs=_whole(arguments.epochs), **options)
+    learned.save(arguments.output, overwrite=arguments.overwrite)
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(learned.items):,} items, {learned.nbytes / 1e6:.1f} MB, {seconds:.1f} s")
+    print(f"expansions: {len(learned.encoder.targets):,}")
+
+
+def _whole(given: str) -> int | str:
+    if given == "auto":
+        return given
+    try:
+        return int(given)
+    except ValueError:
+        raise InputError(f'`--epochs` must be a whole number above 0, or "auto". Got {given!r}.') from None

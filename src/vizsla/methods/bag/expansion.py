@@ -1,0 +1,43 @@
+"""Which tokens a token may call to mind: those that clicked items hold when queries hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Pattern = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+def strongest_pairs(queries: csr_array, clicked: csr_array, weights: NDArray[np.float32], *, most: int) -> Pattern:
+    """Return offsets and targets: for each token the `most` others that it meets most, rare ones counting more.
+
+    Parameters
+    ----------
+    queries, clicked : csr_array
+        A row a click: the tokens of its query, and those of its item.
+    weights : float32 array
+        What each token weighs: the idf.
+    most : int
+        How many others a token may have.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> queries, clicked = csr_array([[1.0, 0, 0], [1.0, 0, 0]]), csr_array([[0, 1.0, 0], [1.0, 1.0, 1.0]])
+    >>> offsets, targets = strongest_pairs(queries, clicked, np.float32([1, 1, 1]), most=1)
+    >>> offsets.tolist(), targets.tolist()
+    ([0, 1, 1, 1], [1])
+    """
+    met = (queries.T.tocsr() @ clicked).tocsr().sorted_indices()
+    tokens = np.repeat(np.arange(met.shape[0]), np.diff(met.indptr))
+    strength = np.where(tokens == met.indices, 0.0, met.data * weights[met.indices])
+    order = np.lexsort((met.indices, -strength, tokens))
+    rank = np.arange(len(order)) - met.indptr[tokens[order]]
+    kept = np.sort(order[(rank < most) & (strength[order] > 0)])
+    counts = np.bincount(tokens[kept], minlength=met.shape[0])
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), met.indices[kept].astype(np.int32)

@@ -1,0 +1,171 @@
+"""TokenLearner: moves a table's numbers so that clicked items rise above those that the search now puts there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.encoders.token_table import TokenTable
+from vizsla.sparse_rows import SparseRows
+from vizsla.stats import Stats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.methods.bag.model import Bag
+
+Floats = NDArray[np.float64]
+SMALL = 1e-8
+
+
+@dataclass(frozen=True)
+class LearningSettings:
+    """How a table is learned.
+
+    Parameters
+    ----------
+    rate : float
+        The step of Adagrad for weights and expansions.
+    negatives : int
+        How many items that the search now finds stand against a clicked one.
+    temperature : float
+        What scores are divided by before the softmax.
+    batch : int
+        Clicks between two steps.
+    expansions : int
+        How many other tokens a token may call to mind.
+    """
+
+    rate: float = 0.1
+    negatives: int = 64
+    temperature: float = 1.0
+    batch: int = 128
+    expansions: int = 64
+
+
+class TokenLearner:
+    """A table on its way: its numbers, and Adagrad's memory of their gradients.
+
+    Parameters
+    ----------
+    bag : Bag
+        The lists, and the table to begin with.
+    table : TokenTable
+        The table with the pattern of its expansion.
+    queries : SparseRows
+        The queries' tokens, as the table's bag counts them.
+    clicks : csr_array
+        Queries × items.
+    settings : LearningSettings
+        How to learn.
+    """
+
+    def __init__(
+        self, bag: Bag, table: TokenTable, queries: SparseRows, clicks: csr_array, settings: LearningSettings
+    ):
+        self.index, self.bag, self.settings = bag.index, table.bag, settings
+        self.queries, self.clicks = queries, clicks
+        self.items = bag.index.item_rows().to_scipy()
+        self.offsets, self.targets = table.offsets, table.targets
+        self.weights, self.gains = table.weights.astype(np.float64), table.gains.astype(np.float64)
+        self.floor = np.zeros(len(self.weights))
+        self._memory = np.zeros(len(self.weights)), np.zeros(len(self.gains))
+        self._keys = np.sort(self._pairs()[0] * np.int64(clicks.shape[1]) + self._pairs()[1])
+
+    @property
+    def table(self) -> TokenTable:
+        """The table as it stands."""
+        numbers = self.weights.astype(np.float32), self.offsets, self.targets, self.gains.astype(np.float32)
+        return TokenTable(self.bag, *numbers)
+
+    def epoch(self, rng: np.random.Generator) -> float:
+        """Go through all clicks once, in random order; return the mean loss."""
+        queries, items = self._pairs()
+        order = rng.permutation(len(queries))
+        losses = 0.0
+        for start in range(0, len(order), self.settings.batch):
+            chosen = order[start : start + self.settings.batch]
+            losses += self._step(queries[chosen], items[chosen])
+        return losses / max(len(order), 1)
+
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        queries = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        return queries, self.clicks.indices.astype(np.int64)
+
+    def _step(self, queries: NDArray[np.int64], items: NDArray[np.int64]) -> float:
+        rows, table = _taken(self.queries, queries), self.table
+        weighted = table.weighted(rows)
+        candidates, scores = self._against(weighted, queries, items)
+        loss, slopes = softmax_loss(scores / self.settings.temperature)
+        slopes *= self.index.norms[candidates] / self.settings.temperature
+        self._move(table, rows, self._wanted(candidates, slopes, np.isfinite(scores)))
+        return loss
+
+    def _against(
+        self, weighted: SparseRows, queries: NDArray[np.int64], items: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return a row a click: its item first, then what the search finds now; other clicked items count nothing."""
+        count = len(queries)
+        own = Candidates.trusted(np.arange(count + 1), items.astype(np.int32), None, None, Stats())
+        found = self.index.search(weighted, self.settings.negatives)
+        lengths = np.diff(found.offsets)
+        ranks = 1 + np.arange(len(found.items)) - np.repeat(found.offsets[:-1], lengths)
+        at = np.repeat(np.arange(count), lengths), ranks
+        candidates = np.zeros((count, 1 + self.settings.negatives), np.int64)
+        scores = np.full(candidates.shape, -np.inf)
+        candidates[:, 0], scores[:, 0] = items, self.index.scores(weighted, own).scores
+        candidates[at] = found.items
+        keys = queries[at[0]] * np.int64(self.clicks.shape[1]) + found.items
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        scores[at] = np.where(self._keys[places] == keys, -np.inf, found._required_scores())
+        return candidates, scores
+
+    def _wanted(self, candidates: NDArray[np.int64], slopes: Floats, real: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return the slope of the loss for every token of every row."""
+        from scipy.sparse import csr_array
+
+        starts = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
+        shape = (len(candidates), self.items.shape[0])
+        by_item: Any = csr_array((slopes[real].astype(np.float32), candidates[real], starts), shape=shape)
+        return np.asarray((by_item @ self.items).toarray())
+
+    def _move(self, table: TokenTable, rows: SparseRows, slopes: NDArray[np.float32]) -> None:
+        numbers, edges = table.edges(rows)
+        own = slopes[rows.row_numbers(), rows.columns]
+        self._adagrad(self.weights, self._memory[0], rows.columns, own)
+        self._adagrad(self.gains, self._memory[1], edges, slopes[numbers, self.targets[edges]])
+        np.maximum(self.weights, self.floor, out=self.weights)
+
+    def _adagrad(self, numbers: Floats, memory: Floats, places: NDArray[Any], slopes: NDArray[np.float32]) -> None:
+        touched, inverse = np.unique(places, return_inverse=True)
+        total = np.bincount(inverse, slopes, minlength=len(touched))
+        memory[touched] += total * total
+        numbers[touched] -= self.settings.rate * total / np.sqrt(memory[touched] + SMALL)
+
+
+def softmax_loss(scores: Floats) -> tuple[float, Floats]:
+    """Return the summed cross entropy of the first of each row, and its slope for every score; -inf counts for nothing.
+
+    Examples
+    --------
+    >>> loss, slopes = softmax_loss(np.array([[0.0, 0.0], [5.0, -np.inf]]))
+    >>> round(loss, 4), slopes.tolist()
+    (0.6931, [[-0.5, 0.5], [0.0, 0.0]])
+    """
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares = shifted / shifted.sum(axis=1, keepdims=True)
+    loss = float(-np.log(np.maximum(shares[:, 0], 1e-300)).sum())
+    shares[:, 0] -= 1
+    return loss, shares
+
+
+def _taken(rows: SparseRows, numbers: NDArray[np.int64]) -> SparseRows:
+    lengths = np.diff(rows.offsets)[numbers]
+    ends = np.cumsum(lengths)
+    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(rows.offsets[numbers] - ends + lengths, lengths)
+    offsets = np.concatenate([[0], ends]).astype(np.int64)
+    return SparseRows(offsets, rows.columns[places], rows.values[places], rows.width)

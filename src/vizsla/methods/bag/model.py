@@ -1,0 +1,306 @@
+"""Bag: search by the tokens that items hold, weighed by the query; the lists never go stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.candidates import Candidates
+from vizsla.encoded import Encoded
+from vizsla.encoder import Encoder
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import FormatError, InputError, check_range
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.indexes.bag import BagIndex
+from vizsla.methods.bag.weights import idf, length_norms
+from vizsla.progress import progress
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows
+from vizsla.strings import Strings
+from vizsla.text.analyser import Analyser
+from vizsla.text.bag import BagOfWords
+from vizsla.text.catalogue import TextStream
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+DEFAULT_B = 0.5
+
+
+class Bag(Encoded):
+    """Exact search over bags of tokens. Use `bag` to make one, and `train_tokens` to teach its queries.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : TokenTable
+        What a query's tokens weigh.
+    index : BagIndex
+        Which items hold each token.
+    frequencies : int64 array
+        The number of items that hold each token.
+    lengths : int32 array
+        The number of distinct tokens of each item.
+    b : float
+        How much an item's length counts.
+    learned : bool
+        Whether the table was learned; if not it is the idf, and follows the items.
+
+    Examples
+    --------
+    >>> search = bag({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search("fig tree", k=2).ids
+    [['a', 'b']]
+    >>> print(search.explain("fig tree", "b"))
+    0.2212  bag of tokens, norm 0.4706 × the sum over the query's tokens
+    ├─ 0.0000  'fig': not in the item
+    └─ 0.2212  'tree': in 2 of 3 items, weight 0.4700
+    """
+
+    kind = "bag-of-tokens"
+    scale = "bag"
+    encoder: TokenTable
+    index: BagIndex
+
+    def __init__(
+        self,
+        items: Strings,
+        encoder: Encoder,
+        index: BagIndex,
+        *,
+        frequencies: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        b: float = DEFAULT_B,
+        learned: bool = False,
+    ):
+        super().__init__(items, encoder, index)
+        self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
+        if frequencies.shape != (encoder.dim,) or lengths.shape != (len(items),):
+            raise InputError("There must be a frequency for each token and a length for each item. Got others.")
+
+    @classmethod
+    def build(
+        cls,
+        items: Dataset | Mapping[str, str] | Iterable[Any],
+        *,
+        ids: Iterable[str] | None = None,
+        analyser: Analyser | None = None,
+        b: float = DEFAULT_B,
+    ) -> Self:
+        """Read a catalogue once and index it; see `bag` for the parameters."""
+        stream = TextStream(items, ids)
+        tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
+        frequencies = np.bincount(rows.columns, minlength=tokens.dim).astype(np.int64)
+        lengths = np.diff(rows.offsets).astype(np.int32)
+        table = TokenTable(tokens, idf(frequencies, len(rows)))
+        index = BagIndex.build(rows, norms=_norms(lengths, b))
+        return cls(stream.ids, table, index, frequencies=frequencies, lengths=lengths, b=b)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of lists, table, vocabulary and counts."""
+        return int(super().nbytes + self.frequencies.nbytes + self.lengths.nbytes)
+
+    def __repr__(self) -> str:
+        return f"Bag({len(self.items):,} items, {'learned weights' if self.learned else 'idf'}, b {self.b:g})"
+
+    def with_b(self, b: float) -> Self:
+        """Return the same bag with another weight of the items' lengths."""
+        return self._with(index=self.index.with_norms(_norms(self.lengths, b)), b=b)
+
+    def with_table(self, table: Encoder) -> Self:
+        """Return the same lists with other query weights: a TokenTable, or any encoder over the same tokens."""
+        return self._with(encoder=table, learned=True)
+
+    def with_words(self, texts: Iterable[str]) -> Self:
+        """Return a bag whose table also knows the words of these texts, which no item holds; for learning from queries.
+
+        Such a word finds nothing until it calls others to mind. A bag with a fixed vocabulary is returned as it is.
+        """
+        grown = self.encoder.bag.grown(texts)
+        if grown.dim == self.encoder.dim:
+            return self
+        more = grown.dim - self.encoder.dim
+        index = BagIndex(self.index.segments, self.index.norms, grown.dim)
+        frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
+        return self._followed(self.items, grown, index, frequencies, self.lengths)
+
+    def with_clicks(self, clicks: Any, *, epochs: int = 1, rate: float = 0.03, **options: Any) -> Bag:
+        """Return the same lists with a table that also learned from these clicks, in small steps: they are few.
+
+        Parameters
+        ----------
+        clicks : Dataset or iterable
+            As for `train_tokens`, whose other options can be given too.
+        epochs : int
+            How often to go through them.
+        rate : float
+            The step of Adagrad.
+
+        Examples
+        --------
+        >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
+        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle").ids
+        [['c']]
+        """
+        from vizsla.methods.bag.train import train_tokens
+
+        return train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
+
+    def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
+        """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
+
+        Examples
+        --------
+        >>> bag({"a": "a fig tree"}).with_items({"b": "an apple tree"})("apple").ids
+        [['b']]
+        """
+        stream = TextStream(items)
+        grown, rows = self._grown(list(stream))
+        known = set(stream.ids) & set(self.items) if len(stream.ids) < len(self.items) else set()
+        if known:
+            raise InputError(f"`items` must be new. Got {min(known)!r}, which is there: take it out first.")
+        frequencies = np.append(self.frequencies, np.zeros(grown.dim - self.encoder.dim, np.int64))
+        frequencies += np.bincount(rows.columns, minlength=grown.dim)
+        lengths = np.append(self.lengths, np.diff(rows.offsets).astype(np.int32))
+        index = self.index.appended(rows, _norms(lengths, self.b))
+        ids = Strings.unique([*self.items, *stream.ids], what="item id")
+        return self._followed(ids, grown, index, frequencies, lengths)
+
+    def without_items(self, ids: Iterable[str]) -> Self:
+        """Return a bag without these items.
+
+        Examples
+        --------
+        >>> bag({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
+        ['b']
+        """
+        gone = np.array([self.items.number(id) for id in ids], np.int64)
+        kept = np.ones(len(self.items), np.bool_)
+        kept[gone] = False
+        index = self.index.restricted(kept)
+        lengths = self.lengths[kept]
+        frequencies = np.bincount(index.item_rows().columns, minlength=self.encoder.dim).astype(np.int64)
+        left = Strings.of(self.items.take(np.flatnonzero(kept).astype(np.int32)))
+        index = index.with_norms(_norms(lengths, self.b))
+        return self._followed(left, self.encoder.bag, index, frequencies, lengths)
+
+    def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
+        grown = self.encoder.bag.grown(texts)
+        return grown, grown.queries(texts)
+
+    def _followed(
+        self,
+        items: Strings,
+        tokens: BagOfWords,
+        index: BagIndex,
+        frequencies: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+    ) -> Self:
+        """Return a bag of other items, whose table is the idf of these, or what was learned.
+
+        Either way a token that no item holds weighs 0, and one that comes to a learned table weighs its idf.
+        """
+        weights, old = idf(frequencies, len(items)), self.encoder
+        if self.learned:
+            known = np.flatnonzero((self.frequencies > 0) & (frequencies[: old.dim] > 0))
+            weights[known] = old.weights[known]
+        offsets = np.append(old.offsets, np.full(tokens.dim - old.dim, old.offsets[-1]))
+        table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
+        counts: Any = {"frequencies": frequencies, "lengths": lengths}
+        return type(self)(items, table, index, b=self.b, learned=self.learned, **counts)
+
+    def _with(self, **changes: Any) -> Self:
+        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
+        same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
+        return type(self)(**{**same, **changes})
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        score = self._score_one(queries, item)
+        row = self._rows(queries)
+        assert isinstance(row, SparseRows)
+        own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
+        pairs = zip(row.columns.tolist(), row.values.tolist(), strict=True)
+        parts = [self._share(token, weight, item, own=token in own) for token, weight in pairs]
+        kept = [part for part, own in parts if part.score > 0 or own]
+        shown = sorted(kept, key=lambda part: -part.score) if self.encoder.expands else kept
+        norm = float(self.index.norms[item])
+        return Explanation(score, f"bag of tokens, norm {norm:.4f} × the sum over the query's tokens", shown)
+
+    def _share(self, token: int, weight: float, item: int, *, own: bool) -> tuple[Explanation, bool]:
+        name = f"{self.encoder.bag.terms[token]!r}{'' if own else ' (expansion)'}"
+        one = np.array([0, 1]), np.array([token], np.int32), np.ones(1, np.float32)
+        asked = Candidates.matches([np.array([item], np.int32)])
+        held = float(self.index.scores(SparseRows(*one, self.index.dim), asked).scores[0]) > 0
+        if not held:
+            return Explanation(0.0, f"{name}: not in the item"), own
+        facts = f"in {self.frequencies[token]} of {len(self.items)} items, weight {weight:.4f}"
+        return Explanation(weight * float(self.index.norms[item]), f"{name}: {facts}"), own
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(b=float(self.b), learned=self.learned)
+        writer.catalogue("items", self.items)
+        writer.child("table", self.encoder)
+        writer.child("index", self.index)
+        writer.array("frequencies", self.frequencies)
+        writer.array("lengths", self.lengths)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        parts = reader.catalogue("items"), reader.child("table", TokenTable), reader.child("index", BagIndex)
+        counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
+        b, learned = reader.parameter("b", float), reader.parameter("learned", bool)
+        try:
+            return cls(*parts, frequencies=counts[0], lengths=counts[1], b=b, learned=learned)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def bag(
+    items: Dataset | Mapping[str, str] | Iterable[Any],
+    *,
+    ids: Iterable[str] | None = None,
+    analyser: Analyser | None = None,
+    b: float | str = "auto",
+    seed: int = 0,
+) -> Bag:
+    """Build a retriever over bags of tokens, with idf as the query's weights: it needs no training.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
+    ids : iterable of str, optional
+        Ids for texts that have none; without it an item's id is its number in decimal.
+    analyser : Analyser, optional
+        How texts become tokens: a `WordPiece`, or lower-cased words unless given.
+    b : float or "auto"
+        How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
+        enough, and else takes 0.5.
+    seed : int
+        Draws the clicks that b is chosen on.
+
+    Examples
+    --------
+    >>> bag(["a fig tree", "an apple tree"])("fig").ids
+    [['0']]
+    """
+    if b != "auto":
+        if isinstance(b, str):
+            raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
+        return Bag.build(items, ids=ids, analyser=analyser, b=b)
+    from vizsla.methods.bag.choose_b import chosen_b
+
+    made = Bag.build(items, ids=ids, analyser=analyser)
+    return made.with_b(chosen_b(made, items, seed=seed))
+
+
+def _norms(lengths: NDArray[np.int32], b: float) -> NDArray[np.float32]:
+    return length_norms(lengths, float(lengths.mean()) if len(lengths) else 0.0, b)
