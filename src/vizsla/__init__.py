@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
+    from vizsla.methods.jpq.model import Jpq as Jpq
+    from vizsla.methods.jpq.train import jpq as jpq
+    from vizsla.methods.jpq.train import train_jpq as train_jpq
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
@@ -65,6 +68,7 @@ _PUBLIC = {
     "Queries": "vizsla.queries",
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
+    "Jpq": "vizsla.methods.jpq.model",
     "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
@@ -78,6 +82,8 @@ _PUBLIC = {
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
+    "jpq": "vizsla.methods.jpq.train",
+    "train_jpq": "vizsla.methods.jpq.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
     "load": "vizsla.artifact",

@@ -19,6 +19,7 @@ from vizsla.budget import Budget
 from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.vectors import Vectors
@@ -30,6 +31,7 @@ from vizsla.indexes.make import make_index
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
+from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
@@ -40,6 +42,7 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
+from vizsla.training.state import TrainingState
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,17 @@ def _log() -> Dataset:
         return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
 
 
+@cache
+def _jpq(bits: int = 8) -> Retriever:
+    return jpq(dense(ITEMS, _lsa()), _log(), bytes=4, bits=bits, share=0.5, epochs=2, batch=16, stop=2)
+
+
+def training_state() -> TrainingState:
+    """Return a checkpoint of two steps."""
+    arrays = {"adapter": np.arange(4, dtype=np.float32), "centroids": np.ones(3, np.float32)}
+    return TrainingState("a key", 2, arrays, np.full((1, 2), 0.5))
+
+
 def statistics() -> Statistics:
     """Return the counts of ITEMS, as an artefact."""
     return Statistics.of(ITEMS)
@@ -106,6 +120,9 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, margin=0.5)),
     "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
+    "jpq": RetrieverCase(lambda: _jpq()),
+    "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
+    "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
@@ -166,6 +183,7 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "lsa": _lsa,
+    "adapted": lambda: AdaptedEncoder(_lsa(), np.eye(24, k=1, dtype=np.float32)),
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),

@@ -1,0 +1,122 @@
+"""CodeScores: scores of coded items as a function of the query's adapter and of the centroids, with gradients."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError
+
+Floats = NDArray[np.float32]
+Items = NDArray[np.int32]
+
+
+class Asked(NamedTuple):
+    """A batch of queries, and its inner product with every centroid.
+
+    Attributes
+    ----------
+    rows : float32 array, queries × dimensions
+        As the base encoder gives them.
+    turned : float32 array, queries × (parts · width)
+        Adapted, and turned by the rotation.
+    tables : float32 array, parts × queries × centroids
+        A query's inner products with a part's centroids.
+    """
+
+    rows: Floats
+    turned: Floats
+    tables: Floats
+
+
+class CodeScores:
+    """``score(q, i) = Σₘ ⟨(R W q)ₘ, cₘ[code(i, m)]⟩``: codes and rotation R stay, adapter W and centroids c may change.
+
+    Everything goes through a query's table of inner products: a score adds one entry a part (Eq. 15 of the JPQ paper),
+    and a gradient is first added up in such a table (Eq. 18 and 19), whatever the dimensions.
+
+    Parameters
+    ----------
+    codes : uint8 array, items × parts
+        One code a part.
+    centroids : float32 array, parts × centroids × width
+        Changed in place by who trains them.
+    rotation : float32 array, (parts · width) × dim, optional
+        Turns adapted queries; without one they are filled up with zeros.
+    dim : int
+        The length of a query's vector.
+
+    Examples
+    --------
+    >>> scores = CodeScores(np.array([[0], [1]], np.uint8), np.array([[[1.0], [3.0]]], np.float32), None, dim=1)
+    >>> asked = scores.asked(np.array([[2.0]], np.float32))
+    >>> scores.of(asked, np.array([[1, 0]], np.int32)).tolist()
+    [[6.0, 2.0]]
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], centroids: Floats, rotation: Floats | None, *, dim: int):
+        if codes.ndim != 2 or centroids.ndim != 3 or codes.shape[1] != len(centroids):
+            raise InputError(f"`codes` must have a column for each of {len(centroids)} parts. Got {codes.shape}.")
+        if len(codes) and int(codes.max()) >= centroids.shape[1]:
+            raise InputError(f"Every code must be below {centroids.shape[1]}. Got {int(codes.max())}.")
+        # A row a part: a part's codes are looked up together.
+        self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T)
+        self.centroids, self.rotation = np.array(centroids, np.float32), rotation
+        self.adapter: Floats = np.eye(dim, dtype=np.float32)
+        self.parts, self.width, self.dim = len(centroids), centroids.shape[2], dim
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return int(self.codes.shape[1])
+
+    def asked(self, rows: Floats) -> Asked:
+        """Adapt and turn queries, and make their tables."""
+        turned = self._turned(np.matmul(rows, self.adapter.T))
+        return Asked(rows, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
+
+    def of(self, asked: Asked, items: Items) -> Floats:
+        """Return the scores of these items, queries × items."""
+        count = self.centroids.shape[1]
+        places = (np.arange(len(items)) * count)[:, None]
+        scores = np.zeros(items.shape, np.float32)
+        for part in range(self.parts):
+            scores += asked.tables[part].reshape(-1)[places + self.codes[part][items]]
+        return scores
+
+    def gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        """Return the loss's derivatives by the centroids and by the adapter, given those by the items' scores."""
+        by_table = self._by_table(items, by_score)
+        by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
+        by_turned = np.matmul(by_table, self.centroids).transpose(1, 0, 2).reshape(len(items), -1)
+        by_adapted = by_turned[:, : self.dim] if self.rotation is None else by_turned @ self.rotation
+        return by_centroid, by_adapted.T @ asked.rows
+
+    def decoded(self, first: int, last: int) -> Floats:
+        """Return what the codes of some items stand for, in the turned dimensions."""
+        rows = np.empty((last - first, self.parts, self.width), np.float32)
+        for part in range(self.parts):
+            rows[:, part] = self.centroids[part][self.codes[part, first:last]]
+        return rows.reshape(last - first, -1)
+
+    def _turned(self, adapted: Floats) -> Floats:
+        if self.rotation is not None:
+            return np.asarray(adapted @ self.rotation.T)
+        wide = np.zeros((len(adapted), self.parts * self.width), np.float32)
+        wide[:, : self.dim] = adapted
+        return wide
+
+    def _pieces(self, turned: Floats) -> Floats:
+        return turned.reshape(len(turned), self.parts, self.width).transpose(1, 0, 2)
+
+    def _by_table(self, items: Items, by_score: NDArray[np.float64]) -> Floats:
+        """Add up the derivatives of all items that share a code: parts × queries × centroids."""
+        queries, count = len(items), self.centroids.shape[1]
+        places, weights = (np.arange(queries) * count)[:, None], by_score.reshape(-1)
+        sums = np.empty((self.parts, queries, count), np.float32)
+        for part in range(self.parts):
+            at = (places + self.codes[part][items]).reshape(-1)
+            sums[part] = np.bincount(at, weights, minlength=queries * count).reshape(queries, count)
+        return sums
