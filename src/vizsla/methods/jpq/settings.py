@@ -39,6 +39,8 @@ class JpqSettings:
         Learning rates.
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
+    noise : float
+        How long the random vector is that is added to every query of length 1, anew in every step.
     decay : float
         Weight decay, towards where training began.
     warm_up : float
@@ -65,6 +67,7 @@ class JpqSettings:
     adapter_rate: float = 3e-4
     centroid_rate: float = 2e-3
     sharpness: float = 1.0
+    noise: float = 0.0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
@@ -78,7 +81,7 @@ class JpqSettings:
             check_range("stop", self.stop, 0, self.epochs)
         for name in ("epochs", "batch", "negatives", "depth"):
             check_positive(name, getattr(self, name))
-        for name in ("adapter_rate", "centroid_rate", "decay", "warm_up"):
+        for name in ("adapter_rate", "centroid_rate", "decay", "noise", "warm_up"):
             check_range(name, getattr(self, name), 0, 1)
         for name in ("sharpness", "clip"):
             if not getattr(self, name) > 0:

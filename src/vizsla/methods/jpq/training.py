@@ -101,7 +101,7 @@ class JpqTraining:
 
     def gradients(self, numbers: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
         """Return the loss of these queries and its derivatives by centroids and adapter."""
-        asked = self.scores.asked(self.rows[numbers])
+        asked = self.scores.asked(self._noisy(self.rows[numbers]))
         relevant = self.relevant.take(numbers)
         negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
         share = self.settings.click_share
@@ -153,6 +153,14 @@ class JpqTraining:
     def _learned(self) -> CodeScores | VectorScores:
         """Whose scores the loss is of."""
         return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
+
+    def _noisy(self, rows: Floats) -> Floats:
+        """Add noise to a step's queries, so that their neighbourhoods are learned and not they alone."""
+        if not self.settings.noise:
+            return rows
+        pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        length = np.float32(self.settings.noise / np.sqrt(rows.shape[1]))
+        return rows + length * pick.standard_normal(rows.shape, dtype=np.float32)
 
     def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> Gradients:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
