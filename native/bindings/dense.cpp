@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/hits.hpp"
 #include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "common/checks.hpp"
 #include "dense/flat_search.hpp"
+#include "dense/guarded_search.hpp"
 #include "dense/pair_dots.hpp"
 
 namespace vizsla {
@@ -19,6 +21,7 @@ namespace {
 
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Whole = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Scale = std::optional<InArray<float>>;
 
 template <class T>
@@ -68,27 +71,6 @@ nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix
   return scores.take();
 }
 
-nb::tuple joined(const std::vector<std::vector<Hit>>& answers, std::size_t reads) {
-  RawArray<std::int64_t> offsets(answers.size() + 1);
-  std::int64_t* bounds = offsets.data();
-  bounds[0] = 0;
-  for (const auto& hits : answers) {
-    bounds[1] = bounds[0] + static_cast<std::int64_t>(hits.size());
-    ++bounds;
-  }
-  RawArray<std::int32_t> items(static_cast<std::size_t>(*bounds));
-  RawArray<float> scores(static_cast<std::size_t>(*bounds));
-  std::int32_t* item = items.data();
-  float* score = scores.data();
-  for (const auto& hits : answers) {
-    for (const Hit& hit : hits) {
-      *item++ = hit.item();
-      *score++ = hit.score;
-    }
-  }
-  return nb::make_tuple(offsets.take(), items.take(), scores.take(), reads);
-}
-
 nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, double longest, std::size_t k,
                       std::optional<InArray<std::int32_t>> numbers, std::size_t threads, bool portable) {
   const StoredRows stored = stored_rows(vectors, low, step);
@@ -109,7 +91,41 @@ nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, 
     answers = search.run(queries.data(), queries.shape(0), threads, poll);
     reads = search.reads();
   }
-  return joined(answers, reads);
+  return joined_hits(answers, reads);
+}
+
+Guard guard_of(const Whole& codes, const InArray<float>& scales, const InArray<float>& errors, const StoredRows& stored) {
+  require(!stored.bytes(), "rows of bytes need no guard");
+  require(codes.shape(0) == stored.count && scales.size() == stored.count && errors.size() == stored.count,
+          "the guard must have a row for each vector");
+  require(codes.shape(1) >= stored.dim && codes.shape(1) % GuardKernels::lanes == 0 && codes.shape(1) <= 1 << 16,
+          "the guard's rows must be as wide as the vectors, filled up to a multiple of 16, and at most 65536");
+  return {codes.data(), codes.shape(1), view(scales), view(errors)};
+}
+
+nb::tuple search_guarded(Matrix queries, AnyMatrix vectors, Whole codes, InArray<float> scales, InArray<float> errors,
+                         double longest, std::size_t k, std::optional<InArray<std::int32_t>> numbers,
+                         std::size_t threads, bool portable) {
+  const StoredRows stored = stored_rows(vectors, {}, {});
+  const Guard guard = guard_of(codes, scales, errors, stored);
+  require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
+  require(k > 0 && threads > 0, "k and threads must be above 0");
+  require(longest >= 0, "longest must not be negative");
+  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
+  k = std::min(k, std::max<std::size_t>(1, chosen.size()));
+  std::vector<std::vector<Hit>> answers;
+  std::size_t scored = 0;
+  {
+    const Poll poll = python_signals();
+    nb::gil_scoped_release unlocked;
+    check_below(chosen.numbers, stored.count, "numbers must be below the number of vectors");
+    const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
+    require(turn == chosen.numbers.end(), "numbers must ascend");
+    GuardedSearch search(chosen, guard, longest, k, portable);
+    answers = search.run(queries.data(), queries.shape(0), threads, poll);
+    scored = search.scored();
+  }
+  return joined_hits(answers, scored);
 }
 
 }  // namespace
@@ -124,6 +140,12 @@ void register_dense(nb::module_& module) {
              nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
              "The best k vectors of each query, among all or those with the given numbers: bytes of int64 offsets, "
              "int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own instructions unused, for tests.");
+  module.def("search_guarded", &search_guarded, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
+             nb::arg("codes").noconvert(), nb::arg("scales").noconvert(), nb::arg("errors").noconvert(),
+             nb::arg("longest"), nb::arg("k"), nb::arg("numbers").noconvert().none(), nb::arg("threads"),
+             nb::arg("portable") = false,
+             "What search_rows finds, by rows of a byte a number that are off by at most `errors`; the last part is how many "
+             "vectors were scored in full.");
 }
 
 }  // namespace vizsla

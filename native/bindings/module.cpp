@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
   vizsla::register_strings(module);
   vizsla::register_ngrams(module);
   vizsla::register_postings(module);
+  vizsla::register_pq(module);
   vizsla::register_text(module);
   vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);

@@ -9,6 +9,7 @@ void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);
 void register_strings(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
+void register_pq(nanobind::module_& module);
 void register_postings(nanobind::module_& module);
 void register_text(nanobind::module_& module);
 void register_tree_training(nanobind::module_& module);

@@ -49,6 +49,9 @@ class NearBest {
     for (std::size_t i = 0; i < sums.size(); ++i) offer(sums[i], static_cast<std::uint32_t>(first + i));
   }
 
+  // Whoever is below this is out.
+  float floor() const { return floor_; }
+
   // Takes over what another found elsewhere.
   void absorb(const NearBest& other) {
     for (const std::uint64_t key : other.keys_) offer(signed_score_of(key), item_of(key));

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.filter import Filter
@@ -180,22 +180,23 @@ class PqIndex(DenseIndex):
 
     def tables(self, queries: Floats) -> Floats:
         """Return each query's inner product with every centroid: queries × sub-spaces × centroids."""
-        turned = self.codebook.turned(self._query_rows(queries)).reshape(len(queries), self.codebook.parts, -1)
-        return np.einsum("qmj,mcj->qmc", turned.astype(np.float64), self.centroids.astype(np.float64)).astype(np.float32)
+        rows = self._query_rows(queries)
+        raw = _native.pq_tables(rows, self.rotation, self.codebook.transposed)
+        return np.frombuffer(raw, np.float32).reshape(len(rows), *self.centroids.shape[:2])
 
     def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
-        items = np.arange(len(self), dtype=np.int32) if filter is None else filter.numbers
-        offsets = np.arange(len(rows) + 1, dtype=np.int64) * len(items)
-        everything = np.tile(items, len(rows))
-        numbers = np.repeat(np.arange(len(rows)), len(items))
-        return Candidates.ranked(offsets, everything, self._pairs(rows, numbers, everything)).top(k)
+        numbers = None if filter is None else filter.numbers
+        offsets, items, scores, reads = _native.pq_search(*self._arrays(rows), k, numbers, threads)
+        found = np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32), np.frombuffer(scores, np.float32)
+        read = reads * (len(self) if numbers is None else len(numbers)) * self.bytes
+        return Candidates.trusted(*found, None, Stats(bytes=read, exact=True))
 
     def _pairs(self, rows: Floats, numbers: NDArray[np.int64], items: Numbers) -> Scores:
-        tables, codes = self.tables(rows), self.stored_codes.take(items)
-        scores = np.zeros(len(items), np.float32)
-        for part in range(self.codebook.parts):
-            scores += tables[numbers, part, codes[:, part]]
-        return scores
+        numbers, items = np.ascontiguousarray(numbers, np.int64), np.ascontiguousarray(items, np.int32)
+        return np.frombuffer(_native.pq_pairs(*self._arrays(rows), numbers, items), np.float32)
+
+    def _arrays(self, rows: Floats) -> tuple[Any, ...]:
+        return rows, self.rotation, self.codebook.transposed, self.stored_codes.stored, len(self)
 
     @property
     def _row_bytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -46,7 +47,8 @@ class Codebook:
     """
 
     def __init__(self, centroids: Floats, rotation: Floats | None = None, *, dim: int | None = None):
-        self.centroids, self.rotation = centroids, rotation
+        self.centroids = centroids
+        self.rotation = None if rotation is None else np.ascontiguousarray(rotation)
         self._check_centroids()
         self.dim = int(dim if dim is not None else self.wide if rotation is None else rotation.shape[-1])
         if not self.wide - self.parts < self.dim <= self.wide:
@@ -74,10 +76,15 @@ class Codebook:
         """The bits of a code: 4 or 8."""
         return 8 if self.centroids.shape[1] == CENTROIDS[8] else 4
 
+    @cached_property
+    def transposed(self) -> Floats:
+        """The centroids as a search reads them: sub-spaces × width × centroids."""
+        return np.ascontiguousarray(self.centroids.transpose(0, 2, 1))
+
     @property
     def nbytes(self) -> int:
-        """Bytes of centroids and rotation."""
-        return int(self.centroids.nbytes + (0 if self.rotation is None else self.rotation.nbytes))
+        """Bytes of centroids, as they came and as a search reads them, and of the rotation."""
+        return int(2 * self.centroids.nbytes + (0 if self.rotation is None else self.rotation.nbytes))
 
     def __repr__(self) -> str:
         return f"Codebook({self.parts} sub-spaces of {self.width} dimensions, {self.bits} bits)"

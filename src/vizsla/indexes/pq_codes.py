@@ -12,20 +12,20 @@ from vizsla.indexes.item_vectors import MOST_ITEMS
 from vizsla.indexes.pq_codebook import packed, unpacked
 
 Codes = NDArray[np.uint8]
-LANES = 32
-"""Items whose 4-bit codes lie side by side: what one instruction looks up at once."""
+LANES = 64
+"""Items whose 4-bit codes lie side by side: a line of the cache."""
 
 
 class PqCodes:
     """Codes of all items; 8-bit codes a row an item, 4-bit codes in the order in which a scan reads them.
 
-    Two codes of 4 bits share a byte, the one of the earlier sub-space in its lower half. The bytes of 32 items lie side
-    by side: ``stored[item // 32, byte, item % 32]``. Places after the last item hold zeros.
+    Two codes of 4 bits share a byte, the one of the earlier sub-space in its lower half. The bytes of 64 items lie side
+    by side: ``stored[item // 64, byte, item % 64]``. Places after the last item hold zeros.
 
     Parameters
     ----------
     stored : uint8 array
-        items × parts for 8 bits; blocks × (parts / 2) × 32 for 4 bits. It may be a memory-mapped file.
+        items × parts for 8 bits; blocks × (parts / 2) × 64 for 4 bits. It may be a memory-mapped file.
     count : int
         The number of items.
 
@@ -33,7 +33,7 @@ class PqCodes:
     --------
     >>> codes = PqCodes.of(np.array([[1, 2], [3, 4], [5, 6]], np.uint8), bits=4)
     >>> codes.stored.shape, codes.take(np.array([2, 0])).tolist()
-    ((1, 1, 32), [[5, 6], [1, 2]])
+    ((1, 1, 64), [[5, 6], [1, 2]])
     """
 
     def __init__(self, stored: Codes, count: int):

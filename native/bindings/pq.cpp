@@ -1,0 +1,141 @@
+// Product quantisation for Python.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/hits.hpp"
+#include "bindings/interrupt.hpp"
+#include "bindings/register.hpp"
+#include "common/checks.hpp"
+#include "pq/book.hpp"
+#include "pq/codes.hpp"
+#include "pq/search.hpp"
+
+namespace vizsla {
+
+namespace {
+
+using Floats = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
+
+PqBook book_of(const Floats& queries, const std::optional<Floats>& rotation, const Cube& centroids) {
+  PqBook book{};
+  book.dim = queries.shape(1);
+  book.parts = centroids.shape(0);
+  book.width = centroids.shape(1);
+  book.count = centroids.shape(2);
+  book.centroids = centroids.data();
+  require(book.parts > 0 && book.width > 0 && book.parts <= 4096, "centroids must have from 1 to 4096 sub-spaces");
+  require(book.count == 16 || book.count == 256, "centroids must be 16 or 256 a sub-space");
+  require(book.dim > 0 && book.dim <= book.wide(), "queries must not be wider than all sub-spaces");
+  if (rotation) {
+    require(rotation->shape(0) == book.wide() && rotation->shape(1) == book.dim, "rotation must fit queries and centroids");
+    book.rotation = rotation->data();
+  }
+  return book;
+}
+
+PqCodes codes_of(const Bytes& array, std::size_t items, const PqBook& book) {
+  PqCodes codes{};
+  codes.data = array.data();
+  codes.items = items;
+  codes.parts = book.parts;
+  codes.halves = book.count == 16;
+  require(items <= INT32_MAX, "there must be fewer than 2^31 items");
+  if (codes.halves) {
+    require(array.ndim() == 3 && book.parts % 2 == 0, "4-bit codes must be blocks × bytes × 64");
+    require(array.shape(0) == codes.blocks() && array.shape(1) == book.parts / 2 && array.shape(2) == PqCodes::lanes,
+            "4-bit codes must be those of all items and sub-spaces");
+  } else {
+    require(array.ndim() == 2 && array.shape(0) == items && array.shape(1) == book.parts,
+            "8-bit codes must be those of all items and sub-spaces");
+  }
+  return codes;
+}
+
+template <class T>
+void check_below(std::span<const T> numbers, std::size_t limit, const char* otherwise) {
+  for (const T number : numbers) require(number >= 0 && static_cast<std::size_t>(number) < limit, otherwise);
+}
+
+nb::object pq_tables(Floats queries, std::optional<Floats> rotation, Cube centroids) {
+  const PqBook book = book_of(queries, rotation, centroids);
+  RawArray<float> room(queries.shape(0) * book.table_size());
+  float* table = room.data();
+  {
+    nb::gil_scoped_release unlocked;
+    PqTables tables(book);
+    for (std::size_t i = 0; i < queries.shape(0); ++i) tables.fill(queries.data() + i * book.dim, table + i * book.table_size());
+  }
+  return room.take();
+}
+
+nb::object pq_pairs(Floats queries, std::optional<Floats> rotation, Cube centroids, Bytes codes, std::size_t count,
+                    InArray<std::int64_t> rows, InArray<std::int32_t> items) {
+  const PqBook book = book_of(queries, rotation, centroids);
+  const PqCodes coded = codes_of(codes, count, book);
+  require(rows.size() == items.size(), "there must be a query for each item");
+  RawArray<float> room(items.size());
+  float* scores = room.data();
+  {
+    nb::gil_scoped_release unlocked;
+    check_below(view(rows), queries.shape(0), "rows must be below the number of queries");
+    check_below(view(items), coded.items, "items must be below the number of items");
+    PqTables tables(book);
+    std::vector<float> table(book.table_size());
+    std::int64_t filled = -1;
+    for (std::size_t pair = 0; pair < items.size(); ++pair) {
+      const std::int64_t row = rows.data()[pair];
+      if (row != filled) tables.fill(queries.data() + static_cast<std::size_t>(row) * book.dim, table.data());
+      filled = row;
+      scores[pair] = coded.sum(table.data(), static_cast<std::size_t>(items.data()[pair]));
+    }
+  }
+  return room.take();
+}
+
+nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroids, Bytes codes, std::size_t count,
+                    std::size_t k, std::optional<InArray<std::int32_t>> numbers, std::size_t threads, bool portable) {
+  const PqBook book = book_of(queries, rotation, centroids);
+  const PqCodes coded = codes_of(codes, count, book);
+  require(k > 0 && threads > 0, "k and threads must be above 0");
+  const ChosenItems chosen{coded.items, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
+  k = std::min(k, std::max<std::size_t>(1, chosen.size()));
+  std::vector<std::vector<Hit>> answers;
+  std::size_t reads = 0;
+  {
+    const Poll poll = python_signals();
+    nb::gil_scoped_release unlocked;
+    check_below(chosen.numbers, coded.items, "numbers must be below the number of items");
+    const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
+    require(turn == chosen.numbers.end(), "numbers must ascend");
+    PqSearch search(book, coded, chosen, k, portable);
+    answers = search.run(queries.data(), queries.shape(0), threads, poll);
+    reads = search.reads();
+  }
+  return joined_hits(answers, reads);
+}
+
+}  // namespace
+
+void register_pq(nb::module_& module) {
+  module.def("pq_tables", &pq_tables, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
+             nb::arg("centroids").noconvert(),
+             "Each query's inner product with every centroid, as bytes of float32. Centroids are sub-spaces × width × 16 or 256.");
+  module.def("pq_pairs", &pq_pairs, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
+             nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("rows").noconvert(),
+             nb::arg("items").noconvert(), "The score of each query row with its item, as bytes of float32.");
+  module.def("pq_search", &pq_search, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
+             nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("k"),
+             nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
+             "The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items "
+             "and float32 scores, and how often the codes were read.");
+}
+
+}  // namespace vizsla

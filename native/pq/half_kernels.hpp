@@ -1,0 +1,105 @@
+// Sums of 64 items over tables of bytes: 32 look-ups an instruction where the CPU has AVX2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dense/kernels_avx2.hpp"
+
+namespace vizsla {
+
+struct HalfKernels {
+  // Adds up the bytes, of at most 127, that a block's codes point to, item by item, and says, a bit an item, whose sum
+  // reaches `floor`. Sums are of use only if somebody's does.
+  std::uint64_t (*block)(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t row_bytes,
+                         std::uint16_t floor, std::uint16_t* sums);
+
+  static const HalfKernels& portable();
+  static const HalfKernels& best();
+};
+
+namespace plain {
+
+inline std::uint64_t half_block(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t row_bytes,
+                                std::uint16_t floor, std::uint16_t* sums) {
+  for (std::size_t item = 0; item < 64; ++item) sums[item] = 0;
+  for (std::size_t row = 0; row < row_bytes; ++row, codes += 64, tables += 32) {
+    for (std::size_t item = 0; item < 64; ++item) {
+      const int both = tables[codes[item] & 15] + tables[16 + (codes[item] >> 4)];
+      sums[item] = static_cast<std::uint16_t>(sums[item] + both);
+    }
+  }
+  std::uint64_t reached = 0;
+  for (std::size_t item = 0; item < 64; ++item) reached |= std::uint64_t{sums[item] >= floor} << item;
+  return reached;
+}
+
+}  // namespace plain
+
+#ifdef VIZSLA_HAS_AVX2
+namespace avx2 {
+
+// Sums of 32 items: 16 bits over pairs of bytes, and the odd items' apart, to be taken out of the pairs at the end.
+struct PairSums {
+  __m256i pairs, odd;
+
+  VIZSLA_AVX2 void add(__m256i codes, __m256i low_table, __m256i high_table) {
+    const __m256i lower = _mm256_set1_epi8(15);
+    const __m256i low = _mm256_shuffle_epi8(low_table, _mm256_and_si256(codes, lower));
+    const __m256i high = _mm256_shuffle_epi8(high_table, _mm256_and_si256(_mm256_srli_epi16(codes, 4), lower));
+    const __m256i both = _mm256_add_epi8(low, high);
+    pairs = _mm256_add_epi16(pairs, both);
+    odd = _mm256_add_epi16(odd, _mm256_srli_epi16(both, 8));
+  }
+
+  VIZSLA_AVX2 std::uint32_t reached(std::uint16_t floor, std::uint16_t* sums) const {
+    const __m256i even = _mm256_sub_epi16(pairs, _mm256_slli_epi16(odd, 8));
+    const __m256i least = _mm256_set1_epi16(static_cast<short>(floor));
+    const __m256i even_reached = _mm256_cmpeq_epi16(_mm256_max_epu16(even, least), even);
+    const __m256i odd_reached = _mm256_cmpeq_epi16(_mm256_max_epu16(odd, least), odd);
+    const __m256i bytes = _mm256_blendv_epi8(even_reached, odd_reached, _mm256_set1_epi16(static_cast<short>(0xFF00)));
+    const auto bits = static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes));
+    if (bits == 0) return 0;
+    alignas(32) std::uint16_t evens[16], odds[16];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(evens), even);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(odds), odd);
+    for (std::size_t pair = 0; pair < 16; ++pair) sums[2 * pair] = evens[pair], sums[2 * pair + 1] = odds[pair];
+    return bits;
+  }
+};
+
+VIZSLA_AVX2 inline __m256i table_twice(const std::uint8_t* table) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+}
+
+VIZSLA_AVX2 inline std::uint64_t half_block(const std::uint8_t* codes, const std::uint8_t* tables,
+                                            std::size_t row_bytes, std::uint16_t floor, std::uint16_t* sums) {
+  const __m256i zero = _mm256_setzero_si256();
+  PairSums first{zero, zero}, second{zero, zero};
+  for (std::size_t row = 0; row < row_bytes; ++row, codes += 64, tables += 32) {
+    const __m256i low = table_twice(tables), high = table_twice(tables + 16);
+    first.add(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), low, high);
+    second.add(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32)), low, high);
+  }
+  const std::uint64_t later = second.reached(floor, sums + 32);
+  return later << 32 | first.reached(floor, sums);
+}
+
+}  // namespace avx2
+#endif
+
+inline const HalfKernels& HalfKernels::portable() {
+  static const HalfKernels kernels{&plain::half_block};
+  return kernels;
+}
+
+inline const HalfKernels& HalfKernels::best() {
+#ifdef VIZSLA_HAS_AVX2
+  static const HalfKernels kernels{&avx2::half_block};
+  static const bool here = __builtin_cpu_supports("avx2");
+  if (here) return kernels;
+#endif
+  return portable();
+}
+
+}  // namespace vizsla
