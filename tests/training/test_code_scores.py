@@ -7,6 +7,7 @@ import pytest
 
 from tests.training.score_twin import small_problem, twin_scores
 from vizsla.errors import InputError
+from vizsla.indexes.pq import PqIndex
 from vizsla.training.code_scores import CodeScores
 from vizsla.training.live_search import live_search
 from vizsla.training.losses import lambdarank
@@ -97,3 +98,17 @@ def test_codes_without_a_centroid_are_refused():
         CodeScores(np.array([[2]], np.uint8), np.zeros((1, 2, 1), np.float32), None, dim=1)
     with pytest.raises(InputError, match="column for each"):
         CodeScores(np.array([[1, 1]], np.uint8), np.zeros((1, 2, 1), np.float32), None, dim=1)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_the_native_scan_and_the_product_find_the_same(monkeypatch, bits):
+    pick = np.random.default_rng(3)
+    index = PqIndex.build(pick.standard_normal((500, 32)).astype(np.float32), bytes=2, bits=bits, rounds=2)
+    scores = CodeScores.of_index(index)
+    scores.adapter += 0.1 * pick.standard_normal((32, 32)).astype(np.float32)
+    asked = scores.asked(pick.standard_normal((6, 32)).astype(np.float32))
+    but = live_search(scores, asked, 3, but=np.full((6, 1), -1, np.int32))
+    scanned = scores.of(asked, live_search(scores, asked, 20, but=but))
+    monkeypatch.setattr("vizsla.training.live_search.SCAN", 1000)
+    multiplied = scores.of(asked, live_search(scores, asked, 20, but=but))
+    np.testing.assert_allclose(scanned, multiplied, atol=1e-5)

@@ -6,6 +6,7 @@ import argparse
 from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.train_jpq import add_arguments as add_jpq
 
 OPTIONS = (
     "kind_shares", "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform",
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the methods that learn."""
     methods = parser.add_subparsers(metavar="METHOD", required=True)
     _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
+    add_jpq(methods.add_parser("jpq", help="codes of items whose centroids learn together with the query side"))
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
+from vizsla.indexes.pq import PqIndex
 
 Floats = NDArray[np.float32]
 Items = NDArray[np.int32]
@@ -20,15 +21,22 @@ class Asked(NamedTuple):
     ----------
     rows : float32 array, queries × dimensions
         As the base encoder gives them.
+    adapted : float32 array, queries × dimensions
+        Times the adapter.
     turned : float32 array, queries × (parts · width)
-        Adapted, and turned by the rotation.
+        Turned by the rotation.
     tables : float32 array, parts × queries × centroids
         A query's inner products with a part's centroids.
     """
 
     rows: Floats
+    adapted: Floats
     turned: Floats
     tables: Floats
+
+    def head(self, count: int) -> Asked:
+        """Return the first queries."""
+        return Asked(self.rows[:count], self.adapted[:count], self.turned[:count], self.tables[:, :count])
 
 
 class CodeScores:
@@ -47,6 +55,8 @@ class CodeScores:
         Turns adapted queries; without one they are filled up with zeros.
     dim : int
         The length of a query's vector.
+    stored : uint8 array, optional
+        The codes as a native scan reads them, where they come from a `PqIndex`.
 
     Examples
     --------
@@ -56,7 +66,15 @@ class CodeScores:
     [[6.0, 2.0]]
     """
 
-    def __init__(self, codes: NDArray[np.uint8], centroids: Floats, rotation: Floats | None, *, dim: int):
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        centroids: Floats,
+        rotation: Floats | None,
+        *,
+        dim: int,
+        stored: NDArray[np.uint8] | None = None,
+    ):
         if codes.ndim != 2 or centroids.ndim != 3 or codes.shape[1] != len(centroids):
             raise InputError(f"`codes` must have a column for each of {len(centroids)} parts. Got {codes.shape}.")
         if len(codes) and int(codes.max()) >= centroids.shape[1]:
@@ -66,6 +84,12 @@ class CodeScores:
         self.centroids, self.rotation = np.array(centroids, np.float32), rotation
         self.adapter: Floats = np.eye(dim, dtype=np.float32)
         self.parts, self.width, self.dim = len(centroids), centroids.shape[2], dim
+        self.stored = stored
+
+    @classmethod
+    def of_index(cls, index: PqIndex) -> CodeScores:
+        """Take codes, centroids and rotation of an index."""
+        return cls(index.codes, index.centroids, index.rotation, dim=index.dim, stored=index.stored_codes.stored)
 
     @property
     def items(self) -> int:
@@ -74,8 +98,9 @@ class CodeScores:
 
     def asked(self, rows: Floats) -> Asked:
         """Adapt and turn queries, and make their tables."""
-        turned = self._turned(np.matmul(rows, self.adapter.T))
-        return Asked(rows, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
+        adapted = np.matmul(rows, self.adapter.T)
+        turned = self._turned(adapted)
+        return Asked(rows, adapted, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
 
     def of(self, asked: Asked, items: Items) -> Floats:
         """Return the scores of these items, queries × items."""

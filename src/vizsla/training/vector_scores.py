@@ -24,8 +24,7 @@ class VectorScores:
 
     def of(self, asked: Asked, items: Items) -> Floats:
         """Return the scores of these items, queries × items."""
-        adapted = np.matmul(asked.rows, self.codes.adapter.T)
-        return np.asarray(np.matmul(self.vectors[items], adapted[:, :, None])[:, :, 0])
+        return np.asarray(np.matmul(self.vectors[items], asked.adapted[:, :, None])[:, :, 0])
 
     def gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
         """Return the loss's derivatives by the centroids, which are 0, and by the adapter."""

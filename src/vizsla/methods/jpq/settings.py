@@ -39,8 +39,8 @@ class JpqSettings:
         Learning rates.
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
-    noise : float
-        How long the random vector is that is added to every query of length 1, anew in every step.
+    imagined : float
+        How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
     decay : float
         Weight decay, towards where training began.
     warm_up : float
@@ -67,7 +67,7 @@ class JpqSettings:
     adapter_rate: float = 3e-4
     centroid_rate: float = 2e-3
     sharpness: float = 1.0
-    noise: float = 0.0
+    imagined: float = 1.0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
@@ -81,8 +81,9 @@ class JpqSettings:
             check_range("stop", self.stop, 0, self.epochs)
         for name in ("epochs", "batch", "negatives", "depth"):
             check_positive(name, getattr(self, name))
-        for name in ("adapter_rate", "centroid_rate", "decay", "noise", "warm_up"):
+        for name in ("adapter_rate", "centroid_rate", "decay", "warm_up"):
             check_range(name, getattr(self, name), 0, 1)
+        check_range("imagined", self.imagined, 0, 16)
         for name in ("sharpness", "clip"):
             if not getattr(self, name) > 0:
                 raise InputError(f"`{name}` must be above 0. Got {getattr(self, name)!r}.")

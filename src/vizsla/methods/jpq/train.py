@@ -18,6 +18,7 @@ from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.stored_index import StoredIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.held_out import HeldOutClicks
 from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
@@ -226,8 +227,10 @@ def _trial(
 
 
 def _vectors(teacher: Retriever | None, settings: JpqSettings) -> Any:
-    if settings.stage != "negatives":
-        return None
-    if not isinstance(teacher, Dense):
-        raise InputError('`teacher` must be dense for the stage "negatives": its vectors are scored. Got another.')
-    return np.asarray(teacher.item_rows(), np.float32)
+    """Return uncompressed items where the teacher, or the base of it, holds them."""
+    held: Any = teacher if isinstance(teacher, Dense) else getattr(teacher, "base", None)
+    if isinstance(held, Dense) and isinstance(held.index, StoredIndex):
+        return np.asarray(held.item_rows(), np.float32)
+    if settings.stage == "negatives":
+        raise InputError('`teacher` must hold vectors for the stage "negatives", which scores them. Got another.')
+    return None

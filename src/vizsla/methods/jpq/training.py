@@ -16,6 +16,7 @@ from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
 from vizsla.training.distillation import distillation
+from vizsla.training.imagined import ImaginedQueries
 from vizsla.training.lists import Relevant, union
 from vizsla.training.live_search import live_search
 from vizsla.training.losses import LOSSES
@@ -46,7 +47,7 @@ class JpqTraining:
     teacher : Teacher, optional
         Whom to imitate on the same queries.
     vectors : float32 array, items × dimensions, optional
-        Uncompressed items, for the stage "negatives".
+        Uncompressed items, for imagined queries, which are less true without them, and for the stage "negatives".
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class JpqTraining:
         self.rows, self.settings, self.teacher = np.ascontiguousarray(rows, np.float32), settings, teacher
         self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
         self._check(relevant, vectors)
-        self.scores = CodeScores(index.codes, index.centroids, index.rotation, dim=index.dim)
+        self.scores = CodeScores.of_index(index)
         self.original = None if vectors is None else VectorScores(vectors, self.scores)
+        self.imagined = self._imagined(index, vectors)
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
         self.steps_done = 0
@@ -101,8 +103,8 @@ class JpqTraining:
 
     def gradients(self, numbers: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
         """Return the loss of these queries and its derivatives by centroids and adapter."""
-        asked = self.scores.asked(self._noisy(self.rows[numbers]))
-        relevant = self.relevant.take(numbers)
+        rows, relevant = self._batch(numbers)
+        asked = self.scores.asked(rows)
         negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
         share = self.settings.click_share
         parts: list[Gradients] = []
@@ -154,13 +156,18 @@ class JpqTraining:
         """Whose scores the loss is of."""
         return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
 
-    def _noisy(self, rows: Floats) -> Floats:
-        """Add noise to a step's queries, so that their neighbourhoods are learned and not they alone."""
-        if not self.settings.noise:
-            return rows
+    def _batch(self, numbers: NDArray[np.int64]) -> tuple[Floats, Relevant]:
+        """Return a step's queries and their clicks: real ones first, imagined ones after them."""
+        rows, relevant = self.rows[numbers], self.relevant.take(numbers)
+        if self.imagined is None:
+            return rows, relevant
         pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
-        length = np.float32(self.settings.noise / np.sqrt(rows.shape[1]))
-        return rows + length * pick.standard_normal(rows.shape, dtype=np.float32)
+        drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
+        items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
+        weights = np.zeros(items.shape, np.float32)
+        items[:, 0], weights[:, 0] = about, 1
+        both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
+        return np.concatenate([rows, drawn]), both
 
     def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> Gradients:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
@@ -174,13 +181,21 @@ class JpqTraining:
     ) -> Gradients:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
-        mine = negatives[:, : self.settings.depth]
-        items, listed = union(relevant.items, mine, self.teacher.best[numbers])
+        real = len(numbers)  # nobody asks the teacher for imagined queries
+        mine = negatives[:real, : self.settings.depth]
+        items, listed = union(relevant.items[:real], mine, self.teacher.best[numbers])
         wanted = self.teacher.scores(numbers, items, listed) * (self.settings.sharpness / self.teacher.spread)
         items = np.where(listed, items, 0)
-        given = self.scale * self.scores.of(asked, items)
+        given = self.scale * self.scores.of(asked.head(real), items)
         loss, by_score = distillation(given, wanted, listed)
-        return share * loss, items, share * self.scale * by_score
+        padding = ((0, len(negatives) - real), (0, 0))
+        return share * loss, np.pad(items, padding), np.pad(share * self.scale * by_score, padding)
+
+    def _imagined(self, index: PqIndex, vectors: Floats | None) -> ImaginedQueries | None:
+        if not self.settings.imagined or not self.relevant.weights.any():
+            return None
+        known = index.take(slice(None)) if vectors is None else vectors
+        return ImaginedQueries(np.asarray(known, np.float32), self.rows, self.relevant)
 
     def _spread(self) -> float:
         """Return how far the scores of a query's best items lie apart before training."""
