@@ -11,7 +11,15 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
-from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, bundled_model, item_vectors, statistics, training_state
+from tests.contract.registry import (
+    ENCODERS,
+    INDEXES,
+    RETRIEVERS,
+    bundled_model,
+    item_vectors,
+    statistics,
+    training_state,
+)
 from tests.formats.mutations import mutations
 from vizsla.artifacts.check import check
 from vizsla.artifacts.kinds import BUILT_IN

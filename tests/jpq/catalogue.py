@@ -56,5 +56,6 @@ def dataset() -> Dataset:
 def reciprocal_rank(retriever, numbers) -> float:
     """Return the mean reciprocal rank of the item that each of these queries is about."""
     found = retriever([f"q{number}" for number in numbers], k=10)
-    ranks = [row.index(f"i{n % ITEMS}") + 1 if f"i{n % ITEMS}" in row else 0 for n, row in zip(numbers, found.ids, strict=True)]
-    return float(np.mean([1 / rank if rank else 0.0 for rank in ranks]))
+    wanted = [f"i{number % ITEMS}" for number in numbers]
+    pairs = zip(wanted, found.ids, strict=True)
+    return float(np.mean([1 / (row.index(item) + 1) if item in row else 0.0 for item, row in pairs]))

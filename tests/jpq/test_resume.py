@@ -12,7 +12,7 @@ from vizsla.methods.jpq.train import prepared_run, train_jpq, trained_retriever
 HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "share": 0.5}
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """What ends a training in the middle."""
 
 
@@ -22,7 +22,7 @@ def stop_after(steps):
     def watch(watched):
         seen.append(watched)
         if len(seen) == steps:
-            raise Stopped
+            raise StoppedError
 
     return watch
 
@@ -30,7 +30,7 @@ def stop_after(steps):
 @pytest.mark.parametrize("steps", [2, 14, 30, 45])
 def test_a_stopped_training_ends_with_the_same_bits(tmp_path, steps):
     whole = train_jpq(coded(), CLICKS, **HOW)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", watch=stop_after(steps), **HOW)
     resumed = train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW)
     assert resumed.encoder.fingerprint == whole.encoder.fingerprint
@@ -40,7 +40,7 @@ def test_a_stopped_training_ends_with_the_same_bits(tmp_path, steps):
 
 def test_the_best_so_far_is_there_when_a_run_is_interrupted():
     run = prepared_run(coded(), CLICKS, watch=stop_after(25), **HOW)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         run.run()
     kept = trained_retriever(coded(), run, run.best)
     assert len(kept("q1", 5)[0]) == 5

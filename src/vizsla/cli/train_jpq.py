@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
     parser.add_argument("--stop", type=int, help="end after so many, and hold no clicks out to choose by")
-    parser.add_argument("--loss", choices=("lambdarank", "ranknet", "hinge", "softmax"), help="default: lambdarank")
+    parser.add_argument("--loss", choices=("lambdarank", "ranknet", "hinge", "softmax"), help="default: softmax")
     parser.add_argument("--stage", choices=("negatives", "loss", "centroids", "distillation"), help="for ablations")
     parser.add_argument("--batch", type=int, help="queries a step")
     parser.add_argument("--negatives", type=int, help="best irrelevant items a step looks at")

@@ -56,11 +56,20 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return pefa_xl(built["lsa"], dataset)
 
 
+def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.dense import Dense
+    from vizsla.methods.jpq.train import jpq
+
+    base = built["lsa"]
+    return jpq(base, dataset, bytes=16, share=0.5, epochs=2, stop=2) if isinstance(base, Dense) else base
+
+
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,
+    "lsa + jpq": _jpq,
     "xrlinear": _xrlinear,
     "bm25 + xrlinear": _both,
 }

@@ -10,7 +10,7 @@ from vizsla.training.lists import Relevant
 
 
 class ImaginedQueries:
-    """Queries for items that nobody asked for: where a person's query lies, seen from its item, is much alike everywhere.
+    """Queries for items that nobody asked for: where a query lies, seen from its item, is much alike everywhere.
 
     Every item may be drawn, clicked or not, so that training on clicks does not forget those without.
 

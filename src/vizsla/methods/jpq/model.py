@@ -43,7 +43,7 @@ class Jpq(Dense):
     """
 
     kind = "jpq"
-    index: PqIndex  # type: ignore[assignment]
+    index: PqIndex
 
     def __init__(
         self, items: Strings, encoder: Encoder, index: PqIndex, settings: JpqSettings, *, choice: Choice | None = None

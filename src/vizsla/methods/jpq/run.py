@@ -7,10 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from vizsla.clicks.choice import Choice
-from vizsla.clicks.evidence import best_harmless
 from vizsla.clicks.measures import PerQuery
 from vizsla.indexes.pq import PqIndex
 from vizsla.methods.jpq.held_out import MEASURE, HeldOutClicks
@@ -90,7 +87,8 @@ class JpqRun:
         watch: Watch | None = None,
     ):
         self.index, self.lessons, self.settings, self.vectors = index, lessons, settings, vectors
-        self.shares, self.trial, self.checkpoint, self.watch = list(shares) or [settings.share], trial, checkpoint, watch
+        self.trial, self.checkpoint, self.watch = trial, checkpoint, watch
+        self.shares = list(shares) or [settings.share]
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
         self.measured: list[PerQuery] = []
@@ -165,7 +163,7 @@ class JpqRun:
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
         if self.watch is not None:
             last = self.choice.trials[-1] if self.measured[1:] and self.choice is not None else {}
-            held = {name: last[name] for name in ("all", "warm", "cold") if name in last}
+            held: dict[str, float] = {name: last[name] for name in ("all", "warm", "cold") if name in last}
             self.watch(Watched(phase, training.steps_done, training.steps, loss, held))
 
 

@@ -24,7 +24,7 @@ class JpqSettings:
         Passes over the queries that the schedule plans for.
     stop : int, optional
         After how many of them training ends; None: after all.
-    loss : {"lambdarank", "ranknet", "hinge", "softmax"}
+    loss : {"softmax", "lambdarank", "ranknet", "hinge"}
         What clicks are learned by.
     stage : {"negatives", "loss", "centroids", "distillation"}
         How much of the method is used, for ablations. "negatives" trains the adapter on the scores of uncompressed
@@ -57,9 +57,9 @@ class JpqSettings:
     """
 
     share: float = 0.5
-    epochs: int = 4
+    epochs: int = 3
     stop: int | None = None
-    loss: str = "lambdarank"
+    loss: str = "softmax"
     stage: str = "distillation"
     batch: int = 128
     negatives: int = 100
@@ -87,6 +87,22 @@ class JpqSettings:
         for name in ("sharpness", "clip"):
             if not getattr(self, name) > 0:
                 raise InputError(f"`{name}` must be above 0. Got {getattr(self, name)!r}.")
+
+    @classmethod
+    def of_paper(cls, parts: int, **others: Any) -> Self:
+        """Return the paper's numbers for so many sub-spaces: batch, negatives, loss, rates (section 4.3).
+
+        They were chosen for a transformer and half a million queries; a matrix and a small log need larger rates.
+
+        Examples
+        --------
+        >>> JpqSettings.of_paper(48).centroid_rate, JpqSettings.of_paper(16).centroid_rate
+        (0.0001, 5e-06)
+        """
+        centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
+        paper: dict[str, Any] = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200}
+        paper |= {"imagined": 0.0}
+        return cls(**{**paper, "adapter_rate": 5e-6, "centroid_rate": centroid_rate, **others})
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:

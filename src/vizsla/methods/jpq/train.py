@@ -197,7 +197,10 @@ def _item_pieces(clicks: Any, base: Dense) -> Iterable[str]:
     raise InputError(f"`clicks` or `queries` must be there to train on: {wanted}. Got none.")
 
 
-def _settings(share: float | str, log: ClickLog | None, teacher: Retriever | None, given: dict[str, Any]) -> JpqSettings:
+def _settings(
+    share: float | str, log: ClickLog | None, teacher: Retriever | None, given: dict[str, Any]
+) -> JpqSettings:
+    """Check that the share fits what there is to learn from, and make settings of it."""
     if log is None or teacher is None:
         if log is None and teacher is None:
             raise InputError("`teacher` must be given where there are no clicks. Got None.")

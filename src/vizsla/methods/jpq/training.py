@@ -132,7 +132,7 @@ class JpqTraining:
         return TrainingState(self.key, self.steps_done, flat, rows)
 
     def resume(self, state: TrainingState) -> None:
-        """Go on from a checkpoint of this very training: the steps to come are, bit for bit, those it would have taken."""
+        """Go on from a checkpoint of this very training: its next steps are, bit for bit, those it would have taken."""
         if state.key != self.key:
             raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
         for name, moved in self._moved().items():
@@ -145,7 +145,7 @@ class JpqTraining:
     def key(self) -> str:
         """Says what is trained on what: settings, codes, queries and clicks."""
         arrays = (self.scores.codes, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
-        sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]  # type: ignore[arg-type]
+        sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
         return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
 
     def _moved(self) -> dict[str, AdamW]:
