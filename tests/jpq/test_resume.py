@@ -27,9 +27,13 @@ def stop_after(steps):
     return watch
 
 
-@pytest.mark.parametrize("steps", [2, 14, 30, 45])
-def test_a_stopped_training_ends_with_the_same_bits(tmp_path, steps):
-    whole = train_jpq(coded(), CLICKS, **HOW)
+@pytest.fixture(scope="module")
+def whole():
+    return train_jpq(coded(), CLICKS, **HOW)
+
+
+@pytest.mark.parametrize("steps", [2, 14, 45])
+def test_a_stopped_training_ends_with_the_same_bits(whole, tmp_path, steps):
     with pytest.raises(StoppedError):
         train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", watch=stop_after(steps), **HOW)
     resumed = train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW)
