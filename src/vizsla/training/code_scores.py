@@ -121,10 +121,9 @@ class CodeScores:
 
     def decoded(self, first: int, last: int) -> Floats:
         """Return what the codes of some items stand for, in the turned dimensions."""
-        rows = np.empty((last - first, self.parts, self.width), np.float32)
-        for part in range(self.parts):
-            rows[:, part] = self.centroids[part][self.codes[part, first:last]]
-        return rows.reshape(last - first, -1)
+        starts = np.arange(self.parts) * self.centroids.shape[1]
+        places = self.codes[:, first:last].T + starts
+        return self.centroids.reshape(-1, self.width).take(places, axis=0).reshape(last - first, -1)
 
     def _turned(self, adapted: Floats) -> Floats:
         if self.rotation is not None:
