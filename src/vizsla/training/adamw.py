@@ -28,7 +28,7 @@ class AdamW:
     --------
     >>> values = np.ones(2, np.float32)
     >>> AdamW(values, rate=0.1).step(np.array([2.0, -0.5], np.float32))
-    >>> values.round(3).tolist()
+    >>> [round(float(value), 3) for value in values]
     [0.9, 1.1]
     """
 

@@ -28,8 +28,8 @@ class ImaginedQueries:
     >>> vectors, rows = np.eye(2, dtype=np.float32), np.array([[0.8, 0.6]], np.float32)
     >>> clicks = Relevant(np.array([[0]], np.int32), np.ones((1, 1), np.float32))
     >>> drawn, items = ImaginedQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
-    >>> items.tolist(), drawn.round(2).tolist()
-    ([1], [[-0.12, 0.99]])
+    >>> items.tolist(), [round(float(number), 2) for number in drawn[0]]
+    ([1], [-0.12, 0.99])
     """
 
     def __init__(self, vectors: Floats, rows: Floats, relevant: Relevant):
