@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
+    from vizsla.methods.pq import pq as pq
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
@@ -93,6 +94,7 @@ _PUBLIC = {
     "pefa_max": "vizsla.methods.pefa.build_xs",
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
+    "pq": "vizsla.methods.pq",
     "shards": "vizsla.compose.shards",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }

@@ -33,6 +33,7 @@ from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
+from vizsla.methods.pq import pq
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
@@ -124,6 +125,11 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
     "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
+    "dense pq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8)),
+    "dense pq 4 bits": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8, bits=4, rounds=3)),
+    "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
+    "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
@@ -165,6 +171,12 @@ def _dense_index(kind: str, **options: object) -> tuple[Index, np.ndarray]:
     return make_index(kind, _lsa().items(list(ITEMS.values())), **options), _lsa().queries(QUERIES)
 
 
+def _trained() -> tuple[Index, np.ndarray]:
+    """Return codes that are searched with other centroids than those that made them."""
+    index, queries = _dense_index("pq", bytes=6)
+    return index.with_centroids(index.centroids * np.float32(1.5)), queries
+
+
 def _grouped() -> tuple[Index, np.ndarray]:
     rows = _lsa().items(list(ITEMS.values()))
     owners = np.concatenate([np.arange(len(rows)), np.arange(0, len(rows), 2)]).astype(np.int32)
@@ -177,6 +189,10 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
     **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
+    "flat guarded": lambda: _dense_index("flat", guarded=True),
+    "pq": lambda: _dense_index("pq", bytes=6),
+    "pq 4 bits": lambda: _dense_index("pq", bytes=10, bits=4, rounds=3),
+    "pq trained": _trained,
     **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""

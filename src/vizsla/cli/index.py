@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from vizsla.cli import index_dense as dense
+from vizsla.cli import index_pq as pq
 from vizsla.cli.options import add_data, add_output, open_data
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
     _add_statistics(kinds.add_parser("statistics", help="word counts that the shards of a BM25 share"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
+    pq.add_arguments(kinds.add_parser("pq", help="codes for the vectors of a dense model: many times smaller"))
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from vizsla.cli.index_pq import add_coding
 from vizsla.cli.options import add_bundling, add_data, add_output, open_data
 from vizsla.errors import InputError
 
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from vizsla.encoder import Encoder
     from vizsla.methods.dense import Dense
 
-OPTIONS = {"flat": (), "hnsw": ("M", "ef_construction", "ef"), "ivf": ("lists", "probes", "recall")}
+OPTIONS = {
+    "flat": ("guarded",),
+    "hnsw": ("M", "ef_construction", "ef"),
+    "ivf": ("lists", "probes", "recall"),
+    "pq": ("bytes", "bits", "opq", "memory_mb"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lists", type=int, metavar="N", help="ivf: lists (default: 4 √items)")
     parser.add_argument("--probes", type=int, metavar="N", help="ivf: lists to read (default: what --recall needs)")
     parser.add_argument("--recall", type=float, metavar="X", help="ivf: share of the best 100 to find (default: 0.99)")
-    parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa and ivf (default: 0)")
+    parser.add_argument("--guarded", action="store_true", default=None, help="flat: scan bytes first, same answers")
+    add_coding(parser, "pq: ")
+    parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa, ivf and pq (default: 0)")
     parser.set_defaults(build=build)
 
 
@@ -99,6 +107,8 @@ def _index_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if foreign:
         flag = foreign[0].lower().replace("_", "-")
         raise InputError(f"`--{flag}` must be left out for --index {arguments.index}. Got it.")
-    if arguments.index == "ivf":
+    if arguments.index in ("ivf", "pq"):
         given["seed"] = arguments.seed
-    return {**given, "storage": arguments.storage}
+    if arguments.index == "pq" and arguments.storage is not None:
+        raise InputError("`--storage` must be left out for --index pq. Got it: `--bytes` says how items are kept.")
+    return given if arguments.index == "pq" else {**given, "storage": arguments.storage}

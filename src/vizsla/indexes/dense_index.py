@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import InputError, check_positive
+from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.item_vectors import Floats
@@ -32,6 +33,10 @@ class DenseIndex(Index):
     @abstractmethod
     def take(self, items: NDArray[Any] | slice) -> Floats:
         """Return these items' vectors, as far as they are kept, in float32."""
+
+    def explain(self, row: Floats, item: int) -> tuple[str, list[Explanation]]:
+        """Return what was compared with the query, and the shares of the score where there are some to tell."""
+        return "item", []
 
     def search(
         self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1

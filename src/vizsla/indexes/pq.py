@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.item_vectors import Floats
 from vizsla.indexes.pq_codebook import Codebook
 from vizsla.indexes.pq_codes import Codes, PqCodes
 from vizsla.indexes.pq_encoding import encoded
+from vizsla.indexes.pq_explain import explain_codes, what_coding_lost
+from vizsla.indexes.pq_search import pq_pairs, pq_search, pq_tables
 from vizsla.indexes.pq_training import checked_vectors, train_codebook
 from vizsla.stats import Stats
 
@@ -180,23 +182,20 @@ class PqIndex(DenseIndex):
 
     def tables(self, queries: Floats) -> Floats:
         """Return each query's inner product with every centroid: queries × sub-spaces × centroids."""
-        rows = self._query_rows(queries)
-        raw = _native.pq_tables(rows, self.rotation, self.codebook.transposed)
-        return np.frombuffer(raw, np.float32).reshape(len(rows), *self.centroids.shape[:2])
+        return pq_tables(self._query_rows(queries), self.codebook)
+
+    def explain(self, row: Floats, item: int) -> tuple[str, list[Explanation]]:
+        """Return what the item was coded by, and the shares of the sub-spaces that moved the score most."""
+        return f"item ({what_coding_lost(self)})", explain_codes(self, row, item)
 
     def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
         numbers = None if filter is None else filter.numbers
-        offsets, items, scores, reads = _native.pq_search(*self._arrays(rows), k, numbers, threads)
-        found = np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32), np.frombuffer(scores, np.float32)
-        read = reads * (len(self) if numbers is None else len(numbers)) * self.bytes
-        return Candidates.trusted(*found, None, Stats(bytes=read, exact=True))
+        found = pq_search(rows, self.codebook, self.stored_codes, k, numbers, threads=threads)
+        read = found.reads * (len(self) if numbers is None else len(numbers)) * self.bytes
+        return Candidates.trusted(found.offsets, found.items, found.scores, None, Stats(bytes=read, exact=True))
 
     def _pairs(self, rows: Floats, numbers: NDArray[np.int64], items: Numbers) -> Scores:
-        numbers, items = np.ascontiguousarray(numbers, np.int64), np.ascontiguousarray(items, np.int32)
-        return np.frombuffer(_native.pq_pairs(*self._arrays(rows), numbers, items), np.float32)
-
-    def _arrays(self, rows: Floats) -> tuple[Any, ...]:
-        return rows, self.rotation, self.codebook.transposed, self.stored_codes.stored, len(self)
+        return pq_pairs(rows, numbers, self.codebook, self.stored_codes, items)
 
     @property
     def _row_bytes(self) -> int:
@@ -207,8 +206,8 @@ class PqIndex(DenseIndex):
 
     def _write(self, writer: ArtifactWriter) -> None:
         trained = self.coder is not self.codebook
-        writer.parameters(items=len(self), dim=self.dim, bytes=self.bytes, bits=self.bits)
-        writer.parameters(rotated=self.rotation is not None, trained=trained, compression=round(self.compression, 2))
+        writer.parameters(items=len(self), dim=self.dim, bytes=self.bytes, bits=self.bits, trained=trained)
+        writer.parameters(compression=f"{self.compression:.1f} times smaller than float32")
         writer.array("codes", self.stored_codes.stored)
         self.codebook.write(writer)
         if trained:
@@ -219,7 +218,7 @@ class PqIndex(DenseIndex):
         bits = reader.parameter("bits", int)
         codes = reader.array("codes", np.uint8, ndim=3 if bits == 4 else 2)
         try:
-            book = Codebook.read(reader, reader.parameter("dim", int), rotated=reader.parameter("rotated", bool))
+            book = Codebook.read(reader, reader.parameter("dim", int))
             coder = None
             if reader.parameter("trained", bool):
                 coder = book.with_centroids(reader.array("coding_centroids", np.float32, ndim=3))

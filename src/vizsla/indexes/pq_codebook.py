@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class Codebook:
         Turns vectors before they are cut; without one, zeros fill up what is missing.
     dim : int, optional
         The length of a vector; that of the rotation, or parts · width, unless given.
+    lost : float32 array, optional
+        Which share of the vectors' squared lengths coding lost in each sub-space, as measured in training.
 
     Examples
     --------
@@ -46,7 +48,7 @@ class Codebook:
     (2, 2, 4, Codebook(2 sub-spaces of 2 dimensions, 4 bits))
     """
 
-    def __init__(self, centroids: Floats, rotation: Floats | None = None, *, dim: int | None = None):
+    def __init__(self, centroids: Floats, rotation: Floats | None = None, *, dim: int | None = None, lost: Floats | None = None):
         self.centroids = centroids
         self.rotation = None if rotation is None else np.ascontiguousarray(rotation)
         self._check_centroids()
@@ -55,6 +57,9 @@ class Codebook:
             wanted = f"from {self.wide - self.parts + 1} to {self.wide}"
             raise InputError(f"`dim` must be {wanted} for centroids of shape {centroids.shape}. Got {self.dim}.")
         self._check_rotation()
+        self.lost = lost
+        if lost is not None and (lost.shape != (self.parts,) or not (np.isfinite(lost).all() and (lost >= 0).all())):
+            raise InputError(f"`lost` must be {self.parts} finite numbers of at least 0. Got others.")
 
     @property
     def parts(self) -> int:
@@ -93,7 +98,7 @@ class Codebook:
         """Return the same rotation with other centroids of the same shape."""
         if centroids.shape != self.centroids.shape:
             raise InputError(f"`centroids` must have shape {self.centroids.shape}. Got {centroids.shape}.")
-        return type(self)(np.ascontiguousarray(centroids, np.float32), self.rotation, dim=self.dim)
+        return type(self)(np.ascontiguousarray(centroids, np.float32), self.rotation, dim=self.dim, lost=self.lost)
 
     def turned(self, rows: Floats) -> Floats:
         """Return vectors in the codebook's own dimensions, a row each, by one thread of Faiss's matrix product."""
@@ -119,9 +124,13 @@ class Codebook:
 
     def assigned(self, rows: Floats) -> NDArray[np.uint8]:
         """Return the nearest centroid of every piece of every vector: vectors × parts."""
+        return self.assigned_pieces(self.turned(rows))
+
+    def assigned_pieces(self, turned: Floats) -> NDArray[np.uint8]:
+        """Return the same for vectors that are turned already."""
         quantiser = self._quantiser()
         with faiss_threads(1):
-            codes: NDArray[np.uint8] = quantiser.compute_codes(self.turned(rows))
+            codes: NDArray[np.uint8] = quantiser.compute_codes(turned)
         return codes if self.bits == 8 else unpacked(codes)
 
     def decoded(self, codes: NDArray[np.uint8]) -> Floats:
@@ -129,19 +138,23 @@ class Codebook:
         pieces = self.centroids[np.arange(self.parts), codes]
         return self.turned_back(pieces.reshape(len(codes), self.wide))
 
-    def write(self, writer: ArtifactWriter, prefix: str = "") -> None:
+    def write(self, writer: ArtifactWriter) -> None:
         """Store the arrays among an artefact's files."""
-        writer.array(f"{prefix}centroids", self.centroids)
+        writer.array("centroids", self.centroids)
         if self.rotation is not None:
-            writer.array(f"{prefix}rotation", self.rotation)
+            writer.array("rotation", self.rotation)
+        if self.lost is not None:
+            writer.array("lost", self.lost)
 
     @classmethod
-    def read(cls, reader: ArtifactReader, dim: int, *, rotated: bool) -> Self:
+    def read(cls, reader: ArtifactReader, dim: int) -> Self:
         """Read what `write` stored."""
-        centroids = reader.array("centroids", np.float32, ndim=3)
-        return cls(centroids, reader.array("rotation", np.float32, ndim=2) if rotated else None, dim=dim)
+        rotated, measured = (f"{name}.npy" in reader.manifest.files for name in ("rotation", "lost"))
+        rotation = reader.array("rotation", np.float32, ndim=2) if rotated else None
+        lost = reader.array("lost", np.float32) if measured else None
+        return cls(reader.array("centroids", np.float32, ndim=3), rotation, dim=dim, lost=lost)
 
-    def _quantiser(self) -> object:
+    def _quantiser(self) -> Any:
         faiss = load_faiss()
 
         quantiser = faiss.ProductQuantizer(self.wide, self.parts, self.bits)

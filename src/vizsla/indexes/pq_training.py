@@ -14,15 +14,17 @@ from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
 
 SAMPLE = 256
 """Vectors a centroid that k-means learns from."""
+MEASURED = 8192
+"""Vectors of the sample by which it is measured what coding loses."""
 COPIES = 8
-"""How often training holds its sample in memory, at most: as it came, turned, decoded, and what Faiss makes of these."""
+"""How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
 
 
 def train_codebook(
     vectors: Any, *, bytes: int, bits: int, opq: bool, rounds: int, seed: int, memory: int, threads: int = 1
 ) -> Codebook:
     """Learn centroids, and with `opq` a rotation, from a seeded sample of the vectors."""
-    count, dim = vectors.shape
+    dim = int(vectors.shape[1])
     parts = sub_spaces(dim, bytes=bytes, bits=bits)
     wide = -(-dim // parts) * parts
     sample = _sample(vectors, CENTROIDS[bits], wide, seed, memory)
@@ -32,7 +34,8 @@ def train_codebook(
         turned = Codebook(centroids, rotation, dim=dim).turned(sample)
         if len(sample):
             centroids = _centroids(turned, parts, bits, seed)
-    return Codebook(centroids, rotation, dim=dim)
+        book = Codebook(centroids, rotation, dim=dim)
+        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MEASURED]))
 
 
 def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
@@ -92,6 +95,15 @@ def _own_centroids(turned: Floats, parts: int, count: int) -> Floats:
     numbers = np.minimum(np.arange(count), len(turned) - 1)
     pieces = turned[numbers].reshape(count, parts, -1)
     return np.ascontiguousarray(pieces.transpose(1, 0, 2))
+
+
+def _lost(book: Codebook, turned: Floats) -> Floats:
+    """Return the share of the squared lengths that coding loses, in each sub-space."""
+    pieces = turned.reshape(len(turned), book.parts, book.width)
+    rest = pieces - book.centroids[np.arange(book.parts), book.assigned_pieces(turned)]
+    total = np.einsum("nmj,nmj->m", pieces, pieces, dtype=np.float64)
+    share = np.einsum("nmj,nmj->m", rest, rest, dtype=np.float64) / np.where(total > 0, total, 1)
+    return share.astype(np.float32)
 
 
 def _set_clustering(settings: Any, seed: int, rounds: int) -> None:

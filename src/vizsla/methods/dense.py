@@ -16,6 +16,7 @@ from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.make import make_index
+from vizsla.indexes.pq import PqIndex
 from vizsla.movable import Movable
 from vizsla.queries import Queries
 from vizsla.strings import Strings
@@ -92,10 +93,41 @@ class Dense(Movable):
     def index_rows(self, rows: Any) -> DenseIndex:
         """Index other vectors with the same kind of index and the same options."""
         options = dict(self.index.options)
-        # Bytes would be rounded anew whenever a row changes: rows of such an index are kept in full.
-        if options.get("storage") == "int8":
+        # Bytes and codes would be rounded anew whenever a row changes: rows of such an index are kept in full.
+        if isinstance(self.index, PqIndex):
+            return make_index("flat", rows)
+        if options["storage"] == "int8":
             options["storage"] = "float32"
         return make_index(self.index.kind, rows, **options)
+
+    def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
+        """Return a retriever that also knows these items, whose ids must be new; nothing is trained.
+
+        Only an index of codes takes new items; any other is built anew.
+        """
+        pairs = list(items.items() if isinstance(items, Mapping) else items)
+        if not pairs:
+            return self
+        vectors = np.asarray(self.encoder.items([text for _, text in pairs]), np.float32)
+        ids = Strings.unique([*self.items, *(item for item, _ in pairs)], what="item id")
+        return self._with(items=ids, index=self._codes().with_items(vectors))
+
+    def without_items(self, ids: Iterable[str]) -> Self:
+        """Return a retriever that has forgotten these items; nothing is trained."""
+        if isinstance(ids, str):
+            raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
+        index = self._codes()
+        kept = np.ones(len(self.items), np.bool_)
+        kept[[self.items.number(item) for item in ids]] = False
+        if not kept.any():
+            raise InputError("At least one item must be left. Got the ids of all of them.")
+        left = Strings.of(self.items.take(np.flatnonzero(kept).astype(np.int32)))
+        return self._with(items=left, index=index.without_items(np.flatnonzero(~kept)))
+
+    def _codes(self) -> PqIndex:
+        if isinstance(self.index, PqIndex):
+            return self.index
+        raise InputError(f"The items of an index of kind {self.index.kind!r} must stay as they are: build it anew.")
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row, score = self._rows(queries), self._score_one(queries, item)
@@ -104,7 +136,8 @@ class Dense(Movable):
         product = query_length * item_length
         cosine = score / product if product else 0.0
         lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"
-        return Explanation(score, f"inner product of query and item: {lengths}")
+        what, parts = self.index.explain(np.asarray(row, np.float32)[0], item)
+        return Explanation(score, f"inner product of query and {what}: {lengths}", parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.catalogue("items", self.items)
@@ -140,11 +173,11 @@ def dense(
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     index : str or DenseIndex
-        "flat" (exact), "hnsw" or "ivf"; or an index over the items' vectors.
+        "flat" (exact), "hnsw", "ivf", or "pq" (codes: small); or an index over the items' vectors.
     vectors : array, optional
         The items' vectors, in the items' order, when they are there already: texts are then not encoded.
     **options
-        What the index takes, such as `storage`, `M` or `lists`.
+        What the index takes, such as `storage`, `guarded`, `M`, `lists`, or `bytes` of codes.
 
     Examples
     --------

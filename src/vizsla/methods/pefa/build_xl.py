@@ -12,6 +12,7 @@ from vizsla.clicks.log_split import COLD, too_few
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
 from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.pq import PqIndex
 from vizsla.methods.pefa.auto import AUTO, number_of, warn_too_few
 from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, THRESHOLDS, WEIGHTS, choose_xl
 from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
@@ -119,7 +120,8 @@ def pefa_xl(
 def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
     """Return how to index past queries as the base does its items."""
     index = getattr(base, "index", None)
-    if not isinstance(index, DenseIndex):
+    # The log keeps the past queries' vectors in any case: codes for them would only lose.
+    if not isinstance(index, DenseIndex) or isinstance(index, PqIndex):
         return "flat", {}
     options = dict(index.options)
     if "ef" in options:

@@ -16,6 +16,7 @@ from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.indexes.pq import PqIndex
 from vizsla.methods.bm25 import Bm25
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
@@ -107,6 +108,8 @@ class PefaXs(Encoded):
         if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
             return PefaXs.build(self.base, log, self.settings, choice=self.choice)
         inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
+        if isinstance(inner, PqIndex):
+            raise InputError("`clicks` must be added before the vectors are coded. Got some after: code anew.")
         vectors = np.array(inner.take(slice(0, len(self.items))), np.float32)
         vectors[touched] = blended(self.base.item_rows(touched), log, touched, self.settings)
         return self._with(log=log, index=_indexed(self.base, log, self.settings, vectors))
