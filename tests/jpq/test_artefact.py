@@ -38,7 +38,7 @@ def test_an_explanation_adds_up_to_the_score(trained):
     said = trained.explain("q3", found.id)
     assert said.score == found.score
     assert sum(part.score for part in said.parts) == pytest.approx(said.score, abs=1e-5)
-    assert "by training" in said.reason
+    assert "before training" in said.reason
 
 
 def test_one_query_is_encoded_once_for_adapter_and_base(trained):
@@ -52,6 +52,12 @@ def test_one_query_is_encoded_once_for_adapter_and_base(trained):
     both = 0.5 * trained.with_encoder(same) + 0.5 * flat().with_encoder(same)
     both("q3", 5)
     assert calls == [["q3"]]
+
+
+def test_items_come_and_go(trained):
+    grown = trained.with_items({"new": "i7"})
+    assert {"new", "i7"} <= set(grown("i7", 2).ids[0])
+    assert grown.without_items(["new"])(QUERIES, 5) == trained(QUERIES, 5)
 
 
 def test_new_items_are_coded_as_the_others_were_and_searched_with_what_was_learned(trained):

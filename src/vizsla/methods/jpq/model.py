@@ -15,7 +15,6 @@ from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.pq import PqIndex
 from vizsla.methods.dense import Dense
-from vizsla.methods.jpq.explain import explain_codes
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.queries import Queries
 from vizsla.strings import Strings
@@ -69,8 +68,11 @@ class Jpq(Dense):
         return type(self)(**{**same, "choice": self.choice, **changes})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        row = np.asarray(self._rows(queries), np.float32)
-        return explain_codes(self.index, row, item, self._score_one(queries, item))
+        said = super()._explain(queries, item, filter)
+        codes = self.index.stored_codes.take(np.array([item]))
+        row = np.asarray(self._rows(queries), np.float64)[0]
+        before = float(row @ self.index.coder.decoded(codes)[0].astype(np.float64))
+        return Explanation(said.score, f"{said.reason}; {before:.4f} with the centroids before training", said.parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
         super()._write(writer)
