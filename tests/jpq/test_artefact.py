@@ -79,14 +79,16 @@ def test_one_centroid_an_item_is_flat_search():
 
 
 def test_from_the_shell(tmp_path, capsys):
-    texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in ("red", "blue") for thing in "abcdefgh"]
+    colours = ("red", "blue")
+    texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in colours for thing in "abcdefgh"]
     items = tmp_path / "items.tsv"
     items.write_text("".join(f"{number}\t{text}\n" for number, text in enumerate(texts)))
     clicks = tmp_path / "clicks.tsv"
     clicks.write_text("".join(f"{text.split()[1]} {text.split()[2]}\t{n}\n" for n, text in enumerate(texts)))
     lsa, out = tmp_path / "lsa", tmp_path / "small"
     main(["index", "dense", str(items), "-o", str(lsa), "--dim", "8"])
-    main(["train", "jpq", str(lsa), "--clicks", str(clicks), "--bytes", "2", "--bits", "4", "-o", str(out), "--epochs", "1"])
+    how = ["--bytes", "2", "--bits", "4", "--epochs", "1"]
+    main(["train", "jpq", str(lsa), "--clicks", str(clicks), "-o", str(out), *how])
     assert "times smaller" in capsys.readouterr().out
     assert vizsla.load(out)("big red c", 1).ids
     assert "jpq" in str(inspect(out))

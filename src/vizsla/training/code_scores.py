@@ -123,7 +123,8 @@ class CodeScores:
         """Return what the codes of some items stand for, in the turned dimensions."""
         starts = np.arange(self.parts) * self.centroids.shape[1]
         places = self.codes[:, first:last].T + starts
-        return self.centroids.reshape(-1, self.width).take(places, axis=0).reshape(last - first, -1)
+        rows: Floats = self.centroids.reshape(-1, self.width).take(places, axis=0).reshape(last - first, -1)
+        return rows
 
     def _turned(self, adapted: Floats) -> Floats:
         if self.rotation is not None:
