@@ -18,6 +18,7 @@ from vizsla.encoder import Encoder, FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
+from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.methods.dense import dense
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
@@ -143,6 +144,12 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
     "adapted": EncoderCase(_adapted, _settings(_adapted, {"factor": 2.0}, {"dim": 12}), _saved, half_pairs=True),
+    "two-sided": EncoderCase(
+        lambda: TwoSidedEncoder(_adapted(), _lsa()),
+        (lambda: TwoSidedEncoder(_lsa(), _lsa()), lambda: TwoSidedEncoder(_adapted(), _lsa(seed=1))),
+        _saved,
+        half_pairs=True,
+    ),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
     "sentence, after a load": EncoderCase(

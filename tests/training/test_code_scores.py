@@ -112,3 +112,17 @@ def test_the_native_scan_and_the_product_find_the_same(monkeypatch, bits):
     monkeypatch.setattr("vizsla.training.live_search.SCAN", 1000)
     multiplied = scores.of(asked, live_search(scores, asked, 20, but=but))
     np.testing.assert_allclose(scanned, multiplied, atol=1e-5)
+
+
+def test_row_gradients_are_those_of_finite_differences():
+    rows, adapter, rotation, centroids, codes = small_problem()
+    scores = scores_of(rows, adapter, rotation, centroids, codes)
+    items = np.random.default_rng(5).integers(0, len(codes), (len(rows), 4)).astype(np.int32)
+    by_score = np.random.default_rng(6).standard_normal(items.shape)
+    found = scores.row_gradients(scores.asked(rows.astype(np.float32)), items, by_score)
+    for place in np.ndindex(rows.shape):
+        moved = rows.copy()
+        moved[place] += 1  # scores are linear in a row
+        change = twin_scores(moved, adapter, rotation, centroids, codes, items)
+        change -= twin_scores(rows, adapter, rotation, centroids, codes, items)
+        assert found[place] == pytest.approx((by_score * change).sum(), abs=1e-4)

@@ -24,6 +24,7 @@ BUILT_IN = {
     "ngrams": "vizsla.text.ngrams:NgramTfidf",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
     "adapted-encoder": "vizsla.encoders.adapted:AdaptedEncoder",
+    "two-sided-encoder": "vizsla.encoders.two_sided:TwoSidedEncoder",
     "model": "vizsla.encoders.bundled:BundledModel",
     "vectors": "vizsla.encoders.vectors:Vectors",
     "bm25": "vizsla.methods.bm25:Bm25",

@@ -115,9 +115,11 @@ class CodeScores:
         """Return the loss's derivatives by the centroids and by the adapter, given those by the items' scores."""
         by_table = self._by_table(items, by_score)
         by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
-        by_turned = np.matmul(by_table, self.centroids).transpose(1, 0, 2).reshape(len(items), -1)
-        by_adapted = by_turned[:, : self.dim] if self.rotation is None else by_turned @ self.rotation
-        return by_centroid, by_adapted.T @ asked.rows
+        return by_centroid, self._by_adapted(by_table).T @ asked.rows
+
+    def row_gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> Floats:
+        """Return the loss's derivatives by the queries' rows, for an encoder that learns itself."""
+        return np.asarray(self._by_adapted(self._by_table(items, by_score)) @ self.adapter)
 
     def decoded(self, first: int, last: int) -> Floats:
         """Return what the codes of some items stand for, in the turned dimensions."""
@@ -132,6 +134,10 @@ class CodeScores:
         wide = np.zeros((len(adapted), self.parts * self.width), np.float32)
         wide[:, : self.dim] = adapted
         return wide
+
+    def _by_adapted(self, by_table: Floats) -> Floats:
+        by_turned = np.matmul(by_table, self.centroids).transpose(1, 0, 2).reshape(by_table.shape[1], -1)
+        return np.asarray(by_turned[:, : self.dim] if self.rotation is None else by_turned @ self.rotation)
 
     def _pieces(self, turned: Floats) -> Floats:
         return turned.reshape(len(turned), self.parts, self.width).transpose(1, 0, 2)

@@ -35,15 +35,19 @@ class Lessons:
         Clicks; a query without any has weights of 0.
     teacher : Teacher or None
         Its best items for the same queries.
+    texts : list of str
+        The queries.
     """
 
     rows: Floats
     relevant: Relevant | None
     teacher: Teacher | None
+    texts: list[str]
 
     def take(self, numbers: NDArray[np.int64], relevant: Relevant) -> Lessons:
         """Return some of the queries, with other clicks for them."""
-        return Lessons(self.rows[numbers], relevant, None if self.teacher is None else self.teacher.take(numbers))
+        taught = None if self.teacher is None else self.teacher.take(numbers)
+        return Lessons(self.rows[numbers], relevant, taught, [self.texts[number] for number in numbers.tolist()])
 
     def without(self, log: ClickLog, split: LogSplit) -> Lessons:
         """Return what is left when a split of the log holds queries out; queries without clicks all stay."""
@@ -59,7 +63,7 @@ def lessons_of(
     rows = unit_rows(asked.encoded(encoder))
     relevant = None if log is None else _widened(relevant_of(log), len(asked) - len(log))
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
-    return Lessons(rows, relevant, taught)
+    return Lessons(rows, relevant, taught, asked.texts)
 
 
 def log_and_queries(

@@ -103,6 +103,11 @@ class JpqTraining:
 
     def gradients(self, numbers: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
         """Return the loss of these queries and its derivatives by centroids and adapter."""
+        loss, asked, items, by_score = self._losses(numbers)
+        return loss, *self._learned.gradients(asked, items, by_score)
+
+    def _losses(self, numbers: NDArray[np.int64]) -> tuple[float, Asked, Items, NDArray[np.float64]]:
+        """Return the loss of a step, and its derivatives by the scores of listed items."""
         rows, relevant = self._batch(numbers)
         asked = self.scores.asked(rows)
         negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
@@ -114,8 +119,7 @@ class JpqTraining:
             parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - share))
         items = np.concatenate([part[1] for part in parts], axis=1)
         by_score = np.concatenate([part[2] for part in parts], axis=1)
-        by_centroid, by_adapter = self._learned.gradients(asked, items, by_score)
-        return sum(part[0] for part in parts), by_centroid, by_adapter
+        return sum(part[0] for part in parts), asked, items, by_score
 
     def best(self, rows: Floats, k: int) -> Items:
         """Return the best items of queries with the adapter and the centroids as they are."""
@@ -156,9 +160,13 @@ class JpqTraining:
         """Whose scores the loss is of."""
         return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
 
+    def _encoded(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the vectors of these queries as they are now."""
+        return self.rows[numbers]
+
     def _batch(self, numbers: NDArray[np.int64]) -> tuple[Floats, Relevant]:
         """Return a step's queries and their clicks: real ones first, imagined ones after them."""
-        rows, relevant = self.rows[numbers], self.relevant.take(numbers)
+        rows, relevant = self._encoded(numbers), self.relevant.take(numbers)
         if self.imagined is None:
             return rows, relevant
         pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
