@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.fuse import fuse as fuse
     from vizsla.methods.fuse import learn_fusion as learn_fusion
+    from vizsla.methods.jpq.model import Jpq as Jpq
+    from vizsla.methods.jpq.train import jpq as jpq
+    from vizsla.methods.jpq.train import train_jpq as train_jpq
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
@@ -73,6 +76,7 @@ _PUBLIC = {
     "Queries": "vizsla.queries",
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
+    "Jpq": "vizsla.methods.jpq.model",
     "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
@@ -88,6 +92,8 @@ _PUBLIC = {
     "open_encoder": "vizsla.encoders.open",
     "bag": "vizsla.methods.bag.model",
     "bm25": "vizsla.methods.bm25",
+    "jpq": "vizsla.methods.jpq.train",
+    "train_jpq": "vizsla.methods.jpq.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
     "fuse": "vizsla.methods.fuse.learn",

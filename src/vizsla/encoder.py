@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
 from vizsla.sparse_rows import SparseRows
+
+if TYPE_CHECKING:
+    from vizsla.queries import Queries
 
 Rows = NDArray[np.float32] | SparseRows
 """What an encoder makes: a row a text."""
@@ -71,6 +75,12 @@ class Encoder(ABC):
     def items(self, texts: Sequence[str]) -> Rows:
         """Encode item texts; like queries unless the encoder knows better."""
         return self.queries(texts)
+
+    def encoded(self, queries: Queries) -> Rows:
+        """Encode the queries of a call, checked; an encoder made of another one shares what that one made of them."""
+        from vizsla.queries import encoded_queries
+
+        return encoded_queries(self, queries.texts)
 
 
 class FunctionEncoder(Encoder):

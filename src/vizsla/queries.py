@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.errors import InputError
 from vizsla.sparse_rows import SparseRows
@@ -78,8 +79,36 @@ class Queries:
         fingerprint = encoder.fingerprint
         rows = self._rows.get(fingerprint)
         if rows is None:
-            rows = self._rows[fingerprint] = encoded_queries(encoder, self.texts)
+            rows = self._rows[fingerprint] = encoder.encoded(self)
         return rows
+
+    def take(self, numbers: NDArray[np.int64]) -> Queries:
+        """Return some of the queries with what encoders made of them: nothing is encoded again.
+
+        Examples
+        --------
+        >>> Queries(["fig", "pear", "plum"]).take(np.array([2, 0])).texts
+        ['plum', 'fig']
+        """
+        part = Queries([self.texts[number] for number in numbers.tolist()])
+        for fingerprint, rows in self._rows.items():
+            part._rows[fingerprint] = rows.take(numbers) if isinstance(rows, SparseRows) else rows[numbers]
+        return part
+
+    def joined(self, others: Queries) -> Queries:
+        """Return these queries and others after them, with the dense rows that both have.
+
+        Examples
+        --------
+        >>> Queries(["fig"]).joined(Queries(["pear"])).texts
+        ['fig', 'pear']
+        """
+        both = Queries(self.texts + others.texts)
+        for fingerprint, rows in self._rows.items():
+            more = others._rows.get(fingerprint) if len(others) else None
+            if isinstance(rows, np.ndarray) and isinstance(more, np.ndarray):
+                both._rows[fingerprint] = np.concatenate([rows, more])
+        return both if len(others) else self
 
     def known(self, key: Any) -> Any:
         """Return what a part of this call remembered under this key, or None."""

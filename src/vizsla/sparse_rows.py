@@ -115,6 +115,19 @@ class SparseRows:
         """Return the row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    def take(self, numbers: NDArray[np.int64]) -> SparseRows:
+        """Return some rows, in this order.
+
+        Examples
+        --------
+        >>> SparseRows.of(np.array([[0, 2], [3, 0]])).take(np.array([1])).values.tolist()
+        [3.0]
+        """
+        lengths = np.diff(self.offsets)[numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][numbers] - offsets[:-1], lengths)
+        return SparseRows(offsets, self.columns[entries], self.values[entries], self.width)
+
     def with_values(self, values: NDArray[np.float32]) -> SparseRows:
         """Return the same entries with other values."""
         return SparseRows(self.offsets, self.columns, values, self.width)

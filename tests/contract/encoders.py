@@ -15,8 +15,10 @@ import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.dense.minilm import minilm_folder
 from vizsla.encoder import Encoder, FunctionEncoder
+from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
+from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.methods.dense import dense
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
@@ -68,6 +70,11 @@ def _ngrams(**options: Any) -> Encoder:
 
 def _lsa(**options: Any) -> Encoder:
     return LsaEncoder.fit(ITEMS.values(), **{"dim": 24, **options})
+
+
+def _adapted(factor: float = 1.5, **options: Any) -> Encoder:
+    base = _lsa(**options)
+    return AdaptedEncoder(base, np.eye(base.dim, k=1, dtype=np.float32) * factor + np.eye(base.dim, dtype=np.float32))
 
 
 @cache
@@ -136,6 +143,13 @@ ENCODERS: dict[str, EncoderCase] = {
         lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True
     ),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
+    "adapted": EncoderCase(_adapted, _settings(_adapted, {"factor": 2.0}, {"dim": 12}), _saved, half_pairs=True),
+    "two-sided": EncoderCase(
+        lambda: TwoSidedEncoder(_adapted(), _lsa()),
+        (lambda: TwoSidedEncoder(_lsa(), _lsa()), lambda: TwoSidedEncoder(_adapted(), _lsa(seed=1))),
+        _saved,
+        half_pairs=True,
+    ),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
     "sentence, after a load": EncoderCase(

@@ -19,8 +19,10 @@ from vizsla.budget import Budget
 from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.function_scorer import FunctionScorer
 from vizsla.index import Index
@@ -33,6 +35,7 @@ from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
+from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 from vizsla.methods.xrlinear.model import XrLinear
@@ -45,6 +48,7 @@ from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 from vizsla.text.wordpiece import WordPiece
+from vizsla.training.state import TrainingState
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,15 @@ def pieces() -> WordPiece:
 @cache
 def _learned_bag() -> Retriever:
     return train_tokens(bag(ITEMS), _log(), epochs=2)
+@cache
+def _jpq(bits: int = 8) -> Retriever:
+    return jpq(dense(ITEMS, _lsa()), _log(), bytes=4, bits=bits, share=0.5, epochs=2, batch=16, stop=2)
+
+
+def training_state() -> TrainingState:
+    """Return a checkpoint of two steps."""
+    arrays = {"adapter": np.arange(4, dtype=np.float32), "centroids": np.ones(3, np.float32)}
+    return TrainingState("a key", 2, arrays, np.full((1, 2), 0.5))
 
 
 def statistics() -> Statistics:
@@ -127,6 +140,9 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, margin=0.5)),
     "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
+    "jpq": RetrieverCase(lambda: _jpq()),
+    "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
+    "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
     "dense pq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8)),
@@ -208,6 +224,8 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "lsa": _lsa,
+    "adapted": lambda: AdaptedEncoder(_lsa(), np.eye(24, k=1, dtype=np.float32)),
+    "two-sided": lambda: TwoSidedEncoder(AdaptedEncoder(_lsa(), 2 * np.eye(24, dtype=np.float32)), _lsa()),
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],

@@ -11,7 +11,15 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
-from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, bundled_model, item_vectors, statistics
+from tests.contract.registry import (
+    ENCODERS,
+    INDEXES,
+    RETRIEVERS,
+    bundled_model,
+    item_vectors,
+    statistics,
+    training_state,
+)
 from tests.formats.mutations import mutations
 from vizsla.artifacts.check import check
 from vizsla.artifacts.kinds import BUILT_IN
@@ -23,6 +31,7 @@ ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},
     **{name: (lambda make=make: _index_artifact(*make())) for name, make in INDEXES.items()},
     **{name: (lambda make=make: (make(), _encoded)) for name, make in ENCODERS.items()},
+    "training state": lambda: (training_state(), _state_of),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
     "strings": lambda: (StringTable(Strings.of(ITEMS)), lambda table: (list(table.strings), table.strings.find("b"))),
@@ -33,6 +42,11 @@ ARTIFACTS = {
 def _encoded(encoder):
     rows = encoder.queries(QUERIES)
     return rows.toarray().tolist() if encoder.sparse else rows.tolist()
+
+
+def _state_of(state):
+    arrays = {name: values.tolist() for name, values in state.arrays.items()}
+    return state.key, state.steps, arrays, state.measured.tolist()
 
 
 def _index_artifact(index, queries):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from vizsla.cli.options import add_bundling, add_output, load_retriever
+from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     start = perf_counter()
     build = getattr(methods, arguments.variant.replace("-", "_"))
     base = load_retriever(arguments.base)
-    model = build(base, _clicks(arguments), **_options(arguments))
+    model = build(base, read_clicks(arguments), **_options(arguments))
     model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     if arguments.plot and model.choice is not None:
         model.choice.plot(arguments.plot)
@@ -68,15 +67,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     shared, xl = ("weight", "cold", "seed"), ("neighbours", "near", "threshold", "votes")
     names = (*shared, "calibrated", "margin", "item_weight", *xl)
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-
-
-def _clicks(arguments: argparse.Namespace) -> Any:
-    """Return a dataset, or the triples of a click log."""
-    from vizsla.dataset import Dataset
-    from vizsla.io.click_texts import read_click_texts
-
-    path = Path(arguments.clicks)
-    return Dataset.open(path) if path.is_dir() else read_click_texts(path, queries=arguments.queries)
 
 
 def _auto(kind: Any) -> Any:

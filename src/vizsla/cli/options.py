@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from vizsla.artifact import load
@@ -78,6 +79,14 @@ def load_retriever(path: str) -> Retriever:
     if not isinstance(loaded, Retriever):
         raise InputError(f"The artefact must be a retriever. Got kind {loaded.kind!r} in {path}.")
     return loaded
+
+
+def read_clicks(arguments: argparse.Namespace) -> Any:
+    """Return a dataset, or the triples of a click log."""
+    from vizsla.io.click_texts import read_click_texts
+
+    path = Path(arguments.clicks)
+    return Dataset.open(path) if path.is_dir() else read_click_texts(path, queries=arguments.queries)
 
 
 def read_lines(path: str) -> list[str]:

@@ -76,6 +76,14 @@ def _fused(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return fuse({name: built[name] for name in ("bm25", "xrlinear", "lsa + pefa-xs")}, dataset, threads=2)
 
 
+def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.dense import Dense
+    from vizsla.methods.jpq.train import jpq
+
+    base = built["lsa"]
+    return jpq(base, dataset, bytes=16, share=0.5, epochs=2, stop=2) if isinstance(base, Dense) else base
+
+
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
     "bag": _bag,
@@ -83,6 +91,7 @@ METHODS: dict[str, Method] = {
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,
+    "lsa + jpq": _jpq,
     "xrlinear": _xrlinear,
     "bm25 + xrlinear": _both,
     "fused": _fused,

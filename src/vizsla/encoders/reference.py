@@ -22,14 +22,14 @@ SMALL = 128_000_000
 """ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
 
 
-def write_encoder(writer: ArtifactWriter, encoder: Encoder) -> None:
+def write_encoder(writer: ArtifactWriter, encoder: Encoder, *, name: str = NAME) -> None:
     """Store an encoder that is an artefact as a child, and a model if that is wanted; of any other, how to find it."""
     inside = encoder if isinstance(encoder, Artifact) else _bundled(encoder, writer.saving)
     if inside is None:
-        writer.parameters(encoder=_from_here(describe(encoder), writer.saving), encoder_saved=False)
+        writer.parameters(**{name: _from_here(describe(encoder), writer.saving), f"{name}_saved": False})
         return
-    writer.parameters(encoder=describe(inside), encoder_saved=True)
-    writer.child(NAME, inside)
+    writer.parameters(**{name: describe(inside), f"{name}_saved": True})
+    writer.child(name, inside)
 
 
 def describe(encoder: Any) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def describe(encoder: Any) -> dict[str, Any]:
     return {**basics, **reference}
 
 
-def read_encoder(reader: ArtifactReader) -> Encoder:
+def read_encoder(reader: ArtifactReader, *, name: str = NAME) -> Encoder:
     """Return the encoder, or one that only knows its name and raises when it is asked to encode."""
-    description = reader.parameter("encoder", dict)
-    if reader.parameter("encoder_saved", bool):
-        child = reader.child(NAME)
+    description = reader.parameter(name, dict)
+    if reader.parameter(f"{name}_saved", bool):
+        child = reader.child(name)
         if not isinstance(child, Encoder) or describe(child) != description:
-            raise FormatError(f"{reader.path / NAME}: not the encoder that the manifest describes.")
+            raise FormatError(f"{reader.path / name}: not the encoder that the manifest describes.")
         return child
     if description.get("kind") not in MODELS:
         return AbsentEncoder(description)

@@ -1,0 +1,103 @@
+"""JPQ on real clicks: what training wins back of what codes lose, by size; ablations; seconds an epoch.
+
+MiniLM vectors as stored with the collections. Settings are the defaults, and share and epochs are chosen on held-out
+training clicks unless `--fast` fixes them; test queries are only measured. "won back" is the share of what OPQ lost
+against flat. `--sizes 8 48` and `--sets tldr` run a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from time import perf_counter, process_time
+from typing import Any
+
+from benchmarks.jpq_ablation import ablation_rows
+from benchmarks.pefa_collection import Collection
+from benchmarks.rows import Row, arguments, report
+from vizsla.evaluate.compare import compare
+from vizsla.evaluate.comparison import Comparison
+from vizsla.indexes.pq import PqIndex
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.train import train_jpq
+from vizsla.methods.pefa import pefa_xs
+from vizsla.retriever import Retriever
+
+SPLITS = ("test-seen", "test-unseen")
+MEASURES = ("R@10", "RR@10")
+SIZES = (8, 16, 24, 48)
+FAST: dict[str, Any] = {"share": 0.5, "stop": 3}
+GOALS = {8: 0.7, 16: 0.7, 24: 0.7, 48: 1.0}
+"""What is to be won back on test-seen; more than all of it at 48 bytes."""
+
+
+def main() -> None:
+    """Measure and report."""
+    warnings.simplefilter("ignore")
+    given = arguments("jpq", own=_add_options)
+    rows: list[Row] = []
+    for name in given.sets:
+        one = Collection(name)
+        for size in (8,) if given.quick else given.sizes:
+            rows += _size_rows(one, size, given)
+    report(rows, given.json)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sets", nargs="+", default=["squad-sent", "tldr"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="bytes an item")
+    parser.add_argument("--bits", type=int, default=8, choices=(8, 4))
+    parser.add_argument("--fast", action="store_true", help="share 0.5 and 3 epochs instead of choosing")
+    parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
+    parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
+    parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
+
+
+def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Row]:
+    """Return the rows of one collection and size."""
+    flat = one.base()
+    index = PqIndex.build(one.vectors, bytes=size, bits=given.bits, rounds=given.rounds)
+    coded = Dense(flat.items, one.encoder, index)
+    how: dict[str, Any] = dict(FAST) if given.fast or given.quick else {}
+    systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
+    seconds = _timed(systems, "jpq", lambda: train_jpq(coded, one.data, teacher=flat, **how))
+    if given.pefa_teacher:
+        teacher = pefa_xs(flat, one.data)
+        _timed(systems, "jpq of pefa", lambda: train_jpq(coded, one.data, teacher=teacher, **how))
+    compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
+    label = f"{one.name}, {size} B, {given.bits} bits"
+    rows = [row for split in SPLITS for row in _quality_rows(label, split, compared[split], size)]
+    rows.append(Row(f"{label}: all training", seconds, "", None, "CPU s"))
+    if given.ablation:
+        rows += ablation_rows(label, one, coded, flat, SPLITS)
+    return rows
+
+
+def _timed(systems: dict[str, Retriever], name: str, build: Any) -> float:
+    start, clock = process_time(), perf_counter()
+    systems[name] = build()
+    cpu = process_time() - start
+    how = getattr(systems[name], "settings", "")
+    print(f"{name}: {cpu:.0f} CPU s, {perf_counter() - clock:.0f} s, {how}", file=sys.stderr, flush=True)
+    return cpu
+
+
+def _quality_rows(label: str, split: str, compared: Comparison, size: int) -> list[Row]:
+    rows = []
+    for measure in MEASURES:
+        value = {name: float(compared.evaluations[name].measures[measure]) for name in compared.names}
+        lost = value["flat"] - value["opq"]
+        for name in (name for name in compared.names if name.startswith("jpq")):
+            test = next(t for t in compared.tests if (t.a, t.measure) == (name, measure))
+            note = f"opq {value['opq']:.4f}, flat {value['flat']:.4f}, p against opq {test.p:.2g}"
+            back = (value[name] - value["opq"]) / lost
+            goal = GOALS.get(size, 0.7) if split == "test-seen" else 0.35 if (size, measure) == (8, "R@10") else 0.0
+            work = f"{label} {split} {measure}, {name}"
+            rows.append(Row(work, value[name], "opq", value["opq"], "", ">= 1", False, note))
+            rows.append(Row(f"{work}: won back", back, "goal", goal, "", ">= 1" if goal else "", False))
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The steps of section 5.3 of the JPQ paper, ours after them, and a baseline that learns to restore vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.pefa_collection import Collection
+from benchmarks.rows import Row
+from vizsla.clicks.log import ClickLog
+from vizsla.evaluate.compare import compare
+from vizsla.indexes.pq import PqIndex
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.settings import STAGES
+from vizsla.methods.jpq.train import train_jpq
+from vizsla.retriever import Retriever
+from vizsla.training.adamw import AdamW
+from vizsla.training.schedule import rate_factor
+
+MEASURES = ("R@10", "RR@10")
+STEPS = {"negatives": "+ end-to-end negatives", "loss": "+ ranking loss", "centroids": "+ trained centroids"}
+SUPERVISED = 0.3
+
+
+def ablation_rows(label: str, one: Collection, coded: Dense, flat: Dense, splits: Sequence[str]) -> list[Row]:
+    """Return every step's figures; the steps before ours have neither a teacher nor imagined queries."""
+    systems: dict[str, Retriever] = {"opq": coded, "dpq-style": restored(coded, one, flat)}
+    for stage in STAGES:
+        how: dict[str, Any] = {"imagined": 1.0 if stage == "distillation" else 0.0}
+        name = STEPS.get(stage, "+ distillation and imagined queries")
+        systems[name] = train_jpq(coded, one.data, teacher=flat, stage=stage, share=0.5, stop=3, **how)
+    rows = []
+    for split in splits:
+        compared = compare(systems, one.data, split, MEASURES, baseline="opq", latency_queries=1)
+        for name in compared.names:
+            for measure in MEASURES:
+                ours, base = (float(compared.evaluations[n].measures[measure]) for n in (name, "opq"))
+                rows.append(Row(f"{label} {split} {measure}, {name}", ours, "opq", base, "", "", False))
+    return rows
+
+
+def restored(coded: Dense, one: Collection, flat: Dense, *, epochs: int = 3, batch: int = 512) -> Dense:
+    """Train centroids to restore item vectors moved towards their clicks: supervised, but with a reconstruction loss.
+
+    This is what DPQ and its kin minimise; codes and query side stay, as in JPQ.
+    """
+    index: PqIndex = coded.index  # type: ignore[assignment]
+    wanted = index.codebook.turned(_moved(one, flat)).reshape(len(index), index.codebook.parts, -1)
+    centroids, codes = index.centroids.copy(), index.codes
+    steps = -(-len(codes) // batch) * epochs
+    adam, parts, pick = AdamW(centroids, rate=2e-3), np.arange(codes.shape[1]), np.random.default_rng(0)
+    for step in range(steps):
+        items = pick.integers(0, len(codes), batch)
+        gradient = np.zeros_like(centroids)
+        np.add.at(gradient, (parts, codes[items]), centroids[parts, codes[items]] - wanted[items])
+        adam.step(gradient / batch, factor=rate_factor(step, steps, warm_up=0.1))
+    return Dense(coded.items, coded.encoder, index.with_centroids(centroids))
+
+
+def _moved(one: Collection, flat: Dense) -> np.ndarray:
+    """Return item vectors, those with clicks moved towards the queries they were clicked for."""
+    log = ClickLog.of(one.data, flat.items, one.encoder.queries)
+    sums = np.zeros_like(one.vectors)
+    np.add.at(sums, log.items, log.vectors[log.rows])
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    moved = one.vectors + SUPERVISED * np.divide(sums, lengths, where=lengths > 0, out=np.zeros_like(sums))
+    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), np.float32)

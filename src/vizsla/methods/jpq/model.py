@@ -1,0 +1,90 @@
+"""Jpq: coded items whose centroids were trained together with the query side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from vizsla.clicks.choice import Choice
+from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
+from vizsla.encoders.reference import read_encoder
+from vizsla.errors import FormatError, InputError
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.indexes.pq import PqIndex
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.queries import Queries
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+
+class Jpq(Dense):
+    """Dense search over trained codes. Use `jpq` or `train_jpq` to make one.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : Encoder
+        The trained query side: an encoder with an adapter, or a model that was trained itself.
+    index : PqIndex
+        The items' codes, the trained centroids, and those that coded the items.
+    settings : JpqSettings
+        How it was trained.
+    choice : Choice, optional
+        What was tried on held-out clicks.
+    """
+
+    kind = "jpq"
+    index: PqIndex
+
+    def __init__(
+        self, items: Strings, encoder: Encoder, index: PqIndex, settings: JpqSettings, *, choice: Choice | None = None
+    ):
+        if not isinstance(index, PqIndex):
+            raise InputError(f"`index` must be a PqIndex. Got {type(index).__name__}.")
+        self.settings, self.choice = settings, choice
+        super().__init__(items, encoder, index)
+
+    def __repr__(self) -> str:
+        size = f"{self.index.bytes} bytes an item, {self.index.compression:.0f}×"
+        return f"Jpq({len(self.items):,} items, {self.index.dim} dimensions, {size})"
+
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Give the encoder that a load could not bring back: the base that was adapted, or the trained one itself."""
+        mine = self.encoder
+        if isinstance(mine, AdaptedEncoder) and encoder.fingerprint == mine.base.fingerprint:
+            return self._with(encoder=mine.with_encoder(encoder))
+        return super().with_encoder(encoder)
+
+    def _with(self, **changes: Any) -> Self:
+        same = {"items": self._items, "encoder": self.encoder, "index": self.index, "settings": self.settings}
+        return type(self)(**{**same, "choice": self.choice, **changes})
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        said = super()._explain(queries, item, filter)
+        codes = self.index.stored_codes.take(np.array([item]))
+        row = np.asarray(self._rows(queries), np.float64)[0]
+        before = float(row @ self.index.coder.decoded(codes)[0].astype(np.float64))
+        return Explanation(said.score, f"{said.reason}; {before:.4f} with the centroids before training", said.parts)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        super()._write(writer)
+        choice = None if self.choice is None else self.choice.to_dict()
+        writer.parameters(settings=self.settings.to_dict(), choice=choice)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        index, choice = reader.child("index", PqIndex), reader.parameter("choice", (dict, type(None)))
+        try:
+            settings = JpqSettings.of(reader.parameter("settings", dict))
+            done = None if choice is None else Choice.of(choice)
+            return cls(reader.catalogue("items"), read_encoder(reader), index, settings, choice=done)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error

@@ -1,0 +1,127 @@
+"""JpqSettings: the numbers of joint training."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from vizsla.errors import InputError, check_choice, check_positive, check_range
+from vizsla.training.losses import LOSSES
+
+STAGES = ("negatives", "loss", "centroids", "distillation")
+"""The steps of section 5.3 of the paper, each with all before it; the last one is ours."""
+
+
+@dataclass(frozen=True)
+class JpqSettings:
+    """How the adapter and the centroids are trained.
+
+    Parameters
+    ----------
+    share : float
+        The click loss's share of the whole; the rest is distillation. 0: no clicks are needed; 1: no teacher is.
+    epochs : int
+        Passes over the queries that the schedule plans for.
+    stop : int, optional
+        After how many of them training ends; None: after all.
+    loss : {"softmax", "lambdarank", "ranknet", "hinge"}
+        What clicks are learned by.
+    stage : {"negatives", "loss", "centroids", "distillation"}
+        How much of the method is used, for ablations. "negatives" trains the adapter on the scores of uncompressed
+        vectors, with the negatives that the codes find; "loss" on the codes' own scores; "centroids" trains those too.
+    batch : int
+        Queries a step.
+    negatives : int
+        Best irrelevant items that a step looks at, searched anew with what the step before it left.
+    depth : int
+        Best items of the teacher, and of the student, whose shares are distilled.
+    adapter_rate, centroid_rate : float
+        Learning rates.
+    sharpness : float
+        What a score's typical spread counts in the losses: larger numbers look at the top alone.
+    imagined : float
+        How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
+    decay : float
+        Weight decay, towards where training began.
+    warm_up : float
+        The share of the steps over which the rates rise.
+    clip : float
+        The longest gradient; longer ones are shortened.
+    seed : int
+        The order of the queries.
+
+    Examples
+    --------
+    >>> JpqSettings(share=0.5).trains_centroids, JpqSettings(stage="loss").trains_centroids
+    (True, False)
+    """
+
+    share: float = 0.5
+    epochs: int = 3
+    stop: int | None = None
+    loss: str = "softmax"
+    stage: str = "distillation"
+    batch: int = 128
+    negatives: int = 100
+    depth: int = 50
+    adapter_rate: float = 3e-4
+    centroid_rate: float = 2e-3
+    sharpness: float = 1.0
+    imagined: float = 1.0
+    decay: float = 0.0
+    warm_up: float = 0.1
+    clip: float = 10.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_range("share", self.share, 0, 1)
+        check_choice("loss", self.loss, list(LOSSES))
+        check_choice("stage", self.stage, list(STAGES))
+        if self.stop is not None:
+            check_range("stop", self.stop, 0, self.epochs)
+        for name in ("epochs", "batch", "negatives", "depth"):
+            check_positive(name, getattr(self, name))
+        for name in ("adapter_rate", "centroid_rate", "decay", "warm_up"):
+            check_range(name, getattr(self, name), 0, 1)
+        check_range("imagined", self.imagined, 0, 16)
+        for name in ("sharpness", "clip"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"`{name}` must be above 0. Got {getattr(self, name)!r}.")
+
+    @classmethod
+    def of_paper(cls, parts: int, **others: Any) -> Self:
+        """Return the paper's numbers for so many sub-spaces: batch, negatives, loss, rates (section 4.3).
+
+        They were chosen for a transformer and half a million queries; a matrix and a small log need larger rates.
+
+        Examples
+        --------
+        >>> JpqSettings.of_paper(48).centroid_rate, JpqSettings.of_paper(16).centroid_rate
+        (0.0001, 5e-06)
+        """
+        centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
+        paper: dict[str, Any] = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200}
+        paper |= {"imagined": 0.0}
+        return cls(**{**paper, "adapter_rate": 5e-6, "centroid_rate": centroid_rate, **others})
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` gave."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"The settings must be those of JPQ. Got others: {error}.") from error
+
+    @property
+    def trains_centroids(self) -> bool:
+        """Whether the centroids change."""
+        return self.stage in ("centroids", "distillation") and self.centroid_rate > 0
+
+    @property
+    def click_share(self) -> float:
+        """The click loss's share at this stage: all of it before distillation comes in."""
+        return self.share if self.stage == "distillation" else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as the artefact holds them."""
+        return asdict(self)

@@ -1,0 +1,239 @@
+"""`train_jpq` and `jpq`: a coded index trained on clicks, on a teacher's scores, or on both."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vizsla.clicks.choice_warning import ChoiceWarning
+from vizsla.clicks.log import ClickLog
+from vizsla.clicks.log_split import COLD, fewest_said, log_splits, too_few
+from vizsla.dataset import Dataset
+from vizsla.encoders.adapted import AdaptedEncoder
+from vizsla.encoders.encode import encode_items
+from vizsla.errors import InputError, check_positive, check_range
+from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.stored_index import StoredIndex
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.held_out import HeldOutClicks
+from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
+from vizsla.methods.jpq.model import Jpq
+from vizsla.methods.jpq.pseudo_queries import pseudo_queries
+from vizsla.methods.jpq.run import JpqRun, Trained, Watch
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.retriever import Retriever
+
+AUTO = "auto"
+SHARES = (0.3, 0.7)
+"""Of the click loss, to choose from on held-out clicks."""
+
+
+def train_jpq(
+    base: Dense,
+    clicks: Any = None,
+    *,
+    queries: Iterable[str] | None = None,
+    teacher: Retriever | None = None,
+    share: float | str = AUTO,
+    cold: float = COLD,
+    checkpoint: str | Path | None = None,
+    watch: Watch | None = None,
+    threads: int = 1,
+    **settings: Any,
+) -> Jpq:
+    """Train the centroids of a coded index together with an adapter on the query vector; codes stay as they are.
+
+    The loss is a mixture: clicks should rank first (on the scores that the codes give, against the best irrelevant
+    items that a search finds at that very step), and the shares of a teacher's best items should be kept, so that items
+    without clicks do not suffer. How much of each, and for how long, is chosen on held-out clicks.
+
+    Parameters
+    ----------
+    base : Dense
+        A dense retriever over a `PqIndex`; it stays as it is.
+    clicks : Dataset or iterable, optional
+        A Dataset, or (query text, item id) pairs with or without a weight. Without clicks only the teacher is followed.
+    queries : iterable of str, optional
+        More queries, such as a log without clicks. With neither, pieces of the items' texts serve.
+    teacher : Retriever, optional
+        Any retriever over the same items, such as the uncompressed one or PEFA over it. Unless given, the texts of a
+        Dataset in `clicks` are encoded; where there is none, only clicks are learned from.
+    share : float or "auto"
+        The click loss's share, from 0 to 1.
+    cold : float
+        The share of queries to come whose items have no clicks yet.
+    checkpoint : path, optional
+        A folder for the state after every epoch; the same call goes on from it.
+    watch : callable, optional
+        Called with a `Watched` after every step.
+    threads : int
+        How many queries the teacher answers at a time.
+    **settings
+        Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
+    """
+    run = prepared_run(
+        base, clicks, queries=queries, teacher=teacher, share=share, cold=cold,
+        checkpoint=checkpoint, watch=watch, threads=threads, **settings,
+    )  # fmt: skip
+    return trained_retriever(base, run, run.run())
+
+
+def jpq(
+    base: Dense,
+    clicks: Any = None,
+    *,
+    bytes: int = 32,
+    bits: int = 8,
+    teacher: Retriever | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    **options: Any,
+) -> Jpq:
+    """Compress a dense retriever and train the result: OPQ, then `train_jpq` with the uncompressed one as the teacher.
+
+    Parameters
+    ----------
+    base : Dense
+        A dense retriever that holds its vectors.
+    clicks : Dataset or iterable, optional
+        As in `train_jpq`.
+    bytes, bits : int
+        Bytes an item, and bits a code: 8 or 4; see `PqIndex.build`.
+    teacher : Retriever, optional
+        Whom to imitate instead of the base: PEFA over it, for example.
+    seed : int
+        Fixes the codebook and the order of training.
+    threads : int
+        For coding, and for the teacher's searches.
+    **options
+        Of `train_jpq`.
+
+    Examples
+    --------
+    >>> from vizsla.encoders.lsa import LsaEncoder
+    >>> from vizsla.methods.dense import dense
+    >>> texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in ("red", "blue", "green")
+    ...          for thing in ("fig", "pear", "plum", "apple")]
+    >>> lsa = dense(texts, LsaEncoder.fit(texts, dim=8))
+    >>> small = jpq(lsa, [("crimson apple", "3")], bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+    >>> small.index.compression, small("big red apple", k=1).ids
+    (16.0, [['3']])
+    """
+    rows = base.item_rows()
+    index = PqIndex.build(rows, bytes=bytes, bits=bits, seed=seed, threads=threads)
+    coded = Dense(base.items, base.encoder, index)
+    return train_jpq(
+        coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options
+    )
+
+
+def prepared_run(
+    base: Dense,
+    clicks: Any = None,
+    *,
+    queries: Iterable[str] | None = None,
+    teacher: Retriever | None = None,
+    share: float | str = AUTO,
+    cold: float = COLD,
+    checkpoint: str | Path | None = None,
+    watch: Watch | None = None,
+    threads: int = 1,
+    **settings: Any,
+) -> JpqRun:
+    """Read what `train_jpq` is given, and return the training that it runs."""
+    index = _coded(base)
+    check_range("cold", cold, 0, 1)
+    teacher = _teacher(base, clicks, teacher)
+    log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
+    if not len(asked):
+        _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
+    how = _settings(share, log, teacher, settings)
+    lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
+    shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
+    return JpqRun(
+        index, lessons, how,
+        shares=shares, trial=_trial(lessons, log, cold, how), vectors=_vectors(teacher, how),
+        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch,
+    )  # fmt: skip
+
+
+def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
+    """Return the base with what a run trained."""
+    index: PqIndex = _coded(base)
+    if trained.settings.trains_centroids:
+        index = index.with_centroids(trained.centroids)
+    encoder = AdaptedEncoder(base.encoder, trained.adapter)
+    return Jpq(base.items, encoder, index, trained.settings, choice=run.choice)
+
+
+def _coded(base: Any) -> PqIndex:
+    index = getattr(base, "index", None)
+    if not isinstance(base, Dense) or not isinstance(index, PqIndex):
+        raise InputError(f"`base` must be dense, over a PqIndex. Got {base!r}: `jpq` compresses and trains at once.")
+    return index
+
+
+def _teacher(base: Dense, clicks: Any, teacher: Retriever | None) -> Retriever | None:
+    """Return the given teacher, or exact search over what the encoder makes of a dataset's items."""
+    if teacher is not None:
+        if teacher.items != base.items:
+            raise InputError("`teacher` must be over the base's items, in their order. Got another catalogue.")
+        return teacher
+    if not isinstance(clicks, Dataset) or clicks.item_ids != base.items:
+        return None
+    vectors = encode_items(base.encoder, (item.default_text() for item in clicks.items))
+    return Dense(base.items, base.encoder, FlatIndex.build(vectors))
+
+
+def _item_pieces(clicks: Any, base: Dense) -> Iterable[str]:
+    if isinstance(clicks, Dataset) and len(clicks.items):
+        return pseudo_queries(item.default_text() for item in clicks.items)
+    wanted = "clicks, queries, or a Dataset whose items have texts"
+    raise InputError(f"`clicks` or `queries` must be there to train on: {wanted}. Got none.")
+
+
+def _settings(
+    share: float | str, log: ClickLog | None, teacher: Retriever | None, given: dict[str, Any]
+) -> JpqSettings:
+    """Check that the share fits what there is to learn from, and make settings of it."""
+    if log is None or teacher is None:
+        if log is None and teacher is None:
+            raise InputError("`teacher` must be given where there are no clicks. Got None.")
+        possible = 0.0 if log is None else 1.0
+        if share not in (AUTO, possible):
+            missing = "clicks" if log is None else "a teacher"
+            raise InputError(f"`share` must be {possible:g} without {missing}. Got {share!r}.")
+        share = possible
+    if isinstance(share, str) and share != AUTO:
+        raise InputError(f'`share` must be a number or "auto". Got {share!r}.')
+    return JpqSettings(share=0.5 if isinstance(share, str) else share, **given)
+
+
+def _trial(
+    lessons: Lessons, log: ClickLog | None, cold: float, settings: JpqSettings
+) -> tuple[Lessons, HeldOutClicks] | None:
+    """Hold clicks out to choose by; without enough of them, say that nothing is chosen."""
+    if log is None or settings.stop is not None:
+        return None
+    if too_few(log):
+        warnings.warn(f"{fewest_said(log)}. All epochs are taken.", ChoiceWarning, stacklevel=4)
+        return None
+    split = next(iter(log_splits(log, cold=cold, seed=settings.seed)))
+    if not len(split.train):
+        return None
+    return lessons.without(log, split), HeldOutClicks.of(log, split)
+
+
+def _vectors(teacher: Retriever | None, settings: JpqSettings) -> Any:
+    """Return uncompressed items where the teacher, or the base of it, holds them."""
+    held: Any = teacher if isinstance(teacher, Dense) else getattr(teacher, "base", None)
+    if isinstance(held, Dense) and isinstance(held.index, StoredIndex):
+        return np.asarray(held.item_rows(), np.float32)
+    if settings.stage == "negatives":
+        raise InputError('`teacher` must hold vectors for the stage "negatives", which scores them. Got another.')
+    return None

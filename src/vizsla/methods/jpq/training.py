@@ -1,0 +1,229 @@
+"""JpqTraining: adapter and centroids on their way, a step a batch of queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.errors import InputError
+from vizsla.indexes.pq import PqIndex
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.training.adamw import AdamW
+from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
+from vizsla.training.distillation import distillation
+from vizsla.training.imagined import ImaginedQueries
+from vizsla.training.lists import Relevant, union
+from vizsla.training.live_search import live_search
+from vizsla.training.losses import LOSSES
+from vizsla.training.schedule import clipped, rate_factor
+from vizsla.training.state import TrainingState
+from vizsla.training.teacher import Teacher
+from vizsla.training.vector_scores import VectorScores
+
+SAMPLE = 256
+"""Queries whose answers say how far scores lie apart."""
+
+Gradients = tuple[float, Items, NDArray[np.float64]]
+
+
+class JpqTraining:
+    """Trains an adapter on query vectors together with the centroids of coded items; codes stay as they are.
+
+    Parameters
+    ----------
+    index : PqIndex
+        The coded items.
+    rows : float32 array, queries × dimensions
+        What the base encoder makes of the queries.
+    settings : JpqSettings
+        How to train.
+    relevant : Relevant, optional
+        What was clicked for each query; without it, only the teacher is followed.
+    teacher : Teacher, optional
+        Whom to imitate on the same queries.
+    vectors : float32 array, items × dimensions, optional
+        Uncompressed items, for imagined queries, which are less true without them, and for the stage "negatives".
+    """
+
+    def __init__(
+        self,
+        index: PqIndex,
+        rows: Floats,
+        settings: JpqSettings,
+        *,
+        relevant: Relevant | None = None,
+        teacher: Teacher | None = None,
+        vectors: Floats | None = None,
+    ):
+        self.rows, self.settings, self.teacher = np.ascontiguousarray(rows, np.float32), settings, teacher
+        self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
+        self._check(relevant, vectors)
+        self.scores = CodeScores.of_index(index)
+        self.original = None if vectors is None else VectorScores(vectors, self.scores)
+        self.imagined = self._imagined(index, vectors)
+        self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
+        self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
+        self.steps_done = 0
+        self.negatives = max(1, min(settings.negatives, len(index) - self.relevant.items.shape[1]))
+        self.scale = settings.sharpness / self._spread()
+
+    @property
+    def steps(self) -> int:
+        """How many steps the schedule plans for."""
+        return self.steps_an_epoch * self.settings.epochs
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """How many batches the queries make."""
+        return -(-len(self.rows) // self.settings.batch)
+
+    def epoch(self) -> Iterator[float]:
+        """Take the steps of the epoch that is under way, or of the next; yield each one's loss."""
+        number, at = divmod(self.steps_done, self.steps_an_epoch)
+        # The order depends on seed and epoch alone, so that a resumed run takes the very same steps.
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.rows))
+        for first in range(at * self.settings.batch, len(order), self.settings.batch):
+            yield self.step(np.sort(order[first : first + self.settings.batch]))
+
+    def step(self, numbers: NDArray[np.int64]) -> float:
+        """Learn from these queries; return their loss before the step."""
+        loss, by_centroid, by_adapter = self.gradients(numbers)
+        clipped([by_centroid, by_adapter], self.settings.clip)
+        factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        self.adapter.step(by_adapter, factor=factor)
+        if self.settings.trains_centroids:
+            self.centroids.step(by_centroid, factor=factor)
+        self.steps_done += 1
+        return loss
+
+    def gradients(self, numbers: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
+        """Return the loss of these queries and its derivatives by centroids and adapter."""
+        loss, asked, items, by_score = self._losses(numbers)
+        return loss, *self._learned.gradients(asked, items, by_score)
+
+    def _losses(self, numbers: NDArray[np.int64]) -> tuple[float, Asked, Items, NDArray[np.float64]]:
+        """Return the loss of a step, and its derivatives by the scores of listed items."""
+        rows, relevant = self._batch(numbers)
+        asked = self.scores.asked(rows)
+        negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
+        share = self.settings.click_share
+        parts: list[Gradients] = []
+        if share > 0:
+            parts.append(self._clicks(asked, relevant, negatives, share))
+        if share < 1:
+            parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - share))
+        items = np.concatenate([part[1] for part in parts], axis=1)
+        by_score = np.concatenate([part[2] for part in parts], axis=1)
+        return sum(part[0] for part in parts), asked, items, by_score
+
+    def best(self, rows: Floats, k: int) -> Items:
+        """Return the best items of queries with the adapter and the centroids as they are."""
+        nothing = np.full((len(rows), 1), -1, np.int32)
+        return live_search(self.scores, self.scores.asked(rows), min(k, self.scores.items), but=nothing)
+
+    def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
+        """Return a checkpoint."""
+        arrays = {"adapter": self.scores.adapter, "centroids": self.scores.centroids}
+        for name, moved in self._moved().items():
+            arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
+        flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
+        rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
+        return TrainingState(self.key, self.steps_done, flat, rows)
+
+    def resume(self, state: TrainingState) -> None:
+        """Go on from a checkpoint of this very training: its next steps are, bit for bit, those it would have taken."""
+        if state.key != self.key:
+            raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
+        for name, moved in self._moved().items():
+            moved.parameters[...] = state.arrays[name].reshape(moved.parameters.shape)
+            moments = [state.arrays[f"{name}_{moment}"].reshape(moved.parameters.shape) for moment in moved.state()]
+            moved.resume(state.steps, *moments)
+        self.steps_done = state.steps
+
+    @cached_property
+    def key(self) -> str:
+        """Says what is trained on what: settings, codes, queries and clicks."""
+        arrays = (self.scores.codes, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
+        sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
+        return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
+
+    def _moved(self) -> dict[str, AdamW]:
+        return {"adapter": self.adapter, "centroids": self.centroids}
+
+    @property
+    def _learned(self) -> CodeScores | VectorScores:
+        """Whose scores the loss is of."""
+        return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
+
+    def _encoded(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the vectors of these queries as they are now."""
+        return self.rows[numbers]
+
+    def _batch(self, numbers: NDArray[np.int64]) -> tuple[Floats, Relevant]:
+        """Return a step's queries and their clicks: real ones first, imagined ones after them."""
+        rows, relevant = self._encoded(numbers), self.relevant.take(numbers)
+        if self.imagined is None:
+            return rows, relevant
+        pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
+        items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
+        weights = np.zeros(items.shape, np.float32)
+        items[:, 0], weights[:, 0] = about, 1
+        both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
+        return np.concatenate([rows, drawn]), both
+
+    def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> Gradients:
+        items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
+        scores, width = self.scale * self._learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
+        found = LOSSES[self.settings.loss](scores[:, :width], scores[:, width:], relevant.weights)
+        by_score = np.concatenate([found.relevant, found.others], axis=1)
+        return share * found.loss, items, share * self.scale * by_score
+
+    def _distilled(
+        self, numbers: NDArray[np.int64], asked: Asked, relevant: Relevant, negatives: Items, share: float
+    ) -> Gradients:
+        if self.teacher is None:
+            raise InputError("`teacher` must be given where distillation has a share. Got None.")
+        real = len(numbers)  # nobody asks the teacher for imagined queries
+        mine = negatives[:real, : self.settings.depth]
+        items, listed = union(relevant.items[:real], mine, self.teacher.best[numbers])
+        wanted = self.teacher.scores(numbers, items, listed) * (self.settings.sharpness / self.teacher.spread)
+        items = np.where(listed, items, 0)
+        given = self.scale * self.scores.of(asked.head(real), items)
+        loss, by_score = distillation(given, wanted, listed)
+        padding = ((0, len(negatives) - real), (0, 0))
+        return share * loss, np.pad(items, padding), np.pad(share * self.scale * by_score, padding)
+
+    def _imagined(self, index: PqIndex, vectors: Floats | None) -> ImaginedQueries | None:
+        if not self.settings.imagined or not self.relevant.weights.any():
+            return None
+        known = index.take(slice(None)) if vectors is None else vectors
+        return ImaginedQueries(np.asarray(known, np.float32), self.rows, self.relevant)
+
+    def _spread(self) -> float:
+        """Return how far the scores of a query's best items lie apart before training."""
+        rows = self.rows[:SAMPLE]
+        asked = self.scores.asked(rows)
+        found = self.scores.of(asked, self.best(rows, self.settings.depth)).astype(np.float64)
+        spread = float(np.median(found.std(axis=1))) if found.size else 0.0
+        return spread if spread > 0 else 1.0
+
+    def _check(self, relevant: Relevant | None, vectors: Floats | None) -> None:
+        share = self.settings.click_share
+        if not len(self.rows):
+            raise InputError("`queries` must be there to train on. Got none.")
+        if share > 0 and relevant is None:
+            raise InputError(f"`share` must be 0 without clicks. Got {share!r}.")
+        if share < 1 and self.teacher is None:
+            raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
+        if self.settings.stage == "negatives" and vectors is None:
+            raise InputError('`vectors` must be given for the stage "negatives". Got None.')
+
+
+def _without_clicks(count: int) -> Relevant:
+    return Relevant(np.full((count, 1), -1, np.int32), np.zeros((count, 1), np.float32))

@@ -1,0 +1,1 @@
+"""Training: losses, negatives, optimiser, checkpoints. Numpy throughout; torch only in modules that are named so."""

@@ -1,0 +1,57 @@
+"""TrainingState: a checkpoint from which training goes on as if it had never stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.artifact import Artifact
+from vizsla.errors import FormatError
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+
+class TrainingState(Artifact):
+    """Named arrays, how many steps were taken, and what was measured after each epoch.
+
+    Parameters
+    ----------
+    key : str
+        Says what is trained on what: a state is only good for a run with the same key.
+    steps : int
+        How many steps were taken.
+    arrays : mapping of float32 arrays
+        Parameters and moments by name, each laid out flat.
+    measured : float64 array, epochs × held-out queries
+        What was measured so far.
+    """
+
+    kind = "training-state"
+
+    def __init__(
+        self, key: str, steps: int, arrays: Mapping[str, NDArray[np.float32]], measured: NDArray[np.float64]
+    ):
+        self.key, self.steps, self.arrays, self.measured = key, steps, dict(arrays), measured
+
+    def __repr__(self) -> str:
+        return f"TrainingState({self.steps:,} steps, {len(self.arrays)} arrays)"
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(key=self.key, steps=self.steps, names=sorted(self.arrays))
+        for name in sorted(self.arrays):
+            writer.array(f"state_{name}", self.arrays[name])
+        writer.array("measured", self.measured)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        names: list[Any] = reader.parameter("names", list)
+        if not all(isinstance(name, str) and name.isidentifier() for name in names):
+            raise FormatError(f"{reader.path}: the names of a training's arrays must be identifiers.")
+        arrays = {name: reader.array(f"state_{name}", np.float32) for name in names}
+        measured = reader.array("measured", np.float64, ndim=2)
+        return cls(reader.parameter("key", str), reader.parameter("steps", int), arrays, measured)

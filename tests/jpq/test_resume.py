@@ -1,0 +1,65 @@
+"""Checkpoints: a training that was stopped goes on to the very same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.jpq.catalogue import CLICKS, coded, flat
+from vizsla.errors import InputError
+from vizsla.methods.jpq.train import prepared_run, train_jpq, trained_retriever
+
+HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "share": 0.5}
+
+
+class StoppedError(Exception):
+    """What ends a training in the middle."""
+
+
+def stop_after(steps):
+    seen = []
+
+    def watch(watched):
+        seen.append(watched)
+        if len(seen) == steps:
+            raise StoppedError
+
+    return watch
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return train_jpq(coded(), CLICKS, **HOW)
+
+
+@pytest.mark.parametrize("steps", [2, 14, 45])
+def test_a_stopped_training_ends_with_the_same_bits(whole, tmp_path, steps):
+    with pytest.raises(StoppedError):
+        train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", watch=stop_after(steps), **HOW)
+    resumed = train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW)
+    assert resumed.encoder.fingerprint == whole.encoder.fingerprint
+    assert np.array_equal(resumed.index.centroids, whole.index.centroids)
+    assert resumed.choice == whole.choice and resumed.settings == whole.settings
+
+
+def test_the_best_so_far_is_there_when_a_run_is_interrupted():
+    run = prepared_run(coded(), CLICKS, watch=stop_after(25), **HOW)
+    with pytest.raises(StoppedError):
+        run.run()
+    kept = trained_retriever(coded(), run, run.best)
+    assert len(kept("q1", 5)[0]) == 5
+    assert kept.choice.measure == "MRR@10"
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+    train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW | {"stop": 1})
+    with pytest.raises(InputError, match="settings and data"):
+        train_jpq(coded(), CLICKS[:-50], checkpoint=tmp_path / "state", **HOW | {"stop": 1})
+
+
+def test_every_step_is_watched():
+    seen = []
+    train_jpq(coded(), CLICKS, watch=seen.append, **HOW)
+    assert {each.phase for each in seen} == {"trial, share 0.5", "all clicks"}
+    assert set(seen[-1].held_out) == {"all", "warm", "cold"}
+    assert all(np.isfinite(each.loss) for each in seen)
