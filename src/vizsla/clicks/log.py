@@ -210,8 +210,8 @@ class ClickLog:
         offsets, items = self.offsets, self.items
         if len(self.queries) != len(self) or len(offsets) != len(self) + 1:
             raise InputError("The log must have a vector and a row of clicks for every query. Got another number.")
-        ends = (int(offsets[0]), int(offsets[-1]), len(self.units))
-        if ends != (0, len(items), len(items)) or (np.diff(offsets) < 1).any():
+        rises = are_offsets(offsets, len(items)) and (offsets[1:] > offsets[:-1]).all()
+        if not rises or len(self.units) != len(items):
             raise InputError("The log's offsets must rise from 0 to the number of clicks. Got others.")
         if len(items) and not (items.min() >= 0 and items.max() < self.width and self.units.min() > 0):
             raise InputError(f"Every click must be on one of {self.width} items, with a weight above 0.")

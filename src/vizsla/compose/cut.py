@@ -15,13 +15,19 @@ from vizsla.scored import Scored
 
 
 class Cut(Composition):
-    """At most the best `k` of a part; the cut-off is pushed down into the part's own search."""
+    """At most the best `k` of a part; the cut-off is pushed down into the part's own search.
+
+    A cut of a cut is one cut, by the smaller number.
+    """
 
     operation = "cut"
 
     def __init__(self, part: Retriever, k: int):
+        most = check_positive("k", k)
+        if isinstance(part, Cut):
+            part, most = part.parts[0], min(most, part.k)
         super().__init__([part])
-        self.k, self.scale = check_positive("k", k), part.scale
+        self.k, self.scale = most, part.scale
 
     def __str__(self) -> str:
         return f"{self.parts[0]} % {self.k}"
