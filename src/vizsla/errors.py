@@ -52,7 +52,7 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     --------
     >>> check_choice("variant", "lucene", ["lucene", "atire"])
     """
-    if value not in choices:
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         raise InputError(f"`{name}` must be one of {', '.join(map(str, choices))}. Got {value!r}.")
 
 
@@ -70,7 +70,7 @@ def check_positive(name: str, value: int) -> int:
     """
     try:
         whole = value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):  # an array of several numbers has the method, and refuses
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
     if whole < 1:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
@@ -88,6 +88,10 @@ def check_range(name: str, value: float, low: float, high: float) -> float:
     >>> check_range("b", 0.75, 0, 1)
     0.75
     """
-    if not low <= value <= high:
+    try:
+        inside = bool(low <= value <= high)
+    except (TypeError, ValueError):
+        inside = False
+    if not inside:
         raise InputError(f"`{name}` must be between {low:g} and {high:g}. Got {value!r}.")
     return value

@@ -65,11 +65,46 @@ def test_means_what_python_means(expression):
         ("7", "must describe a Retriever"),
         ("(" * 60 + "x" + ")" * 60, "nested"),
         ("x" * 10_001, "at most 10000 characters"),
+        ("x.union(" * 1100 + "x" + ")" * 1100, "more than 50 nested brackets"),
+        ("x % " + "9" * 5000, "a number of more than 40 characters"),
+        ("x" + ".normalised()" * 700, "nested at most 50 deep"),
+        ("x" + " >> x" * 1500, "nested at most 50 deep"),
+        ("x.rerank(y, depth=1, depth=2)", "'depth' is given twice"),
+        ("x + y + 1", "a retriever on each side. Got a int"),
+        (None, "must be a composition string. Got NoneType"),
+        (b"x", "must be a composition string. Got bytes"),
     ],
 )
 def test_errors_say_what_and_where(expression, message):
     with pytest.raises(CompositionError, match=message):
         parse(expression, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("chain", "plain"),
+    [
+        ("x" + " + x" * 1999, "2000*x"),
+        ("x" + "|x" * 3000, "x | x"),
+        ("x" + "%3%2" * 1500, "x % 2"),
+        ("x" + "*1" * 3000, "x"),
+    ],
+)
+def test_a_long_chain_is_flat(chain, plain):
+    long, short = parse(chain, NAMES), parse(plain, NAMES)
+    assert long("q").ids == short("q").ids
+    assert getattr(long, "height", 0) <= 1
+
+
+def test_a_chain_as_deep_as_allowed_is_searched_scored_and_explained():
+    deep = parse("x" + " >> y" * 50, NAMES)
+    found = deep("q")
+    assert found == parse("x >> y", NAMES)("q") == deep.score("q", found)
+    assert deep.explain("q", "b").score == 8.0
+
+
+def test_names_must_be_a_mapping():
+    with pytest.raises(CompositionError, match="names"):
+        parse("x", [NAMES["x"]])
 
 
 @given(st.text(alphabet="xyz0123456789.|>+*%()=,'\" abc", max_size=40))

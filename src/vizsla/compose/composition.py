@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
 
+MAX_HEIGHT = 50
+"""How many compositions may lie inside each other: each one more is a few more calls inside calls."""
+
+
+def check_height(parts: Sequence[Any]) -> None:
+    """Raise unless a composition can be made of these parts."""
+    if any(_height(part) >= MAX_HEIGHT for part in parts):
+        raise CompositionError(f"Compositions must be nested at most {MAX_HEIGHT} deep. Got one more: use fewer steps.")
+
+
+def _height(part: Any) -> int:
+    height: int = getattr(unwrapped(part), "height", 0)
+    return height
+
+
 class Composition(Retriever):
     """A retriever made of others.
 
@@ -38,6 +54,7 @@ class Composition(Retriever):
         for part in parts:
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
+        check_height(parts)
         self.parts = list(parts)
         self._aligned: list[Aligned[Retriever]] = align(self.parts)
 
@@ -47,6 +64,11 @@ class Composition(Retriever):
         if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
             raise InputError(f"`operation` must be new. Got {cls.operation!r}, which {other.__name__} has.")
         cls.operations[cls.operation] = cls
+
+    @cached_property
+    def height(self) -> int:
+        """How many compositions lie inside each other, this one included."""
+        return 1 + max(map(_height, self._scorers()))
 
     @property
     def items(self) -> Strings:

@@ -15,13 +15,20 @@ from vizsla.scored import Scored
 
 
 class Cut(Composition):
-    """At most the best `k` of a part; the cut-off is pushed down into the part's own search."""
+    """At most the best `k` of a part; the cut-off is pushed down into the part's own search.
+
+    A cut of a cut is one cut, by the smaller number.
+    """
 
     operation = "cut"
+    k: int
 
     def __init__(self, part: Retriever, k: int):
+        most = check_positive("k", k)
+        if isinstance(part, Cut):
+            most, part = min(most, part.k), part.parts[0]
         super().__init__([part])
-        self.k, self.scale = check_positive("k", k), part.scale
+        self.k, self.scale = most, part.scale
 
     def __str__(self) -> str:
         return f"{self.parts[0]} % {self.k}"

@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vizsla.composable import Composable
+from vizsla.composable import DEPTH, Composable
+from vizsla.compose.sum import Sum
+from vizsla.compose.union import Union
 from vizsla.errors import CompositionError
 from vizsla.retriever import Retriever
 from vizsla.scorer import Scorer
@@ -22,6 +24,10 @@ from vizsla.scorer import Scorer
 METHODS = ("rerank", "union", "plus", "times", "cut", "normalised", "scaled", "shards")
 MAX_CHARACTERS = 10_000
 MAX_NESTING = 50
+"""How deep brackets may lie inside brackets, those of a method's arguments too."""
+MAX_NUMBER = 40
+"""Characters of a number."""
+_SHOWN = 200
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.\d*|\.\d+|\d+)|(?P<name>[A-Za-z_]\w*)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<symbol>>>|[|+*%().,=]))"
@@ -52,9 +58,13 @@ def parse(expression: str, names: Mapping[str, Scorer]) -> Retriever:
     Traceback (most recent call last):
     vizsla.errors.CompositionError: unknown name 'a' at character 1 of 'a >>'. Known names: none.
     """
+    if not isinstance(expression, str):
+        raise CompositionError(f"`expression` must be a composition string. Got {type(expression).__name__}.")
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):
+        raise CompositionError(f"`names` must say what each name stands for. Got {type(names).__name__}.")
     built = _Parser(expression, names).whole()
     if not isinstance(built, Retriever):
-        raise CompositionError(f"{expression!r} must describe a Retriever. Got a {type(built).__name__}.")
+        raise CompositionError(f"{_shown(expression)} must describe a Retriever. Got a {type(built).__name__}.")
     return built
 
 
@@ -73,7 +83,7 @@ def tokens_of(expression: str) -> list[Token]:
         match = _TOKEN.match(expression, at)
         if match is None:
             raise CompositionError(
-                f"unexpected {expression[at:].strip()[:1]!r} at character {at + 1} of {expression!r}."
+                f"unexpected {expression[at:].strip()[:1]!r} at character {at + 1} of {_shown(expression)}."
             )
         tokens.append(Token(str(match.lastgroup), match.group(match.lastgroup or 0), match.start(match.lastgroup or 0)))
         at = match.end()
@@ -92,13 +102,13 @@ class _Parser:
         return value
 
     def union(self) -> Any:
-        return self.chain(self.shift, {"|": lambda a, b: a | b})
+        return self.all_at_once(self.shift, "|", lambda sides: Union(sides, depth=DEPTH))
 
     def shift(self) -> Any:
         return self.chain(self.sum, {">>": lambda a, b: a >> b})
 
     def sum(self) -> Any:
-        return self.chain(self.product, {"+": lambda a, b: a + b})
+        return self.all_at_once(self.product, "+", lambda sides: Sum([(1.0, side) for side in sides], depth=DEPTH))
 
     def product(self) -> Any:
         return self.chain(self.postfix, {"*": lambda a, b: a * b, "%": lambda a, b: a % b})
@@ -109,6 +119,18 @@ class _Parser:
             self.at += 1
             value = self.apply(operators[operator], operator, value, operand())
         return value
+
+    def all_at_once(self, operand: Callable[[], Any], operator: str, join: Callable[[list[Any]], Any]) -> Any:
+        """Read a chain of one operator and join its sides in one step: pair by pair, thousands would take minutes."""
+        sides = [operand()]
+        while self.accept(operator):
+            sides.append(operand())
+        if len(sides) == 1:
+            return sides[0]
+        wrong = next((side for side in sides if not isinstance(side, Composable)), None)
+        if wrong is not None:
+            self.fail(f"`{operator}` must have a retriever on each side. Got a {type(wrong).__name__}")
+        return join(sides)
 
     def apply(self, combine: Callable[[Any, Any], Any], operator: str, left: Any, right: Any) -> Any:
         if not any(isinstance(side, Composable) for side in (left, right)):
@@ -143,10 +165,12 @@ class _Parser:
                 self.expect(",")
             if self.peek(1) == "=":
                 name = self.take("name").text
+                if name in keywords:
+                    self.fail(f"{name!r} is given twice")
                 self.expect("=")
-                keywords[name] = self.union()
+                keywords[name] = self.nested()
             else:
-                positional.append(self.union())
+                positional.append(self.nested())
         return positional, keywords
 
     def atom(self) -> Any:
@@ -163,11 +187,16 @@ class _Parser:
         return self.value(token)
 
     def group(self) -> Any:
+        value = self.nested()
+        self.expect(")")
+        return value
+
+    def nested(self) -> Any:
+        """Read an expression inside brackets."""
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             self.fail(f"more than {MAX_NESTING} nested brackets")
         value = self.union()
-        self.expect(")")
         self.nesting -= 1
         return value
 
@@ -176,6 +205,8 @@ class _Parser:
             return self.names[token.text]
         if token.kind == "text":
             return token.text[1:-1]
+        if len(token.text) > MAX_NUMBER:
+            self.fail(f"a number of more than {MAX_NUMBER} characters")
         return int(token.text) if token.text.isdigit() else float(token.text)
 
     def peek(self, ahead: int = 0) -> str:
@@ -198,5 +229,9 @@ class _Parser:
 
     def fail(self, problem: str, hint: str = "") -> Any:
         at = self.tokens[self.at].at if self.at < len(self.tokens) else len(self.expression)
-        message = f"{problem} at character {at + 1} of {self.expression!r}."
+        message = f"{problem} at character {at + 1} of {_shown(self.expression)}."
         raise CompositionError(f"{message} {hint}".strip())
+
+
+def _shown(expression: str) -> str:
+    return repr(expression if len(expression) <= _SHOWN else expression[:_SHOWN] + "…")

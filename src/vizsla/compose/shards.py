@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
-from vizsla.compose.composition import Composition
+from vizsla.checked import checked
+from vizsla.compose.composition import Composition, check_height
 from vizsla.compose.sum import _common_scale
 from vizsla.errors import CompositionError
 from vizsla.explanation import Explanation
@@ -37,12 +38,14 @@ class Shards(Composition):
 
     operation = "shards"
 
+    @checked
     def __init__(self, parts: Sequence[Retriever]):
-        if not parts:
+        if not len(parts):
             raise CompositionError("`parts` must be at least one retriever. Got none.")
         for part in parts:
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
+        check_height(parts)
         # Numbers are moved by adding: no maps between catalogues, unlike other compositions.
         self.parts, self._aligned = list(parts), []
         self._catalogue = _joined([part.items for part in parts])

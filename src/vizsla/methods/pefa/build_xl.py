@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from vizsla.checked import checked
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, too_few
 from vizsla.encoder import Encoder
@@ -29,6 +30,7 @@ items with 32 neighbours is .348 with either.
 """
 
 
+@checked
 def pefa_xl(
     base: Retriever,
     clicks: Any,
@@ -109,7 +111,7 @@ def pefa_xl(
     choice, settings = None, trials[0]
     if len(trials) > 1 and too_few(log) and settings.weight == 1:  # the first trial is the base
         if weight == AUTO:
-            warn_too_few(log, above=2)
+            warn_too_few(log)
     elif len(trials) > 1:
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
     kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})

@@ -1,0 +1,52 @@
+"""A child process that runs cases as it is told, one a line, and says how each went.
+
+python -m tests.fuzz.worker TARGET SEED SCRATCH ONLY
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+TARGETS = {
+    "artefacts": "tests.fuzz.artefact_target:ArtefactTarget",
+    "compositions": "tests.fuzz.composition_target:CompositionTarget",
+    "misuses": "tests.fuzz.misuse_target:MisuseTarget",
+}
+MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
+"""Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""
+
+
+def make_target(name: str, scratch: Path, seed: int, only: str) -> Any:
+    """Return the target of this name."""
+    place = os.environ["VIZSLA_FUZZ_TARGET"] if name == "given" else TARGETS[name]
+    module, _, kind = place.partition(":")
+    return getattr(importlib.import_module(module), kind)(scratch, seed, only)
+
+
+def main() -> None:
+    """Answer cases until there are no more."""
+    name, seed, scratch, only = sys.argv[1:5]
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the library prints is no reply
+    target = make_target(name, Path(scratch), int(seed), only)
+    if "asan" not in os.environ.get("LD_PRELOAD", "") and "tsan" not in os.environ.get("LD_PRELOAD", ""):
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY * 5 // 4, MEMORY * 5 // 4))
+    print(json.dumps({"ready": True}), file=replies, flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        outcome, said = target.run(asked["case"], asked["kept"])
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if memory > MEMORY:
+            outcome = f"failure: {memory >> 20} MB of resident memory"
+        reply = {"case": asked["case"], "outcome": outcome, "said": said, "memory": memory}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()
