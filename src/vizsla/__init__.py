@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
+    from vizsla.methods.tfidf import Tfidf as Tfidf
+    from vizsla.methods.tfidf import tfidf as tfidf
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
@@ -75,6 +77,7 @@ _PUBLIC = {
     "SentenceEncoder": "vizsla.encoders.sentence",
     "TextScorer": "vizsla.text_scorer",
     "Statistics": "vizsla.methods.bm25_statistics",
+    "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bm25": "vizsla.methods.bm25",
@@ -88,6 +91,7 @@ _PUBLIC = {
     "pefa_xl": "vizsla.methods.pefa.build_xl",
     "pefa_xs": "vizsla.methods.pefa.build_xs",
     "shards": "vizsla.compose.shards",
+    "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

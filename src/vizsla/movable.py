@@ -22,6 +22,11 @@ class Movable(Encoded):
         """What each column of a query's row weighs when the row stands for an item; None: 1 each."""
         return None
 
+    @property
+    def click_scales(self) -> tuple[float, ...]:
+        """How many times as much as the formula says clicks may count, where that is worth a trial."""
+        return ()
+
     @abstractmethod
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:
         """Return these items' rows: a float32 array, or a CSR array."""

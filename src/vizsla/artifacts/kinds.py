@@ -26,6 +26,7 @@ BUILT_IN = {
     "vectors": "vizsla.encoders.vectors:Vectors",
     "bm25": "vizsla.methods.bm25:Bm25",
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
+    "tfidf": "vizsla.methods.tfidf:Tfidf",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",

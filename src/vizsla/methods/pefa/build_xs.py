@@ -17,6 +17,7 @@ from vizsla.methods.pefa.choose_xs import (
     calibration_of,
     choose_xs,
     settings_of,
+    trials_lifted,
     trials_max,
     trials_xs,
 )
@@ -41,9 +42,9 @@ def pefa_xs(
 
     Parameters
     ----------
-    base : Dense or Bm25
-        What is adapted; it stays as it is. Over BM25 the rows are bags of words in an inverted index, and words that
-        only clicked queries have are added to them.
+    base : Dense, Bm25 or Tfidf
+        What is adapted; it stays as it is. Over BM25 and TF-IDF the rows are bags of words or n-grams in an inverted
+        index, and words that only clicked queries have are added to them.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"
@@ -68,7 +69,10 @@ def pefa_xs(
     """
     weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
-    return _built(base, clicks, trials_xs(weights, both), (), cold, seed)
+    trials = trials_xs(weights, both)
+    if calibrated == AUTO and isinstance(base, Movable):
+        trials += trials_lifted(weights, base.click_scales)
+    return _built(base, clicks, trials, (), cold, seed)
 
 
 def pefa_max(
@@ -103,6 +107,8 @@ def pefa_max(
 def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))
+    if isinstance(base, Movable):
+        trials += trials_lifted(WEIGHTS, base.click_scales)
     if isinstance(base, Dense):
         trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
     return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)
@@ -112,7 +118,7 @@ def _built(
     base: Any, clicks: Any, trials: list[Trial], item_weights: Sequence[float], cold: float, seed: int
 ) -> PefaXs:
     if not isinstance(base, Movable):
-        wanted = "a dense retriever or BM25"
+        wanted = "a dense retriever, BM25 or TF-IDF"
         raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
     if base.encoder.sparse and "margin" in trials[0]:
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")

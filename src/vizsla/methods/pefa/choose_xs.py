@@ -55,6 +55,11 @@ def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Tria
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
 
 
+def trials_lifted(weights: Sequence[float], scales: Sequence[float]) -> list[Trial]:
+    """Return what to try where clicks may count several times as much as the formula says."""
+    return [{"variant": "lifted", "scale": s, "weight": w} for s in scales for w in weights if w < 1]
+
+
 def trials_max(weights: Sequence[float], margins: Sequence[float], item_weight: float) -> list[Trial]:
     """Return what to try when the best past query may score alone; margins in spreads of the base."""
     same = {"variant": "max", "item_weight": item_weight}
@@ -78,7 +83,8 @@ def choose_xs(
 ) -> Choice:
     """Try everything on the same splits, then other item weights with the best; return the curve."""
     splits = list(log_splits(log, cold=cold, seed=seed))
-    parts = [_parts(base, log, split, weights) for split in splits]
+    alone = any("margin" in trial for trial in trials)
+    parts = [_parts(base, log, split, weights, alone) for split in splits]
     is_cold = np.concatenate([split.is_cold for split in splits])
     measured: list[PerQuery] = []
 
@@ -99,6 +105,8 @@ def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "margin" not in trial):
         return XsSettings(trial["weight"])
+    if trial["variant"] == "lifted":
+        return XsSettings(trial["weight"], trial["scale"])
     margin = float(f"{trial['margin'] * found.spread:.6g}") if "margin" in trial else None
     return XsSettings(trial["weight"], found.scale, found.shift, margin, trial.get("item_weight", ITEM_WEIGHT))
 
@@ -118,7 +126,10 @@ def _named(calibrated: bool) -> str:
 
 def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
-    clicks = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
+    scale, shift = {"plain": (1.0, 0.0), "lifted": (trial.get("scale", 1.0), 0.0)}.get(
+        trial["variant"], (found.scale, found.shift)
+    )
+    clicks = parts.clicks if scale == 1 and shift == 0 else scale * parts.clicks + shift
     mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * clicks, parts.base)
     if "margin" in trial:
         share = trial["item_weight"]
@@ -127,10 +138,11 @@ def _scores(parts: _Parts, trial: Trial) -> Floats:
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None) -> _Parts:
+def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None, alone: bool) -> _Parts:
     found = calibration_of(base, split.train, weights)
     clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
-    by_item = split.train.matrix.tocsc()
+    # Without a trial of past queries alone they need not be compared, which takes longer than all the rest.
+    by_item = split.train.matrix.tocsc() if alone else None
     wanted = log.matrix[split.held]
     size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
@@ -146,7 +158,9 @@ def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None) -
 def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:
     """Return base, click and best-query scores of the candidates, whether they are relevant, and their numbers."""
     items = base.shape[0]
-    parts = [products(queries, base), products(queries, clicks), _best_queries(queries, by_item, train, items)]
+    parts = [products(queries, base), products(queries, clicks)]
+    if by_item is not None:
+        parts.append(_best_queries(queries, by_item, train, items))
     near = min(NEAR, items)
     lists = [np.argpartition(-part, near - 1, axis=1)[:, :near] for part in parts]
     most = int(np.diff(wanted.indptr).max(initial=0))
@@ -159,7 +173,8 @@ def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, t
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
     relevant = np.take_along_axis(wanted.toarray(), numbers, axis=1) > 0
     rows = [np.where(twice, LOWEST, np.take_along_axis(part, numbers, axis=1)) for part in parts]
-    return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
+    best = rows[2] if by_item is not None else rows[0]  # nobody reads it then
+    return [rows[0], rows[1], best, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
 def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> Floats:

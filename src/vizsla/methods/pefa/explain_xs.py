@@ -11,6 +11,8 @@ from vizsla.methods.pefa.settings import XsSettings
 from vizsla.methods.pefa.votes import Values
 
 MOST_VOTES = 10
+LEFT_OUT = 1e-4
+"""Rounding is smaller; more is what a base that cuts its rows left out."""
 Whole = NDArray[np.int64]
 
 
@@ -88,4 +90,8 @@ def _shares(
         parts.append(Explanation(shift, "shift to the base's mean"))
     base = Explanation(settings.weight * own, f"base: {settings.weight:g} × {own:.4f}")
     clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
+    left_out = score - base.score - clicks.score
+    if left_out < -LEFT_OUT * max(1.0, abs(score)):
+        cut = Explanation(left_out, "what was cut off: rows hold only their heaviest entries")
+        return Explanation(score, "base share and click share, less what was cut off", [base, clicks, cut])
     return Explanation(score, "base share and click share", [base, clicks])

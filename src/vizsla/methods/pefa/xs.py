@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from vizsla.candidates import Candidates
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
 from vizsla.encoded import Encoded
@@ -16,11 +17,9 @@ from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.bm25 import Bm25
-from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
-from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows
+from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows, narrowed
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.movable import Movable
 from vizsla.queries import Queries
@@ -40,7 +39,7 @@ class PefaXs(Encoded):
 
     Parameters
     ----------
-    base : Dense or Bm25
+    base : Dense, Bm25 or Tfidf
         What is adapted.
     log : ClickLog
         What was clicked.
@@ -126,7 +125,8 @@ class PefaXs(Encoded):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row = queries.encoded(self.encoder)
         query = (row.toarray() if isinstance(row, SparseRows) else row)[0]
-        own = self.base._score_one(queries, item)
+        one = Candidates.matches([np.array([item], np.int32)])
+        own = float(self.base.index.scores(narrowed(row, self.base.encoder.dim), one).scores[0])
         score = self._score_one(queries, item)
         weights = grown_column_weights(self.base, self.log)
         return explain_xs(score, query, own, self.log, item, self.settings, weights)
@@ -141,8 +141,9 @@ class PefaXs(Encoded):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         base, index = reader.child("base"), reader.child("index")
-        kinds = InvertedIndex if isinstance(base, Bm25) else DenseIndex | GroupedIndex
-        if not isinstance(base, Dense | Bm25) or not isinstance(index, kinds):
+        is_movable = isinstance(base, Movable)
+        kinds = InvertedIndex if is_movable and base.encoder.sparse else DenseIndex | GroupedIndex
+        if not is_movable or not isinstance(index, kinds):
             raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
