@@ -23,8 +23,8 @@ class Movable(Encoded):
         return None
 
     @property
-    def click_scales(self) -> tuple[float, ...]:
-        """How many times as much as the formula says clicks may count, where that is worth a trial."""
+    def row_lengths(self) -> tuple[float, ...]:
+        """Lengths that are worth a trial for the moved rows; nothing where rows do not all have length 1."""
         return ()
 
     @abstractmethod

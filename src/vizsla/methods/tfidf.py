@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.dataset import Dataset
 
+ROW_LENGTHS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
+
 
 class Tfidf(Movable):
     """Exact search by the inner product of n-gram rows. Use `tfidf` or `Tfidf.build` to make one.
@@ -93,9 +95,9 @@ class Tfidf(Movable):
         return f"Tfidf({len(self.items):,} items{cut})"
 
     @property
-    def click_scales(self) -> tuple[float, ...]:
-        """Twice and four times: rows of length 1 are seldom alike, so that clicks may count more than the formula."""
-        return (2.0, 4.0)
+    def row_lengths(self) -> tuple[float, ...]:
+        """Up to 1, the length of every row: the shorter those with clicks, the better the chances of the others."""
+        return ROW_LENGTHS
 
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:
         """Return the rows of these items."""

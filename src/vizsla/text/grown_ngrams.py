@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,7 @@ class GrownNgrams(Encoder):
 
     def __init__(self, base: NgramTfidf, more: Sequence[Strings]):
         self.base, self.more = base, tuple(more)
-        self._starts = np.cumsum([base.dim, *map(len, self.more)]).tolist()
+        self._starts = list(accumulate(map(len, self.more), initial=base.dim))
         self._tables = [joined(old, new) for old, new in zip(base.names, self.more, strict=True)]
         self._weights, self._columns = self._numbered()
         self._lookup = base.native_lookup(self._tables, self._weights, self._columns)
@@ -67,7 +69,7 @@ class GrownNgrams(Encoder):
     @property
     def dim(self) -> int:
         """The number of features."""
-        return int(self._starts[-1])
+        return self._starts[-1]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -88,13 +90,13 @@ class GrownNgrams(Encoder):
         """Return the n-gram of a column; see `NgramTfidf.feature_name`."""
         if feature < self.base.dim:
             return self.base.feature_name(feature)
-        kind = int(np.searchsorted(self._starts, feature, side="right")) - 1
+        kind = bisect_right(self._starts, feature) - 1
         return self.more[kind][feature - self._starts[kind]]
 
 
 def grow_ngrams(base: NgramTfidf, texts: Iterable[str]) -> NgramTfidf | GrownNgrams:
     """Return an encoder that also knows the n-grams of these texts, or the base where none is new."""
-    used = [share > 0 and end > first for share, first, end in zip(base.shares, base.starts, base.starts[1:])]
+    used = [share > 0 and end > first for share, (first, end) in zip(base.shares, pairwise(base.starts), strict=True)]
     builder = _native.NgramBuilder(base.lower, [MOST if use else 0 for use in used], 0)
     for batch in batches(texts):
         call_with(builder.add, batch)

@@ -313,7 +313,7 @@ class NgramTfidf(Encoder, Artifact):
     def native_lookup(
         self, names: Sequence[Strings], weights: NDArray[np.float32], columns: NDArray[np.int32] | None = None
     ) -> _native.NgramLookup:
-        """Return the native half of encoding, by these rules; features have these columns, or else their own numbers."""
+        """Return the native half of encoding, by these rules; features get these columns, or their own numbers."""
         try:
             unigrams, bigrams, trigrams = (
                 _native.NgramNames(table.data, table.offsets, table.slots, extra)

@@ -17,8 +17,8 @@ from vizsla.methods.pefa.choose_xs import (
     calibration_of,
     choose_xs,
     settings_of,
-    trials_lifted,
     trials_max,
+    trials_unit,
     trials_xs,
 )
 from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_item_rows, grown_log
@@ -71,7 +71,7 @@ def pefa_xs(
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
     trials = trials_xs(weights, both)
     if calibrated == AUTO and isinstance(base, Movable):
-        trials += trials_lifted(weights, base.click_scales)
+        trials += trials_unit(weights, base.row_lengths)
     return _built(base, clicks, trials, (), cold, seed)
 
 
@@ -108,7 +108,7 @@ def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> Pe
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))
     if isinstance(base, Movable):
-        trials += trials_lifted(WEIGHTS, base.click_scales)
+        trials += trials_unit(WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
         trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
     return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)

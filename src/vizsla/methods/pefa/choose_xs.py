@@ -14,6 +14,7 @@ from vizsla.clicks.log import ClickLog, Floats
 from vizsla.clicks.log_split import LogSplit, log_splits
 from vizsla.clicks.matrices import Rows, products
 from vizsla.clicks.measures import PerQuery, reciprocal_ranks
+from vizsla.methods.pefa.blend_squares import BlendSquares
 from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.click_vectors import click_vectors
 from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
@@ -39,9 +40,11 @@ class _Parts:
     base: Floats
     clicks: Floats
     best: Floats
+    numbers: NDArray[np.int64]
     clicked: NDArray[np.bool_]
     relevant: NDArray[np.bool_]
     calibration: Calibration
+    squares: BlendSquares
 
     def measured(self, trial: Trial) -> PerQuery:
         """Return the reciprocal ranks of the held-out queries."""
@@ -55,9 +58,9 @@ def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Tria
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
 
 
-def trials_lifted(weights: Sequence[float], scales: Sequence[float]) -> list[Trial]:
-    """Return what to try where clicks may count several times as much as the formula says."""
-    return [{"variant": "lifted", "scale": s, "weight": w} for s in scales for w in weights if w < 1]
+def trials_unit(weights: Sequence[float], lengths: Sequence[float]) -> list[Trial]:
+    """Return what to try where the rows of items with clicks get a length of their own."""
+    return [{"variant": "unit", "length": length, "weight": w} for length in lengths for w in weights if w < 1]
 
 
 def trials_max(weights: Sequence[float], margins: Sequence[float], item_weight: float) -> list[Trial]:
@@ -105,8 +108,8 @@ def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "margin" not in trial):
         return XsSettings(trial["weight"])
-    if trial["variant"] == "lifted":
-        return XsSettings(trial["weight"], trial["scale"])
+    if trial["variant"] == "unit":
+        return XsSettings(trial["weight"], length=trial["length"])
     margin = float(f"{trial['margin'] * found.spread:.6g}") if "margin" in trial else None
     return XsSettings(trial["weight"], found.scale, found.shift, margin, trial.get("item_weight", ITEM_WEIGHT))
 
@@ -126,11 +129,12 @@ def _named(calibrated: bool) -> str:
 
 def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
-    scale, shift = {"plain": (1.0, 0.0), "lifted": (trial.get("scale", 1.0), 0.0)}.get(
-        trial["variant"], (found.scale, found.shift)
-    )
-    clicks = parts.clicks if scale == 1 and shift == 0 else scale * parts.clicks + shift
-    mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * clicks, parts.base)
+    as_is = trial["variant"] in ("plain", "unit")
+    clicks = parts.clicks if as_is else found.scale * parts.clicks + found.shift
+    blend = weight * parts.base + (1 - weight) * clicks
+    if trial["variant"] == "unit":
+        blend *= np.float32(trial["length"]) / parts.squares.lengths(trial["weight"])[parts.numbers]
+    mixed = np.where(parts.clicked, blend, parts.base)
     if "margin" in trial:
         share = trial["item_weight"]
         alone = share * parts.base + (1 - share) * parts.best - trial["margin"] * found.spread
@@ -152,7 +156,8 @@ def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None, a
     width = max(block[0].shape[1] for block in blocks)
     joined = [np.concatenate([_padded(block[part], width) for block in blocks]) for part in range(5)]
     numbers = joined[4].astype(np.int64)
-    return _Parts(joined[0], joined[1], joined[2], clicked[numbers] & (numbers >= 0), joined[3] > 0, found)
+    is_clicked, squares = clicked[numbers] & (numbers >= 0), BlendSquares.of(base, clicks)
+    return _Parts(joined[0], joined[1], joined[2], numbers, is_clicked, joined[3] > 0, found, squares)
 
 
 def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:

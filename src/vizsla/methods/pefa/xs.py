@@ -17,7 +17,7 @@ from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
+from vizsla.methods.pefa.blend import blended, length_factor, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
 from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows, narrowed
 from vizsla.methods.pefa.settings import XsSettings
@@ -128,8 +128,9 @@ class PefaXs(Encoded):
         one = Candidates.matches([np.array([item], np.int32)])
         own = float(self.base.index.scores(narrowed(row, self.base.encoder.dim), one).scores[0])
         score = self._score_one(queries, item)
-        weights = grown_column_weights(self.base, self.log)
-        return explain_xs(score, query, own, self.log, item, self.settings, weights)
+        weights, items = grown_column_weights(self.base, self.log), np.array([item])
+        factor = length_factor(grown_item_rows(self.base, self.log, items), self.log, items, self.settings, weights)
+        return explain_xs(score, query, own, self.log, item, self.settings, weights, factor)
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -141,9 +142,7 @@ class PefaXs(Encoded):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         base, index = reader.child("base"), reader.child("index")
-        is_movable = isinstance(base, Movable)
-        kinds = InvertedIndex if is_movable and base.encoder.sparse else DenseIndex | GroupedIndex
-        if not is_movable or not isinstance(index, kinds):
+        if not isinstance(base, Movable) or not isinstance(index, _indexes_over(base)):
             raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
@@ -152,6 +151,10 @@ class PefaXs(Encoded):
             return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _indexes_over(base: Movable) -> Any:
+    return InvertedIndex if base.encoder.sparse else DenseIndex | GroupedIndex
 
 
 def _indexed(
