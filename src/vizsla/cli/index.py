@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from vizsla.cli import index_dense as dense
+from vizsla.cli import index_tfidf as tfidf
 from vizsla.cli.options import add_data, add_output, open_data
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(metavar="KIND", required=True)
     _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
     _add_statistics(kinds.add_parser("statistics", help="word counts that the shards of a BM25 share"))
+    tfidf.add_arguments(kinds.add_parser("tfidf", help="words, pairs of words and character trigrams, by TF-IDF"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
 
 

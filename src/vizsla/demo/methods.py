@@ -38,6 +38,20 @@ def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return train_xrlinear(dataset, threads=2)
 
 
+def _tfidf(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.tfidf import tfidf
+
+    return tfidf(dataset)
+
+
+def _tfidf_pefa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.pefa import pefa_xs
+    from vizsla.methods.tfidf import Tfidf
+
+    base = built["tfidf"]
+    return pefa_xs(base, dataset) if isinstance(base, Tfidf) else base
+
+
 def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
@@ -58,6 +72,8 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
+    "tfidf": _tfidf,
+    "tfidf + pefa-xs": _tfidf_pefa,
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,

@@ -54,9 +54,9 @@ class Tfidf(Movable):
     >>> search("fig", k=2).ids
     [['a', 'c']]
     >>> print(search.explain("figs", "a"))
-    0.1395  tf-idf, the sum over the n-grams that query and item share
-    ├─ 0.0697  '#fi': trigram, 0.3606 in the query
-    ├─ 0.0697  'fig': trigram, 0.3606 in the query
+    0.0835  tf-idf, the sum over the n-grams that query and item share
+    ├─ 0.0418  '#fi': trigram, 0.2503 in the query
+    ├─ 0.0418  'fig': trigram, 0.2503 in the query
     └─ 0.0000  3 n-grams of the query that the item lacks
     """
 

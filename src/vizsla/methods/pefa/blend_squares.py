@@ -24,8 +24,8 @@ class BlendSquares(NamedTuple):
     Examples
     --------
     >>> rows, clicks = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    >>> BlendSquares.of(rows, clicks).lengths(0.5).round(4).tolist()
-    [0.7070999741554260]
+    >>> BlendSquares.of(rows, clicks).lengths(0.5).round(3).astype(str).tolist()
+    ['0.707']
     """
 
     base: Values
