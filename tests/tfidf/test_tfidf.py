@@ -56,7 +56,7 @@ def test_rows_are_those_of_the_ngram_twin():
 
 def test_clicked_queries_of_a_dataset_count_as_texts():
     with pytest.warns(UserWarning):  # one item has no text
-        log = Dataset.of(ITEMS, queries=[*CLICKED, "nobody clicked"], clicks=CLICKS)
+        log = Dataset.of(ITEMS, queries={**CLICKED, "none": "nobody clicked"}, clicks=CLICKS)
     clicked = np.flatnonzero(np.diff(log.clicks.indptr))
     texts = [log.query_texts()[1][row] for row in clicked]
     assert 0 < len(texts) < len(log.queries)
