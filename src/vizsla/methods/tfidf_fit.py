@@ -15,7 +15,8 @@ from vizsla.text.ngrams import EQUAL, NgramTfidf
 def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = EQUAL) -> NgramTfidf:
     """Fit XR-Linear's n-grams to a catalogue's texts and, where it is a Dataset with clicks, to the clicked queries.
 
-    R@10 and MRR@10 on tldr's held-out clicks: .470 and .328 so, against .447 and .306 from the items' texts alone.
+    R@10 of 1,500 held-out queries, which were not counted: .476 so and .445 from the items' texts alone on tldr, .809
+    and .793 on squad-sent.
     """
     encoder = default_encoder([*clicked_texts(items), *texts])
     return encoder if tuple(kind_shares) == EQUAL else encoder.with_shares(kind_shares)
