@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog, Floats
 from vizsla.clicks.log_split import LogSplit, log_splits
-from vizsla.clicks.matrices import Rows, products
+from vizsla.clicks.matrices import Rows, is_sparse, products
 from vizsla.clicks.measures import PerQuery, reciprocal_ranks
+from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.pefa.blend_squares import BlendSquares
 from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.click_vectors import click_vectors
+from vizsla.methods.pefa.near_sparse import near_sparse
 from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -86,8 +88,8 @@ def choose_xs(
 ) -> Choice:
     """Try everything on the same splits, then other item weights with the best; return the curve."""
     splits = list(log_splits(log, cold=cold, seed=seed))
-    alone = any("margin" in trial for trial in trials)
-    parts = [_parts(base, log, split, weights, alone) for split in splits]
+    index = InvertedIndex.build(base) if is_sparse(base) else None
+    parts = [_parts(base, log, split, weights, index) for split in splits]
     is_cold = np.concatenate([split.is_cold for split in splits])
     measured: list[PerQuery] = []
 
@@ -142,30 +144,33 @@ def _scores(parts: _Parts, trial: Trial) -> Floats:
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None, alone: bool) -> _Parts:
+def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None, index: InvertedIndex | None) -> _Parts:
     found = calibration_of(base, split.train, weights)
     clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
-    # Without a trial of past queries alone they need not be compared, which takes longer than all the rest.
-    by_item = split.train.matrix.tocsc() if alone else None
-    wanted = log.matrix[split.held]
+    squares, queries, wanted = BlendSquares.of(base, clicks), log.vectors[split.held], log.matrix[split.held]
+    if index is not None:
+        both = [index, InvertedIndex.build(clicks)]
+        scores, relevant, numbers = near_sparse(queries, wanted, both, near=NEAR, lowest=LOWEST)
+        # Past queries do not score alone over sparse rows, so nobody reads the third.
+        is_clicked = clicked[numbers] & (numbers >= 0)
+        return _Parts(scores[0], scores[1], scores[0], numbers, is_clicked, relevant, found, squares)
+    by_item = split.train.matrix.tocsc()
     size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
-        _block(log.vectors[split.held[at : at + size]], wanted[at : at + size], base, clicks, by_item, split.train)
+        _block(queries[at : at + size], wanted[at : at + size], base, clicks, by_item, split.train)
         for at in range(0, len(split.held), size)
     ]
     width = max(block[0].shape[1] for block in blocks)
     joined = [np.concatenate([_padded(block[part], width) for block in blocks]) for part in range(5)]
     numbers = joined[4].astype(np.int64)
-    is_clicked, squares = clicked[numbers] & (numbers >= 0), BlendSquares.of(base, clicks)
+    is_clicked = clicked[numbers] & (numbers >= 0)
     return _Parts(joined[0], joined[1], joined[2], numbers, is_clicked, joined[3] > 0, found, squares)
 
 
 def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:
     """Return base, click and best-query scores of the candidates, whether they are relevant, and their numbers."""
     items = base.shape[0]
-    parts = [products(queries, base), products(queries, clicks)]
-    if by_item is not None:
-        parts.append(_best_queries(queries, by_item, train, items))
+    parts = [products(queries, base), products(queries, clicks), _best_queries(queries, by_item, train, items)]
     near = min(NEAR, items)
     lists = [np.argpartition(-part, near - 1, axis=1)[:, :near] for part in parts]
     most = int(np.diff(wanted.indptr).max(initial=0))
@@ -178,8 +183,7 @@ def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, t
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
     relevant = np.take_along_axis(wanted.toarray(), numbers, axis=1) > 0
     rows = [np.where(twice, LOWEST, np.take_along_axis(part, numbers, axis=1)) for part in parts]
-    best = rows[2] if by_item is not None else rows[0]  # nobody reads it then
-    return [rows[0], rows[1], best, relevant & ~twice, np.where(twice, -1, numbers)]
+    return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
 def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> Floats:
