@@ -88,13 +88,15 @@ class BoundNgramLookup {
   using Shares = std::array<double, ngram_kinds>;
 
   BoundNgramLookup(bool lower, bool sublinear, bool by_kind, const Shares& shares, const BoundNames& unigrams,
-                   const BoundNames& bigrams, const BoundNames& trigrams, InArray<float> weights)
+                   const BoundNames& bigrams, const BoundNames& trigrams, InArray<float> weights,
+                   InArray<std::int32_t> columns)
       : unigrams_(unigrams),
         bigrams_(bigrams),
         trigrams_(trigrams),
         weights_(weights),
+        columns_(columns),
         lookup_({lower, sublinear, by_kind, shares}, unigrams_.names(), bigrams_.names(), trigrams_.names(),
-                view(weights_)) {}
+                view(weights_), view(columns_)) {}
 
   // (offsets, features, values): bytes for a few short texts, which make arrays at the least cost; arrays for more.
   nb::tuple rows(const nb::list& list, std::size_t threads) {
@@ -167,6 +169,7 @@ class BoundNgramLookup {
 
   BoundNames unigrams_, bigrams_, trigrams_;
   InArray<float> weights_;
+  InArray<std::int32_t> columns_;
   NgramLookup lookup_;
   ScratchPool<NgramScratch> scratches_;
 };
@@ -202,9 +205,9 @@ void register_ngrams(nb::module_& module) {
            nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"), nb::arg("bins"));
   nb::class_<BoundNgramLookup>(module, "NgramLookup")
       .def(nb::init<bool, bool, bool, const BoundNgramLookup::Shares&, const BoundNames&, const BoundNames&,
-                    const BoundNames&, InArray<float>>(),
+                    const BoundNames&, InArray<float>, InArray<std::int32_t>>(),
            nb::arg("lower"), nb::arg("sublinear"), nb::arg("by_kind"), nb::arg("shares"), nb::arg("unigrams"),
-           nb::arg("bigrams"), nb::arg("trigrams"), nb::arg("weights"))
+           nb::arg("bigrams"), nb::arg("trigrams"), nb::arg("weights"), nb::arg("columns"))
       .def("rows", &BoundNgramLookup::rows, nb::arg("texts"), nb::arg("threads"));
 }
 

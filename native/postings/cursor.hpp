@@ -14,12 +14,24 @@ class Cursor {
   static constexpr std::int64_t no_item = std::numeric_limits<std::int64_t>::max();
 
   Cursor(const Postings::List& list, float weight)
-      : items_(list.items.data()),
+      : list_(list),
+        items_(list.items.data()),
         impacts_(list.impacts.data()),
         blocks_(list.blocks.data()),
         count_(list.items.size()),
         block_count_(list.blocks.size()),
         weight_(weight) {}
+
+  const Postings::List& list() const { return list_; }
+
+  // Short lists are over before the processor has guessed where they lie.
+  void prefetch() const {
+    constexpr std::size_t line = 64 / sizeof(std::int32_t), lines = 2;
+    for (std::size_t at = 0; at < std::min(count_, lines * line); at += line) {
+      __builtin_prefetch(items_ + at);
+      __builtin_prefetch(impacts_ + at);
+    }
+  }
 
   // Moves to the first item from `low` on, and returns it.
   std::int64_t seek(std::int64_t low) {
@@ -68,6 +80,21 @@ class Cursor {
     return position_ - begin_;
   }
 
+  // Adds every posting in [low, high) to `sums[item - low]`, and returns how many there were: a walk that knows that a
+  // list names no item twice, and so need not wait for one sum before it reads the next.
+  std::size_t add_to(std::int64_t low, std::int64_t high, float* sums) {
+    seek(low);
+    begin_ = position_;
+    std::size_t end = begin_;
+    for (std::size_t block = end / Postings::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
+      end = block_end(block);
+    }
+    while (end < count_ && items_[end] < high) ++end;
+    add_range(begin_, end, sums - low);
+    position_ = end;
+    return position_ - begin_;
+  }
+
   // Calls `visit(item - low)` for every posting of the last walk.
   template <class Visit>
   void again(std::int64_t low, const Visit& visit) const {
@@ -88,12 +115,32 @@ class Cursor {
     return static_cast<std::size_t>(at - items_);
   }
 
+  void add_range(std::size_t at, std::size_t end, float* sums) const {
+    const std::int32_t* const items = items_;
+    const float* const impacts = impacts_;
+    const float weight = weight_;
+    for (; at + 4 <= end; at += 4) {
+      float* const a = sums + items[at];
+      float* const b = sums + items[at + 1];
+      float* const c = sums + items[at + 2];
+      float* const d = sums + items[at + 3];
+      const float of_a = *a + weight * impacts[at], of_b = *b + weight * impacts[at + 1];
+      const float of_c = *c + weight * impacts[at + 2], of_d = *d + weight * impacts[at + 3];
+      *a = of_a;
+      *b = of_b;
+      *c = of_c;
+      *d = of_d;
+    }
+    for (; at < end; ++at) sums[items[at]] += weight * impacts[at];
+  }
+
   std::size_t block_end(std::size_t block) const { return std::min(count_, (block + 1) * Postings::block_size); }
 
   void seek_block(std::int64_t low) {
     while (block_ < block_count_ && blocks_[block_].last < low) ++block_;
   }
 
+  Postings::List list_;
   const std::int32_t* items_;
   const float* impacts_;
   const Block* blocks_;

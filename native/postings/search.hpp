@@ -11,6 +11,8 @@
 
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
+#include "postings/look_up.hpp"
+#include "postings/window_sums.hpp"
 
 namespace vizsla {
 
@@ -82,16 +84,22 @@ class Searcher {
   }
 
   void search_window(std::int64_t low, std::int64_t high, std::size_t essential, const Question& question) {
-    std::size_t added = 0, walked = essential, found = 0;
-    for (std::size_t i = 0; i < essential; ++i)
+    std::size_t added = 0, found = 0;
+    const bool is_long = postings_met(essential) > 2 * static_cast<std::size_t>(high - low);
+    if (is_long) {
+      essential = walk_while_it_pays(low, high, essential, question, added);
+      found = window_sums_.collect(sums_of(low, high), to_pass(essential), found_.data());
+    }
+    for (std::size_t i = 0; i < essential && !is_long; ++i)
       added += add_and_collect(cursors_[i], low, high, to_pass(essential), found);
+    std::size_t walked = essential;
     found = keep_allowed(found, low, question.allowed);
     for (std::size_t i = essential; i < cursors_.size() && found > 0; ++i) {
       if (walked == i && found * lookup_cost > cursors_[i].postings_met()) {
         added += add(cursors_[i], low, high);
         ++walked;
       } else {
-        look_up(cursors_[i], low, found, walked == i);
+        look_up(i, low, found, walked == i && !is_long);
       }
       found = keep_passing(found, to_pass(i + 1));
     }
@@ -108,6 +116,36 @@ class Searcher {
       const std::int64_t item = question.also[i];
       if (item >= low && item < high) question.also_scores[i] = sums_[static_cast<std::size_t>(item - low)] + base_;
     }
+  }
+
+  std::size_t postings_met(std::size_t essential) const {
+    std::size_t postings = 0;
+    for (std::size_t i = 0; i < essential; ++i) postings += cursors_[i].postings_met();
+    return postings;
+  }
+
+  std::span<const float> sums_of(std::int64_t low, std::int64_t high) const {
+    return std::span(sums_).first(static_cast<std::size_t>(high - low));
+  }
+
+  // Long queries read a window many times over. Their lists are added without a look at single items; now and then the
+  // sums as a whole say what the k-th best has already, and whether so few can still pass it that it is cheaper to look
+  // up the rest for them alone. Returns how many lists were added.
+  std::size_t walk_while_it_pays(std::int64_t low, std::int64_t high, std::size_t essential, const Question& question,
+                                 std::size_t& added) {
+    const auto width = static_cast<std::size_t>(high - low);
+    std::size_t i = 0, seen = 0;
+    while (i < cursors_.size()) {
+      if (i + 2 < cursors_.size()) cursors_[i + 2].prefetch();
+      added += add(cursors_[i++], low, high);
+      if (i == cursors_.size() || (added - seen < width && i != essential)) continue;
+      seen = added;
+      const float kth = window_sums_.kth_above(sums_of(low, high), question.allowed, static_cast<std::size_t>(low), question.k);
+      cut_ = std::max(cut_, double{kth + base_} * rounding_ - double{base_});
+      if (rest_[i] > cut_) continue;
+      if (count_above(sums_of(low, high), to_pass(i)) * lookup_cost <= cursors_[i].postings_met()) break;
+    }
+    return i;
   }
 
   // What an item must have more of, when only the lists from `done` on are still to come.
@@ -133,15 +171,14 @@ class Searcher {
   }
 
   std::size_t add(Cursor& cursor, std::int64_t low, std::int64_t high) {
-    float* sums = sums_.data();
-    const std::size_t added = cursor.walk(low, high, [&](std::uint32_t at, float value) { sums[at] += value; });
+    const std::size_t added = cursor.add_to(low, high, sums_.data());
     read_ += added;
     return added;
   }
 
-  void look_up(Cursor& cursor, std::int64_t low, std::size_t found, bool unsorted) {
+  void look_up(std::size_t i, std::int64_t low, std::size_t found, bool unsorted) {
     if (unsorted) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(found));
-    for (std::size_t i = 0; i < found; ++i) sums_[found_[i]] += cursor.value(low + found_[i]);
+    look_up_.add(cursors_[i].list(), query_.terms()[i].weight, low, std::span(found_).first(found), sums_.data());
     read_ += found;
   }
 
@@ -191,6 +228,8 @@ class Searcher {
   std::vector<double> rest_, whole_rest_;  // [i]: the most that lists i, i + 1, ... can add, in the window and anywhere
   std::vector<float> sums_;
   std::vector<std::uint32_t> found_;
+  WindowSums window_sums_;
+  ListLookUp look_up_;
   TopK top_;
   double rounding_ = 1, cut_ = 0;
   float base_ = 0;  // added to every score that is found

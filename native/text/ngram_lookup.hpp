@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -51,13 +52,21 @@ struct NgramScratch {
   std::vector<std::int32_t> found;
   CountScratch count;
   NgramRows rows;
+  std::vector<std::uint64_t> entries;  // of a row that is renumbered
 };
 
 class NgramLookup {
  public:
+  // With `columns` the rows name a feature by its column: a vocabulary that has grown keeps the numbers that it had.
   NgramLookup(const NgramRule& rule, const NgramNames& unigrams, const NgramNames& bigrams, const NgramNames& trigrams,
-              std::span<const float> weights)
-      : rule_(rule), unigrams_(unigrams), bigrams_(bigrams), trigrams_(trigrams), weights_(weights), ascii_(-1) {
+              std::span<const float> weights, std::span<const std::int32_t> columns)
+      : rule_(rule),
+        unigrams_(unigrams),
+        bigrams_(bigrams),
+        trigrams_(trigrams),
+        weights_(weights),
+        columns_(columns),
+        ascii_(-1) {
     constexpr std::size_t most = INT32_MAX;
     const double* share = rule.shares.data();
     for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) {
@@ -71,6 +80,7 @@ class NgramLookup {
     require(weights.size() == features, "there must be a weight for each feature");
     // An idf is below 23; larger ones could overflow when they are squared. NaN fails too.
     for (float weight : weights) require(weight >= 0 && weight <= 1e6F, "weights must be between 0 and a million");
+    check_columns();
     firsts_[1] = static_cast<std::int32_t>(unigrams.features());
     firsts_[2] = static_cast<std::int32_t>(unigrams.features() + bigrams.features());
     firsts_[3] = static_cast<std::int32_t>(features);
@@ -103,6 +113,17 @@ class NgramLookup {
     std::int32_t* bigrams;
     std::int32_t* trigrams;
   };
+
+  void check_columns() const {
+    if (columns_.empty()) return;
+    require(columns_.size() == weights_.size(), "there must be a column for each feature");
+    std::vector<bool> taken(columns_.size(), false);
+    for (std::int32_t column : columns_) {
+      const auto number = static_cast<std::size_t>(column);
+      require(column >= 0 && number < taken.size() && !taken[number], "every column must be given once");
+      taken[number] = true;
+    }
+  }
 
   void fill_ascii() {
     if (trigrams_.bins > 0) {
@@ -204,6 +225,7 @@ class NgramLookup {
       squares += part;
     }
     if (squares > 0) scale(rows, begin, 1 / std::sqrt(squares));
+    if (!columns_.empty()) renumber(rows, begin, scratch.entries);
     rows.offsets.push_back(static_cast<std::int64_t>(rows.features.size()));
   }
 
@@ -229,6 +251,20 @@ class NgramLookup {
     return squares;
   }
 
+  // Columns must ascend, as features do; values are not negative, so that their bits are as good as any others.
+  void renumber(NgramRows& rows, std::size_t begin, std::vector<std::uint64_t>& entries) const {
+    entries.clear();
+    for (std::size_t i = begin; i < rows.features.size(); ++i) {
+      const auto column = static_cast<std::uint64_t>(columns_[static_cast<std::size_t>(rows.features[i])]);
+      entries.push_back(column << 32 | std::bit_cast<std::uint32_t>(rows.values[i]));
+    }
+    if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      rows.features[begin + i] = static_cast<std::int32_t>(entries[i] >> 32);
+      rows.values[begin + i] = std::bit_cast<float>(static_cast<std::uint32_t>(entries[i]));
+    }
+  }
+
   static void scale(NgramRows& rows, std::size_t begin, double factor) {
     for (std::size_t i = begin; i < rows.values.size(); ++i) {
       rows.values[i] = static_cast<float>(rows.values[i] * factor);
@@ -242,6 +278,7 @@ class NgramLookup {
   NgramRule rule_;
   NgramNames unigrams_, bigrams_, trigrams_;
   std::span<const float> weights_;
+  std::span<const std::int32_t> columns_;
   std::array<std::int32_t, 4> firsts_{};  // each kind's first feature, and the end
   AsciiTrigrams ascii_;
   std::array<double, 64> tf_{};

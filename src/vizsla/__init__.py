@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
     from vizsla.methods.pq import pq as pq
+    from vizsla.methods.tfidf import Tfidf as Tfidf
+    from vizsla.methods.tfidf import tfidf as tfidf
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
@@ -88,6 +90,7 @@ _PUBLIC = {
     "SentenceEncoder": "vizsla.encoders.sentence",
     "TextScorer": "vizsla.text_scorer",
     "Statistics": "vizsla.methods.bm25_statistics",
+    "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
     "open_encoder": "vizsla.encoders.open",
     "bag": "vizsla.methods.bag.model",
@@ -108,6 +111,7 @@ _PUBLIC = {
     "pq": "vizsla.methods.pq",
     "shards": "vizsla.compose.shards",
     "train_tokens": "vizsla.methods.bag.train",
+    "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
 }
 

@@ -22,6 +22,11 @@ class Movable(Encoded):
         """What each column of a query's row weighs when the row stands for an item; None: 1 each."""
         return None
 
+    @property
+    def row_lengths(self) -> tuple[float, ...]:
+        """Lengths that are worth a trial for the moved rows; nothing where rows do not all have length 1."""
+        return ()
+
     @abstractmethod
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:
         """Return these items' rows: a float32 array, or a CSR array."""

@@ -38,6 +38,7 @@ from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
+from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
@@ -132,11 +133,15 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "bag": RetrieverCase(lambda: bag(ITEMS)),
     "bag wordpiece": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
     "bag learned": RetrieverCase(_learned_bag),
+    "tfidf": RetrieverCase(lambda: tfidf(ITEMS)),
+    "tfidf cut": RetrieverCase(lambda: tfidf(ITEMS, kind_shares=(1, 0.5, 0.5), entries=20)),
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
     "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
     "pefa-xs": RetrieverCase(lambda: pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5, calibrated=True)),
     "pefa-xs bm25": RetrieverCase(lambda: pefa_xs(_bm25(), _log(), weight=0.5)),
+    "pefa-xs tfidf": RetrieverCase(lambda: pefa_xs(tfidf(ITEMS), _log(), weight=0.4)),
+    "pefa-xs tfidf cut": RetrieverCase(lambda: pefa_xs(tfidf(ITEMS, entries=30), _log(), weight=0.4)),
     "pefa-max": RetrieverCase(lambda: pefa_max(dense(ITEMS, _lsa()), _log(), weight=0.7, margin=0.5)),
     "pefa-xl": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa())), exact=False),
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),

@@ -34,6 +34,7 @@ BUILT_IN = {
     "bm25": "vizsla.methods.bm25:Bm25",
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
     "bag-of-tokens": "vizsla.methods.bag.model:Bag",
+    "tfidf": "vizsla.methods.tfidf:Tfidf",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "jpq": "vizsla.methods.jpq.model:Jpq",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vizsla.cli import index_bag as bag
 from vizsla.cli import index_dense as dense
 from vizsla.cli import index_pq as pq
+from vizsla.cli import index_tfidf as tfidf
 from vizsla.cli.options import add_data, add_output, open_data
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_bm25(kinds.add_parser("bm25", help="words, weighted by BM25"))
     bag.add_arguments(kinds.add_parser("bag", help="bags of tokens, weighed by idf or by what clicks taught"))
     _add_statistics(kinds.add_parser("statistics", help="word counts that the shards of a BM25 share"))
+    tfidf.add_arguments(kinds.add_parser("tfidf", help="words, pairs of words and character trigrams, by TF-IDF"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
     pq.add_arguments(kinds.add_parser("pq", help="codes for the vectors of a dense model: many times smaller"))
 

@@ -52,6 +52,20 @@ def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return train_xrlinear(dataset, threads=2)
 
 
+def _tfidf(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.tfidf import tfidf
+
+    return tfidf(dataset)
+
+
+def _tfidf_pefa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.pefa import pefa_xs
+    from vizsla.methods.tfidf import Tfidf
+
+    base = built["tfidf"]
+    return pefa_xs(base, dataset) if isinstance(base, Tfidf) else base
+
+
 def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return built["bm25"].normalised() + built["xrlinear"].normalised()
 
@@ -88,6 +102,8 @@ METHODS: dict[str, Method] = {
     "bm25": _bm25,
     "bag": _bag,
     "bag + learned tokens": _tokens,
+    "tfidf": _tfidf,
+    "tfidf + pefa-xs": _tfidf_pefa,
     "lsa": _lsa,
     "lsa + pefa-xs": _pefa_xs,
     "lsa + pefa-xl": _pefa_xl,

@@ -18,7 +18,7 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.stemming import stem_words
 from vizsla.text.texts import batches, call_with, listed
-from vizsla.text.vocabulary import read_vocabulary
+from vizsla.text.vocabulary import joined, read_vocabulary
 from vizsla.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
@@ -145,9 +145,11 @@ class BagOfWords(Encoder, Artifact):
             return self
         stem = self.analyser.stem
         if stem is None:
-            return type(self)(self.analyser, _joined(self.terms, forms))
+            return type(self)(self.analyser, joined(self.terms, Strings.of(forms)))
         terms, term_of_form = _more_stems(self.terms, stem_words(stem, forms))
-        return type(self)(self.analyser, terms, _joined(self.forms, forms), np.append(self.term_of_form, term_of_form))
+        return type(self)(
+            self.analyser, terms, joined(self.forms, Strings.of(forms)), np.append(self.term_of_form, term_of_form)
+        )
 
     @property
     def dim(self) -> int:
@@ -243,17 +245,7 @@ def _more_stems(terms: Strings, stems: list[str]) -> tuple[Strings, NDArray[np.i
     new: dict[str, int] = {}
     for place in np.flatnonzero(numbers < 0).tolist():
         numbers[place] = new.setdefault(stems[place], len(terms) + len(new))
-    return _joined(terms, list(new)), numbers.astype(np.int32)
-
-
-def _joined(strings: Strings, more: list[str]) -> Strings:
-    """Return the strings followed by more; the first ones' bytes are copied as they lie."""
-    if not more:
-        return strings
-    added = Strings.of(more)
-    data = np.concatenate([strings.data, added.data])
-    offsets = np.concatenate([strings.offsets, added.offsets[1:] + strings.offsets[-1]])
-    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
+    return joined(terms, Strings.of(new)), numbers.astype(np.int32)
 
 
 def _forms(analyser: Analyser, texts: list[str]) -> list[str]:

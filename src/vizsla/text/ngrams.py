@@ -25,6 +25,7 @@ from vizsla.text.vocabulary import read_vocabulary
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.text.grown_ngrams import GrownNgrams
 
 KINDS = ("unigram", "bigram", "trigram")
 NORMS = ("row", "kinds")
@@ -98,8 +99,9 @@ class NgramTfidf(Encoder, Artifact):
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
         sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]
-        self._starts = list(accumulate(sizes, initial=0))
-        self._lookup = self._native_lookup()
+        self.starts = tuple(accumulate(sizes, initial=0))
+        """Each kind's first feature, and the end."""
+        self._lookup = self.native_lookup(self.names, self.weights)
 
     @classmethod
     @checked
@@ -159,6 +161,25 @@ class NgramTfidf(Encoder, Artifact):
         return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm, shares=shares)
 
     @checked
+    def grown(self, texts: Iterable[str]) -> NgramTfidf | GrownNgrams:
+        """Return an encoder that also knows the n-grams of these texts; all that this one knows keep their columns.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Read in batches. A new n-gram weighs as much as the rarest of its kind that is known.
+
+        Examples
+        --------
+        >>> ngrams = NgramTfidf.fit(["a red fig"], bigrams=0, trigrams=0)
+        >>> ngrams.dim, ngrams.grown(["red onions"]).dim, ngrams.grown(["red fig"]) is ngrams
+        (4, 5, True)
+        """
+        from vizsla.text.grown_ngrams import grow_ngrams
+
+        return grow_ngrams(self, texts)
+
+    @checked
     def with_shares(self, shares: Sequence[float]) -> Self:
         """Return the same n-grams with other shares of the kinds, by the norm "kinds"; a share of 0 drops the kind.
 
@@ -177,7 +198,7 @@ class NgramTfidf(Encoder, Artifact):
         kept = [share > 0 for share in shares]
         names = [table if keep else Strings.of([]) for table, keep in zip(self.names, kept, strict=True)]
         bins = [extra if keep else 0 for extra, keep in zip(self.bins, kept, strict=True)]
-        parts = [self.weights[self._starts[kind] : self._starts[kind + 1]] for kind in range(len(KINDS)) if kept[kind]]
+        parts = [self.weights[self.starts[kind] : self.starts[kind + 1]] for kind in range(len(KINDS)) if kept[kind]]
         return type(self)(
             names, np.concatenate(parts), bins=bins, lower=self.lower, sublinear=self.sublinear,
             norm="kinds", shares=shares,
@@ -186,7 +207,7 @@ class NgramTfidf(Encoder, Artifact):
     @property
     def dim(self) -> int:
         """The number of features."""
-        return self._starts[-1]
+        return self.starts[-1]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -200,13 +221,19 @@ class NgramTfidf(Encoder, Artifact):
 
         Values are positive, and a row that is not empty has length 1.
         """
+        return self.rows_of(self._lookup, texts, self.dim, threads=threads)
+
+    @staticmethod
+    def rows_of(lookup: _native.NgramLookup, texts: Sequence[str], dim: int, *, threads: int = 1) -> SparseRows:
+        """Return what a native look-up makes of texts."""
         texts = texts if type(texts) is list else listed(texts)
-        check_positive("threads", threads)
-        offsets, features, values = call_with(self._lookup.rows, texts, threads)
+        if threads != 1:
+            check_positive("threads", threads)
+        offsets, features, values = call_with(lookup.rows, texts, threads)
         if type(offsets) is not bytes:
-            return SparseRows(offsets, features, values, self.dim)
+            return SparseRows(offsets, features, values, dim)
         array = np.frombuffer
-        return SparseRows(array(offsets, np.int64), array(features, np.int32), array(values, np.float32), self.dim)
+        return SparseRows(array(offsets, np.int64), array(features, np.int32), array(values, np.float32), dim)
 
     def items(self, texts: Sequence[str], *, threads: int = 1) -> SparseRows:
         """Encode item texts: as queries."""
@@ -275,8 +302,8 @@ class NgramTfidf(Encoder, Artifact):
         """Return a feature's kind and its number within the kind."""
         if not 0 <= feature < self.dim:
             raise InputError(f"`feature` must be between 0 and {self.dim - 1}. Got {feature!r}.")
-        kind = bisect_right(self._starts, feature) - 1
-        return kind, feature - self._starts[kind]
+        kind = bisect_right(self.starts, feature) - 1
+        return kind, feature - self.starts[kind]
 
     def _check(self) -> None:
         check_choice("norm", self.norm, NORMS)
@@ -290,14 +317,18 @@ class NgramTfidf(Encoder, Artifact):
             if type(extra) is not int or not 0 <= extra <= MOST_FEATURES:
                 raise InputError(f"`bins` must hold whole numbers from 0 to {MOST_FEATURES}. Got {extra!r}.")
 
-    def _native_lookup(self) -> _native.NgramLookup:
+    def native_lookup(
+        self, names: Sequence[Strings], weights: NDArray[np.float32], columns: NDArray[np.int32] | None = None
+    ) -> _native.NgramLookup:
+        """Return the native half of encoding, by these rules; features get these columns, or their own numbers."""
         try:
             unigrams, bigrams, trigrams = (
                 _native.NgramNames(table.data, table.offsets, table.slots, extra)
-                for table, extra in zip(self.names, self.bins, strict=True)
+                for table, extra in zip(names, self.bins, strict=True)
             )
-            rules = (self.lower, self.sublinear, self.norm == "kinds")
-            return _native.NgramLookup(*rules, list(self.shares), unigrams, bigrams, trigrams, self.weights)
+            rules = (self.lower, self.sublinear, self.norm == "kinds", list(self.shares))
+            numbers = np.zeros(0, np.int32) if columns is None else columns
+            return _native.NgramLookup(*rules, unigrams, bigrams, trigrams, weights, numbers)
         except (TypeError, ValueError) as error:
             raise InputError(f"Vocabularies and weights must fit together. Got others: {error}.") from error
 

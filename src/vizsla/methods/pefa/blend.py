@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Numbers
 from vizsla.clicks.log import ClickLog, Floats
-from vizsla.clicks.matrices import Rows, is_sparse
+from vizsla.clicks.matrices import Rows, is_sparse, lengths_of
 from vizsla.errors import InputError
 from vizsla.methods.pefa.click_vectors import click_vectors
 from vizsla.methods.pefa.settings import XsSettings
@@ -19,6 +21,8 @@ def blended(
     """Return the rows of these items, whose base rows are given (Eq. 8); without clicks the base's own."""
     if is_sparse(base):
         return _sparse(base, log, items, settings, weights)
+    if settings.length is not None:
+        raise InputError(f"`length` must be left out over dense vectors. Got {settings.length!r}.")
     vectors = np.zeros((len(items), base.shape[1] + settings.extra), np.float32)
     vectors[:, : base.shape[1]] = base
     if settings.weight < 1:
@@ -38,7 +42,23 @@ def _sparse(base: Rows, log: ClickLog, items: NDArray[np.int64], settings: XsSet
         return base
     clicks, clicked = click_vectors(log, items, weights)
     share = np.float32((1 - settings.weight) * settings.scale)
-    return _scaled(base, np.where(clicked, np.float32(settings.weight), np.float32(1))) + _scaled(clicks, share)
+    mixed = _scaled(base, np.where(clicked, np.float32(settings.weight), np.float32(1))) + _scaled(clicks, share)
+    return mixed if settings.length is None else _with_length(mixed, clicked, settings.length)
+
+
+def _with_length(rows: Rows, clicked: NDArray[np.bool_], length: float) -> Rows:
+    own = lengths_of(rows)
+    return _scaled(rows, np.where(clicked & (own > 0), length / np.where(own > 0, own, 1), 1).astype(np.float32))
+
+
+def length_factor(
+    base: Rows, log: ClickLog, item: NDArray[np.int64], settings: XsSettings, weights: Floats | None = None
+) -> float:
+    """Return by what an item's blended row was multiplied to have its length; 1 without a length."""
+    if settings.length is None:
+        return 1.0
+    own = float(lengths_of(blended(base, log, item, replace(settings, length=None), weights))[0])
+    return settings.length / own if own > 0 else 1.0
 
 
 def _scaled(rows: Rows, by: NDArray[np.float32] | np.float32) -> Rows:

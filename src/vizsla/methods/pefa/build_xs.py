@@ -19,6 +19,7 @@ from vizsla.methods.pefa.choose_xs import (
     choose_xs,
     settings_of,
     trials_max,
+    trials_unit,
     trials_xs,
 )
 from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_item_rows, grown_log
@@ -43,9 +44,9 @@ def pefa_xs(
 
     Parameters
     ----------
-    base : Dense or Bm25
-        What is adapted; it stays as it is. Over BM25 the rows are bags of words in an inverted index, and words that
-        only clicked queries have are added to them.
+    base : Dense, Bm25 or Tfidf
+        What is adapted; it stays as it is. Over BM25 and TF-IDF the rows are bags of words or n-grams in an inverted
+        index, and words that only clicked queries have are added to them.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"
@@ -70,7 +71,10 @@ def pefa_xs(
     """
     weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
-    return _built(base, clicks, trials_xs(weights, both), (), cold, seed)
+    trials = trials_xs(weights, both)
+    if calibrated == AUTO and isinstance(base, Movable):
+        trials += trials_unit(weights, base.row_lengths)
+    return _built(base, clicks, trials, (), cold, seed)
 
 
 @checked
@@ -107,6 +111,8 @@ def pefa_max(
 def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))
+    if isinstance(base, Movable):
+        trials += trials_unit(WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
         trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
     return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)
@@ -116,7 +122,7 @@ def _built(
     base: Any, clicks: Any, trials: list[Trial], item_weights: Sequence[float], cold: float, seed: int
 ) -> PefaXs:
     if not isinstance(base, Movable):
-        wanted = "a dense retriever or BM25"
+        wanted = "a dense retriever, BM25 or TF-IDF"
         raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
     if base.encoder.sparse and "margin" in trials[0]:
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog, Floats
 from vizsla.clicks.log_split import LogSplit, log_splits
-from vizsla.clicks.matrices import Rows, products
+from vizsla.clicks.matrices import Rows, is_sparse, products
 from vizsla.clicks.measures import PerQuery, reciprocal_ranks
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.pefa.blend_squares import BlendSquares
 from vizsla.methods.pefa.calibration import Calibration, calibrate
 from vizsla.methods.pefa.click_vectors import click_vectors
+from vizsla.methods.pefa.near_sparse import near_sparse
 from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
 
 WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -39,9 +42,11 @@ class _Parts:
     base: Floats
     clicks: Floats
     best: Floats
+    numbers: NDArray[np.int64]
     clicked: NDArray[np.bool_]
     relevant: NDArray[np.bool_]
     calibration: Calibration
+    squares: BlendSquares
 
     def measured(self, trial: Trial) -> PerQuery:
         """Return the reciprocal ranks of the held-out queries."""
@@ -53,6 +58,11 @@ class _Parts:
 def trials_xs(weights: Sequence[float], calibrated: Sequence[bool]) -> list[Trial]:
     """Return what to try with one vector an item."""
     return [{"variant": _named(c), "weight": w} for c in calibrated for w in weights]
+
+
+def trials_unit(weights: Sequence[float], lengths: Sequence[float]) -> list[Trial]:
+    """Return what to try where the rows of items with clicks get a length of their own."""
+    return [{"variant": "unit", "length": length, "weight": w} for length in lengths for w in weights if w < 1]
 
 
 def trials_max(weights: Sequence[float], margins: Sequence[float], item_weight: float) -> list[Trial]:
@@ -78,7 +88,8 @@ def choose_xs(
 ) -> Choice:
     """Try everything on the same splits, then other item weights with the best; return the curve."""
     splits = list(log_splits(log, cold=cold, seed=seed))
-    parts = [_parts(base, log, split, weights) for split in splits]
+    index = InvertedIndex.build(base) if is_sparse(base) else None
+    parts = [_parts(base, log, split, weights, index) for split in splits]
     is_cold = np.concatenate([split.is_cold for split in splits])
     measured: list[PerQuery] = []
 
@@ -99,6 +110,8 @@ def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "margin" not in trial):
         return XsSettings(trial["weight"])
+    if trial["variant"] == "unit":
+        return XsSettings(trial["weight"], length=trial["length"])
     margin = float(f"{trial['margin'] * found.spread:.6g}") if "margin" in trial else None
     return XsSettings(trial["weight"], found.scale, found.shift, margin, trial.get("item_weight", ITEM_WEIGHT))
 
@@ -118,8 +131,12 @@ def _named(calibrated: bool) -> str:
 
 def _scores(parts: _Parts, trial: Trial) -> Floats:
     found, weight = parts.calibration, np.float32(trial["weight"])
-    clicks = parts.clicks if trial["variant"] == "plain" else found.scale * parts.clicks + found.shift
-    mixed = np.where(parts.clicked, weight * parts.base + (1 - weight) * clicks, parts.base)
+    as_is = trial["variant"] in ("plain", "unit")
+    clicks = parts.clicks if as_is else found.scale * parts.clicks + found.shift
+    blend = weight * parts.base + (1 - weight) * clicks
+    if trial["variant"] == "unit":
+        blend *= np.float32(trial["length"]) / parts.squares.lengths(trial["weight"])[parts.numbers]
+    mixed = np.where(parts.clicked, blend, parts.base)
     if "margin" in trial:
         share = trial["item_weight"]
         alone = share * parts.base + (1 - share) * parts.best - trial["margin"] * found.spread
@@ -127,20 +144,27 @@ def _scores(parts: _Parts, trial: Trial) -> Floats:
     return np.asarray(mixed, np.float32)
 
 
-def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None) -> _Parts:
+def _parts(base: Rows, log: ClickLog, split: LogSplit, weights: Floats | None, index: InvertedIndex | None) -> _Parts:
     found = calibration_of(base, split.train, weights)
     clicks, clicked = click_vectors(split.train, np.arange(base.shape[0]), weights)
+    squares, queries, wanted = BlendSquares.of(base, clicks), log.vectors[split.held], log.matrix[split.held]
+    if index is not None:
+        both = [index, InvertedIndex.build(clicks)]
+        scores, relevant, numbers = near_sparse(queries, wanted, both, near=NEAR, lowest=LOWEST)
+        # Past queries do not score alone over sparse rows, so nobody reads the third.
+        is_clicked = clicked[numbers] & (numbers >= 0)
+        return _Parts(scores[0], scores[1], scores[0], numbers, is_clicked, relevant, found, squares)
     by_item = split.train.matrix.tocsc()
-    wanted = log.matrix[split.held]
     size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
-        _block(log.vectors[split.held[at : at + size]], wanted[at : at + size], base, clicks, by_item, split.train)
+        _block(queries[at : at + size], wanted[at : at + size], base, clicks, by_item, split.train)
         for at in range(0, len(split.held), size)
     ]
     width = max(block[0].shape[1] for block in blocks)
     joined = [np.concatenate([_padded(block[part], width) for block in blocks]) for part in range(5)]
     numbers = joined[4].astype(np.int64)
-    return _Parts(joined[0], joined[1], joined[2], clicked[numbers] & (numbers >= 0), joined[3] > 0, found)
+    is_clicked = clicked[numbers] & (numbers >= 0)
+    return _Parts(joined[0], joined[1], joined[2], numbers, is_clicked, joined[3] > 0, found, squares)
 
 
 def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, train: ClickLog) -> list[Floats]:

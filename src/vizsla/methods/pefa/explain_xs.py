@@ -11,6 +11,8 @@ from vizsla.methods.pefa.settings import XsSettings
 from vizsla.methods.pefa.votes import Values
 
 MOST_VOTES = 10
+LEFT_OUT = 1e-4
+"""Rounding is smaller; more is what a base that cuts its rows left out."""
 Whole = NDArray[np.int64]
 
 
@@ -22,8 +24,12 @@ def explain_xs(
     item: int,
     settings: XsSettings,
     weights: Floats | None = None,
+    length_factor: float = 1.0,
 ) -> Explanation:
-    """Return shares that add up to `score`, or say which past query made it alone; `own` is the base's score."""
+    """Return shares that add up to `score`, or say which past query made it alone; `own` is the base's score.
+
+    The item's row was multiplied by `length_factor` after it was blended.
+    """
     row = query.astype(np.float64)
     clicks = np.flatnonzero(log.items == item)
     voters = log.rows[clicks]
@@ -38,7 +44,8 @@ def explain_xs(
     shares = log.units[clicks] / UNIT
     total = shares @ log.vectors[voters].astype(np.float64)
     length = float(np.linalg.norm(total if weights is None else total * weights))
-    return _shares(score, own, similar, voters, shares, length, log, settings, bool(np.any(row)))
+    factors = (length_factor, (1 - settings.weight) * settings.scale * length_factor / (length or 1.0))
+    return _shares(score, own, similar, voters, shares, factors, log, settings, bool(np.any(row)))
 
 
 def _alone(
@@ -65,13 +72,12 @@ def _shares(
     similar: Values,
     voters: Whole,
     weights: Values,
-    length: float,
+    factors: tuple[float, float],
     log: ClickLog,
     settings: XsSettings,
     says: bool,
 ) -> Explanation:
-    factor = (1 - settings.weight) * settings.scale / (length or 1.0)
-    votes = factor * weights * similar
+    votes = factors[1] * weights * similar
     order = np.argsort(-votes, kind="stable")
     parts = [
         Explanation(
@@ -86,6 +92,11 @@ def _shares(
     shift = (1 - settings.weight) * settings.shift if says else 0.0
     if shift:
         parts.append(Explanation(shift, "shift to the base's mean"))
-    base = Explanation(settings.weight * own, f"base: {settings.weight:g} × {own:.4f}")
+    longer = "" if factors[0] == 1 else f" × {factors[0]:.4f}, for its row's length"
+    base = Explanation(factors[0] * settings.weight * own, f"base: {settings.weight:g} × {own:.4f}{longer}")
     clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
+    left_out = score - base.score - clicks.score
+    if left_out < -LEFT_OUT * max(1.0, abs(score)):
+        cut = Explanation(left_out, "what was cut off: rows hold only their heaviest entries")
+        return Explanation(score, "base share and click share, less what was cut off", [base, clicks, cut])
     return Explanation(score, "base share and click share", [base, clicks])

@@ -11,7 +11,7 @@ from vizsla.clicks.log import ClickLog, Encode, Floats
 from vizsla.clicks.matrices import Rows, widened
 from vizsla.movable import Movable
 from vizsla.queries import Queries
-from vizsla.sparse_rows import as_scipy
+from vizsla.sparse_rows import SparseRows, as_scipy
 
 
 def grown_log(base: Movable, clicks: Any) -> ClickLog:
@@ -44,3 +44,10 @@ def grown_column_weights(base: Movable, log: ClickLog) -> Floats | None:
         return None
     rarest = float(weights.max(initial=0.0)) or 1.0
     return np.append(weights, np.full(log.dim - len(weights), rarest, np.float32))
+
+
+def narrowed(rows: Rows, dim: int) -> Rows:
+    """Return queries' rows with the base's columns alone, as they are weighed among the new ones."""
+    if not isinstance(rows, SparseRows) or rows.width == dim:
+        return rows
+    return SparseRows.of(rows.to_scipy()[:, :dim])

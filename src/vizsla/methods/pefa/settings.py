@@ -11,6 +11,8 @@ from vizsla.errors import InputError, check_range
 ITEM_WEIGHT = 0.3
 """How much of its item a past query's vector takes on where nothing is chosen, and where choosing begins."""
 
+LONGEST = 1000
+
 
 @dataclass(frozen=True)
 class XsSettings:
@@ -26,6 +28,8 @@ class XsSettings:
         The best past query may score its item alone, by its similarity minus this margin; None: it may not.
     item_weight : float
         The share of the item's own vector in a past query's vector.
+    length : float, optional
+        The length that the blended row of an item with clicks gets, over sparse rows; None: the one it has.
 
     Examples
     --------
@@ -38,12 +42,15 @@ class XsSettings:
     shift: float = 0.0
     margin: float | None = None
     item_weight: float = ITEM_WEIGHT
+    length: float | None = None
 
     def __post_init__(self) -> None:
         check_range("weight", self.weight, 0, 1)
         check_range("item_weight", self.item_weight, 0, 1)
         if not (isfinite(self.scale) and self.scale >= 0 and isfinite(self.shift)):
             raise InputError(f"`scale` and `shift` must be finite numbers. Got {self.scale!r} and {self.shift!r}.")
+        if self.length is not None and not 0 < self.length <= LONGEST:
+            raise InputError(f"`length` must be above 0 and at most {LONGEST}. Got {self.length!r}.")
         if self.margin is not None and not isfinite(self.margin):
             raise InputError(f"`margin` must be a finite number. Got {self.margin!r}.")
 

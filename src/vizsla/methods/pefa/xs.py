@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from vizsla.candidates import Candidates
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
 from vizsla.encoded import Encoded
@@ -19,9 +20,9 @@ from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.pq import PqIndex
 from vizsla.methods.bm25 import Bm25
 from vizsla.methods.dense import Dense
-from vizsla.methods.pefa.blend import blended, past_query_rows, query_rows
+from vizsla.methods.pefa.blend import blended, length_factor, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
-from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows
+from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows, narrowed
 from vizsla.methods.pefa.refit import clicks_elsewhere
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.movable import Movable
@@ -43,7 +44,7 @@ class PefaXs(Encoded):
 
     Parameters
     ----------
-    base : Dense or Bm25
+    base : Dense, Bm25 or Tfidf
         What is adapted.
     log : ClickLog
         What was clicked.
@@ -136,10 +137,12 @@ class PefaXs(Encoded):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row = queries.encoded(self.encoder)
         query = (row.toarray() if isinstance(row, SparseRows) else row)[0]
-        own = self.base._score_one(queries, item)
+        one = Candidates.matches([np.array([item], np.int32)])
+        own = float(self.base.index.scores(narrowed(row, self.base.encoder.dim), one).scores[0])
         score = self._score_one(queries, item)
-        weights = grown_column_weights(self.base, self.log)
-        return explain_xs(score, query, own, self.log, item, self.settings, weights)
+        weights, items = grown_column_weights(self.base, self.log), np.array([item])
+        factor = length_factor(grown_item_rows(self.base, self.log, items), self.log, items, self.settings, weights)
+        return explain_xs(score, query, own, self.log, item, self.settings, weights, factor)
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -151,8 +154,7 @@ class PefaXs(Encoded):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         base, index = reader.child("base"), reader.child("index")
-        kinds = InvertedIndex if isinstance(base, Bm25) else DenseIndex | GroupedIndex
-        if not isinstance(base, Dense | Bm25) or not isinstance(index, kinds):
+        if not isinstance(base, Movable) or not isinstance(index, _indexes_over(base)):
             raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
@@ -161,6 +163,10 @@ class PefaXs(Encoded):
             return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _indexes_over(base: Movable) -> Any:
+    return InvertedIndex if base.encoder.sparse else DenseIndex | GroupedIndex
 
 
 def _indexed(

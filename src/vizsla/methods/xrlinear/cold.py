@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex
 from vizsla.indexes.tree_matchers import layer_matchers
+from vizsla.linalg.largest_entries import largest_entries
 from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
@@ -79,26 +80,6 @@ def cold_matchers(near: csr_array, matchers: csr_array, vectors: csr_array, how:
     joined: csr_array = (near @ matchers * np.float32(how.neighbours) + own).tocsr()
     sizes = near.astype(bool).astype(np.float32) @ np.diff(matchers.indptr) / np.maximum(np.diff(near.indptr), 1)
     return largest_entries(joined, (sizes + np.diff(own.indptr)).astype(np.int64))
-
-
-def largest_entries(matrix: csr_array, counts: NDArray[np.int64]) -> csr_array:
-    """Keep the `counts` largest entries of every row, so that a mean of many matchers costs no more than one.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> largest_entries(csr_array([[3.0, -4.0, 1.0]]), np.array([2])).toarray().tolist()
-    [[3.0, -4.0, 0.0]]
-    """
-    from scipy.sparse import csr_array
-
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((matrix.indices, -np.abs(matrix.data), rows))
-    ranks = np.empty(matrix.nnz, dtype=np.int64)
-    ranks[order] = np.arange(matrix.nnz) - matrix.indptr[rows]
-    kept = ranks < counts[rows]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=matrix.shape[0]))])
-    return csr_array((matrix.data[kept], matrix.indices[kept], offsets), shape=matrix.shape).sorted_indices()
 
 
 def matchers_by_item(index: TreeIndex) -> csr_array:

@@ -1,0 +1,200 @@
+"""TF-IDF: words, pairs of words and character trigrams that items share with the query, by the cosine of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.encoder import Encoder
+from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.linalg.largest_entries import largest_entries
+from vizsla.methods.tfidf_explain import explain_tfidf
+from vizsla.methods.tfidf_fit import fit_ngrams_of
+from vizsla.movable import Movable
+from vizsla.progress import progress
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows, as_scipy
+from vizsla.strings import Strings
+from vizsla.text.catalogue import TextStream
+from vizsla.text.ngrams import EQUAL, NgramTfidf
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+ROW_LENGTHS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
+
+
+class Tfidf(Movable):
+    """Exact search by the inner product of n-gram rows. Use `tfidf` or `Tfidf.build` to make one.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : NgramTfidf
+        How texts become rows.
+    index : InvertedIndex
+        The items' rows, by n-gram.
+    entries : int, optional
+        The most n-grams of an item, its heaviest; None: all.
+
+    Examples
+    --------
+    >>> search = Tfidf.build({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search("fig", k=2).ids
+    [['a', 'c']]
+    >>> print(search.explain("figs", "a"))
+    0.0835  tf-idf, the sum over the n-grams that query and item share
+    ├─ 0.0418  '#fi': trigram, 0.2503 in the query
+    ├─ 0.0418  'fig': trigram, 0.2503 in the query
+    └─ 0.0000  3 n-grams of the query that the item lacks
+    """
+
+    kind = "tfidf"
+    scale = "tf-idf"
+    encoder: NgramTfidf
+    index: InvertedIndex
+
+    def __init__(self, items: Strings, encoder: NgramTfidf, index: InvertedIndex, *, entries: int | None = None):
+        super().__init__(items, encoder, index)
+        self.entries = None if entries is None else check_positive("entries", entries)
+
+    @classmethod
+    def build(
+        cls,
+        items: Dataset | Mapping[str, str] | Iterable[Any],
+        *,
+        ids: Iterable[str] | None = None,
+        encoder: NgramTfidf | None = None,
+        kind_shares: Sequence[float] = EQUAL,
+        entries: int | None = None,
+    ) -> Self:
+        """Read a catalogue and index it; see `tfidf` for the parameters."""
+        if entries is not None:
+            check_positive("entries", entries)
+        stream = TextStream(items, ids)
+        texts = list(progress(stream, what="reading"))
+        if encoder is None:
+            encoder = fit_ngrams_of(items, texts, kind_shares)
+        elif tuple(kind_shares) != EQUAL:
+            raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
+        return cls(stream.ids, encoder, _inverted(encoder.items(texts), entries), entries=entries)
+
+    def __repr__(self) -> str:
+        cut = "" if self.entries is None else f", {self.entries} entries"
+        return f"Tfidf({len(self.items):,} items{cut})"
+
+    @property
+    def row_lengths(self) -> tuple[float, ...]:
+        """Up to 1, the length of every row: the shorter those with clicks, the better the chances of the others."""
+        return ROW_LENGTHS
+
+    def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:
+        """Return the rows of these items."""
+        return self.index.to_csr()[items]
+
+    def grown_encoder(self, texts: Iterable[str]) -> Encoder:
+        """Return an encoder that also knows the n-grams of these texts."""
+        return self.encoder.grown(texts)
+
+    def index_rows(self, rows: Any) -> InvertedIndex:
+        """Index other rows over the same n-grams, or over those of an encoder that has grown, cut as these are."""
+        return _inverted(rows, self.entries)
+
+    def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
+        """Return a retriever that also knows these items; vocabulary and weights stay as they are.
+
+        Parameters
+        ----------
+        items : mapping or pairs
+            Texts by id; the ids must be new.
+        """
+        from scipy.sparse import vstack
+
+        pairs = list(items.items() if isinstance(items, Mapping) else items)
+        known = next((item for item, _ in pairs if item in self.items), None)
+        if known is not None:
+            raise InputError(f"`items` must be new. Got {known!r}, which is there: leave it out, or remove it first.")
+        ids = Strings.unique([*self.items, *(item for item, _ in pairs)], what="item id")
+        rows = vstack([self.item_rows(), as_scipy(self.encoder.items([text for _, text in pairs]))], format="csr")
+        return self._with(items=ids, index=_inverted(rows, self.entries))
+
+    def without_items(self, ids: Iterable[str]) -> Self:
+        """Return a retriever that has forgotten these items."""
+        if isinstance(ids, str):
+            raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
+        kept = np.ones(len(self.items), np.bool_)
+        kept[[self.items.number(item) for item in ids]] = False
+        numbers = np.flatnonzero(kept)
+        names = Strings.of(self.items.take(numbers.astype(np.int32)))
+        return self._with(items=names, index=_inverted(self.item_rows(numbers), self.entries))
+
+    def _with(self, **changes: Any) -> Self:
+        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "entries": self.entries}
+        return type(self)(**{**same, **changes})
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        return explain_tfidf(self._score_one(queries, item), self.encoder, self.index, queries, item)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(entries=self.entries)
+        writer.catalogue("items", self.items)
+        writer.child("encoder", self.encoder)
+        writer.child("index", self.index)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        items, entries = reader.catalogue("items"), reader.parameter("entries", (int, type(None)))
+        encoder, index = reader.child("encoder", NgramTfidf), reader.child("index", InvertedIndex)
+        try:
+            return cls(items, encoder, index, entries=entries)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def tfidf(
+    items: Dataset | Mapping[str, str] | Iterable[Any],
+    *,
+    ids: Iterable[str] | None = None,
+    encoder: NgramTfidf | None = None,
+    kind_shares: Sequence[float] = EQUAL,
+    entries: int | None = None,
+) -> Tfidf:
+    """Build a TF-IDF retriever over word unigrams, word bigrams and character trigrams.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs. The texts are held while it is built. Of a
+        Dataset with clicks the clicked queries are counted too: they say which n-grams people ask for.
+    ids : iterable of str, optional
+        Ids for texts that have none; without it an item's id is its number in decimal.
+    encoder : NgramTfidf, optional
+        Your own n-grams; by default those of XR-Linear, fitted to the texts.
+    kind_shares : sequence of float
+        How much word unigrams, word bigrams and character trigrams weigh in the default n-grams, from 0 to 1.
+    entries : int, optional
+        Keep only so many n-grams of an item, its heaviest: smaller and faster, and less is found.
+
+    Examples
+    --------
+    >>> tfidf(["a fig tree", "an apple tree"])("figs").ids
+    [['0']]
+    """
+    return Tfidf.build(items, ids=ids, encoder=encoder, kind_shares=kind_shares, entries=entries)
+
+
+def _inverted(rows: Any, entries: int | None) -> InvertedIndex:
+    if entries is not None:
+        rows = largest_entries(as_scipy(rows), entries)
+    return InvertedIndex.from_rows(SparseRows.of(rows, name="rows"))
