@@ -92,7 +92,7 @@ def test_errors_say_what_and_where(expression, message):
 def test_a_long_chain_is_flat(chain, plain):
     long, short = parse(chain, NAMES), parse(plain, NAMES)
     assert long("q").ids == short("q").ids
-    assert getattr(long, "height", 0) <= 1
+    assert getattr(long, "nesting", 0) <= 1
 
 
 def test_a_chain_as_deep_as_allowed_is_searched_scored_and_explained():

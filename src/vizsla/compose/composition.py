@@ -35,8 +35,8 @@ def check_height(parts: Sequence[Any]) -> None:
 
 
 def _height(part: Any) -> int:
-    height: int = getattr(unwrapped(part), "height", 0)
-    return height
+    nesting: int = getattr(unwrapped(part), "nesting", 0)
+    return nesting
 
 
 class Composition(Retriever):
@@ -66,7 +66,7 @@ class Composition(Retriever):
         cls.operations[cls.operation] = cls
 
     @cached_property
-    def height(self) -> int:
+    def nesting(self) -> int:
         """How many compositions lie inside each other, this one included."""
         return 1 + max(map(_height, self._scorers()))
 

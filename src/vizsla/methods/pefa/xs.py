@@ -18,8 +18,6 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.pq import PqIndex
-from vizsla.methods.bm25 import Bm25
-from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blend import blended, length_factor, past_query_rows, query_rows
 from vizsla.methods.pefa.explain_xs import explain_xs
 from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows, narrowed
