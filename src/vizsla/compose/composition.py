@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
 
-MAX_HEIGHT = 50
+MAX_NESTING = 50
 """How many compositions may lie inside each other: each one more is a few more calls inside calls."""
 
 
-def check_height(parts: Sequence[Any]) -> None:
+def check_nesting(parts: Sequence[Any]) -> None:
     """Raise unless a composition can be made of these parts."""
-    if any(_height(part) >= MAX_HEIGHT for part in parts):
-        raise CompositionError(f"Compositions must be nested at most {MAX_HEIGHT} deep. Got one more: use fewer steps.")
+    if any(_nesting(part) >= MAX_NESTING for part in parts):
+        raise CompositionError(f"Compositions must be nested at most {MAX_NESTING} deep. Got one more: use fewer steps.")
 
 
-def _height(part: Any) -> int:
+def _nesting(part: Any) -> int:
     nesting: int = getattr(unwrapped(part), "nesting", 0)
     return nesting
 
@@ -54,7 +54,7 @@ class Composition(Retriever):
         for part in parts:
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
-        check_height(parts)
+        check_nesting(parts)
         self.parts = list(parts)
         self._aligned: list[Aligned[Retriever]] = align(self.parts)
 
@@ -68,7 +68,7 @@ class Composition(Retriever):
     @cached_property
     def nesting(self) -> int:
         """How many compositions lie inside each other, this one included."""
-        return 1 + max(map(_height, self._scorers()))
+        return 1 + max(map(_nesting, self._scorers()))
 
     @property
     def items(self) -> Strings:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from vizsla.candidates import Candidates
 from vizsla.compose.catalogues import Aligned
-from vizsla.compose.composition import Composition, check_height
+from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.cut import Cut
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
@@ -36,7 +36,7 @@ class Rerank(Composition):
             )
         if scorer.scale == "none":
             raise CompositionError("`scorer` must give scores. Got a match set: put it before the `>>`.")
-        check_height([scorer])
+        check_nesting([scorer])
         self.first, self.scorer, self.depth = first, scorer, check_positive("depth", depth)
         self.scale = scorer.scale
         self._aligned_scorer = Aligned(scorer, first.items)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.checked import checked
-from vizsla.compose.composition import Composition, check_height
+from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.sum import _common_scale
 from vizsla.errors import CompositionError
 from vizsla.explanation import Explanation
@@ -45,7 +45,7 @@ class Shards(Composition):
         for part in parts:
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
-        check_height(parts)
+        check_nesting(parts)
         # Numbers are moved by adding: no maps between catalogues, unlike other compositions.
         self.parts, self._aligned = list(parts), []
         self._catalogue = _joined([part.items for part in parts])
