@@ -34,7 +34,8 @@ def compact_rows(name: str, full: Retriever, data: Dataset) -> list[Row]:
         work = f"{name} impacts of {bits} bits"
         rows.append(Row(f"{work}, R@10 as they are", _recall(found, data), "32 bits", whole, "", "", False))
         rows.append(Row(f"{work}, R@10 re-scored", _recall(again, data), "32 bits", whole, "", "", False))
-        rows.append(Row(f"{work}, same ten items as they are", _same_items(found, exact), "32 bits", 1.0, "", "", False))
+        same = _same_items(found, exact)
+        rows.append(Row(f"{work}, same ten items as they are", same, "32 bits", 1.0, "", "", False))
         rows.append(Row(f"{work}, same answer re-scored", _same(again, exact), "32 bits", 1.0, "", "", False))
         note = f"with exact re-scoring {size + FULL_BYTES:g}, for the full ones must be there too"
         rows.append(Row(f"{work}, bytes a posting", size, "32 bits", FULL_BYTES, "bytes", note=note))
