@@ -77,10 +77,10 @@ def _learned(one: FusionSet, name: str, parts: Mapping[str, Retriever]) -> tuple
     fusion = learn_fusion(parts, one.data)
     spent = process_time() - start
     own = sum(seconds for what, seconds in fusion.seconds.items() if what != "refit")
-    note = f"{spent:.1f} s CPU in all; by the clock {_said(fusion.seconds)}; {one.data.clicks.nnz:,} clicks"
+    note = f"{spent:.1f} s CPU in all: {_said(fusion.seconds)}; {one.data.clicks.nnz:,} clicks"
     print(f"{one.name}: {fusion.said} {note}", file=sys.stderr, flush=True)
     work = f"{one.name}, {name}: learning beside building"
-    return fusion.retriever, Row(work, own, "limit", LEARNING_LIMIT, "s", ">= 1", True, f"{note}. {fusion.said}")
+    return fusion.retriever, Row(work, own, "limit", LEARNING_LIMIT, "s CPU", ">= 1", True, f"{note}. {fusion.said}")
 
 
 def _said(seconds: Mapping[str, float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from vizsla.clicks.choice import Choice
@@ -87,17 +87,17 @@ def learn_fusion(
         fold = draw_fold(dataset, cold=cold, seed=seed)
     except TooFewClicksError as error:
         return _first_part(names, given, dataset, str(error))
-    clock = [perf_counter()]
+    clock = [process_time()]
     twins = [built_part(part_twin(part, fold.train, threads=threads), fold.train) for part in given]
-    clock.append(perf_counter())
+    clock.append(process_time())
     pool = _pool(twins, fold, dataset, depth=depth, threads=threads)
-    clock.append(perf_counter())
+    clock.append(process_time())
     judge = Judge(fold.cold, cold)
     standing = Standing.of(judge, [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)])
     tried = Search(pool, standing).run([twin.scale for twin in twins])
     trials, measured = list(tried), list(tried.values())
     best = standing.chosen(trials, measured)
-    clock.append(perf_counter())
+    clock.append(process_time())
     seconds = {name: clock[at + 1] - clock[at] for at, name in enumerate(("refit", "pool", "weights"))}
     fitted: list[Any] = [
         built_part(part, dataset) if at in trials[best].used else None for at, part in enumerate(given)

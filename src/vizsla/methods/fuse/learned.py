@@ -29,8 +29,8 @@ class LearnedFusion:
     said : str
         What was chosen and why, in a sentence.
     seconds : dict of str to float
-        What it took to build twins of the parts without the held-out clicks ("refit"), to search them ("pool") and to
-        try weights ("weights").
+        CPU seconds that it took to build twins of the parts without the held-out clicks ("refit"), to search them
+        ("pool") and to try weights ("weights").
     """
 
     retriever: Retriever
