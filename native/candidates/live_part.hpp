@@ -30,6 +30,9 @@ class LivePart {
 
   virtual void search(std::size_t row, std::size_t k, const AlsoWanted& also, LiveAnswer& found) = 0;
 
+  // Whether `bound` says more than the ceiling does.
+  virtual bool bounds() const = 0;
+
   // What no score of these items, which the search did not find, exceeds.
   virtual void bound(std::span<const std::int32_t> items, std::span<float> bounds) = 0;
 

@@ -47,7 +47,9 @@ class LiveSum {
       most_ += std::min(wanted, taken);
       order_.push_back(p);
     }
-    std::stable_partition(order_.begin(), order_.end(), [this](std::size_t p) { return !sides_[p].reads_along; });
+    // Who can tell what others ask comes last; whose numbers would have to be translated for that, before.
+    const auto turn = [this](std::size_t p) { return sides_[p].reads_along ? sides_[p].term.to_merged.empty() ? 2 : 1 : 0; };
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
   }
 
   // The best k of a query, as keys for `signed_score_of` and `item_of`, valid until the next one.
@@ -243,6 +245,7 @@ class LiveSum {
   std::size_t expect(std::size_t from, std::size_t end) {
     end = std::min(std::max(from, end), open_.size());
     for (std::size_t p = 0; from < end && p < sides_.size(); ++p) {
+      if (!sides_[p].part->bounds()) continue;
       lacking(p, std::span(open_).subspan(from, end - from));
       sides_[p].part->expect(own_);
     }
@@ -259,6 +262,7 @@ class LiveSum {
     bounds_.resize(parts * open_.size());
     for (std::size_t i = 0; i < open_.size(); ++i) std::copy_n(limits_.begin(), parts, bounds_.begin() + static_cast<std::ptrdiff_t>(i * parts));
     for (std::size_t p = 0; p < parts; ++p) {
+      if (!sides_[p].part->bounds()) continue;
       lacking(p, open_);
       if (own_.empty()) continue;
       values_.resize(own_.size());

@@ -45,8 +45,10 @@ class LivePostings : public LivePart {
     found.certain = true;
   }
 
-  void bound(std::span<const std::int32_t>, std::span<float> bounds) override {
-    std::fill(bounds.begin(), bounds.end(), INFINITY);  // the ceiling says it all
+  bool bounds() const override { return false; }
+
+  void bound(std::span<const std::int32_t>, std::span<float> limits) override {
+    std::fill(limits.begin(), limits.end(), INFINITY);
   }
 
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {

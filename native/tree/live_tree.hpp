@@ -59,6 +59,8 @@ class LiveTree : public LivePart {
     found.certain = task_.exact || scratch_->searcher.certain();
   }
 
+  bool bounds() const override { return traced(); }
+
   void bound(std::span<const std::int32_t> items, std::span<float> bounds) override {
     for (std::size_t i = 0; i < items.size(); ++i) {
       bounds[i] = traced() ? scratch_->trace.bound(model_, items[i], scratch_->searcher.last()) : INFINITY;
