@@ -8,6 +8,7 @@ import pytest
 from tests.pq.made import made, twin_best, twin_scores, vectors
 from vizsla.errors import InputError
 from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq import PqIndex
 
 
@@ -69,6 +70,19 @@ def test_threads_memory_and_mapped_files_do_not_change_the_codes(tmp_path):
     one = PqIndex.build(vectors(), bytes=4, rounds=1)
     assert PqIndex.build(mapped, bytes=4, rounds=1).codes.tolist() == one.codes.tolist()
     assert PqIndex.build(vectors(), bytes=4, rounds=1, threads=2).codes.shape == one.codes.shape
+
+
+def test_pages_that_were_read_are_let_go_and_nothing_else_is_touched(tmp_path):
+    np.save(tmp_path / "rows.npy", vectors())
+    for mode in ("r", "r+", "c"):
+        mapped = np.load(tmp_path / "rows.npy", mmap_mode=mode)
+        if mode == "c":
+            mapped[0] = 7
+        let_go(mapped[3:])
+        assert mapped[1:].tolist() == vectors()[1:].tolist()
+        assert mapped[0].tolist() == ([7] * 24 if mode == "c" else vectors()[0].tolist())
+    let_go(vectors())
+    let_go([1, 2])
 
 
 def test_a_small_memory_takes_a_small_sample():

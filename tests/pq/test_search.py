@@ -116,3 +116,22 @@ def test_the_search_finds_what_flat_finds_mostly():
     found = index.search(queries(30), 10).items.reshape(30, 10)
     best = np.argsort(-exact, axis=0)[:10].T
     assert np.mean([len(set(a) & set(b)) for a, b in zip(found, best, strict=True)]) > 6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_codes_of_many_shapes_against_the_twin(seed):
+    random = np.random.default_rng(seed)
+    bits, count = int(random.choice([4, 8])), random.integers(1, 900)
+    parts, width = 2 * random.integers(1, 20), random.integers(1, 4)
+    centroids = random.standard_normal((parts, 1 << bits, width)).astype(np.float32)
+    if seed % 3 == 0:  # one sub-space far above the others: bytes say little of these
+        centroids *= np.geomspace(100, 0.01, parts)[:, None, None].astype(np.float32)
+    if seed % 4 == 0:  # many ties
+        centroids = np.round(centroids)
+    codes = random.integers(0, 1 << bits, (count, parts)).astype(np.uint8)
+    index = PqIndex(PqCodes.of(codes, bits=bits), Codebook(centroids))
+    asked = np.round(random.standard_normal((3, index.dim))).astype(np.float32)
+    scores, k = twin_scores(index, asked), int(random.integers(1, 40))
+    for allowed in (None, random.random(count) < random.random()):
+        found = index.search(asked, k, filter=allowed)
+        assert [found.row(row)[0].tolist() for row in range(3)] == twin_best(scores, k, allowed)

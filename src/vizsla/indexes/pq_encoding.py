@@ -7,6 +7,7 @@ from typing import Any
 
 from vizsla.indexes.faiss_storage import bounded
 from vizsla.indexes.item_vectors import blocks
+from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import Codebook
 from vizsla.indexes.pq_codes import PqCodes
 from vizsla.indexes.pq_training import finite
@@ -27,6 +28,7 @@ def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) 
 
     def code(piece: tuple[int, int]) -> None:
         codes.put(piece[0], codebook.assigned(finite(vectors[slice(*piece)])))
+        let_go(vectors)
 
     with ThreadPoolExecutor(workers) as pool:
         for _ in progress(pool.map(code, pieces), total=len(pieces), what="coding"):

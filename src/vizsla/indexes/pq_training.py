@@ -9,7 +9,8 @@ import numpy as np
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.faiss_storage import bounded, faiss_threads, load_faiss
-from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
 
 SAMPLE = 256
@@ -57,8 +58,12 @@ def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> 
     most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
     if len(vectors) <= most:
         return finite(vectors)
-    chosen = np.random.default_rng(seed).choice(len(vectors), most, replace=False)
-    return finite(vectors[np.sort(chosen)])
+    chosen = np.sort(np.random.default_rng(seed).choice(len(vectors), most, replace=False))
+    sample = np.empty((most, vectors.shape[1]), np.float32)
+    for start, end in blocks(most, vectors.shape[1]):
+        sample[start:end] = vectors[chosen[start:end]]
+        let_go(vectors)
+    return finite(sample)
 
 
 def _rotation(sample: Floats, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Floats | None:
