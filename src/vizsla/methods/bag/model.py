@@ -147,7 +147,7 @@ class Bag(Encoded):
         Examples
         --------
         >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
-        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle").ids
+        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle", k=1).ids
         [['c']]
         """
         from vizsla.methods.bag.train import train_tokens
