@@ -32,10 +32,10 @@ def test_index_train_add_and_search(data, capsys):
     assert load(data / "bag")("FIGS", 2).ids == [["d", "a"]]
     clicks = ["--clicks", data / "clicks.tsv", "--epochs", 3]
     assert run("train", "tokens", data / "items.jsonl", "--bag", data / "bag", *clicks, "-o", data / "learned") == 0
-    assert load(data / "learned")("vehicle").ids == [["c"]]
+    assert load(data / "learned")("vehicle", 1).ids == [["c"]]
     (data / "more.jsonl").write_text('{"id": "e", "text": "a car"}\n')
     assert run("add", data / "learned", data / "more.jsonl", "-o", data / "grown") == 0
-    assert sorted(load(data / "grown")("vehicle").ids[0]) == ["c", "e"]
+    assert sorted(load(data / "grown")("vehicle", 2).ids[0]) == ["c", "e"]
     assert "expansions" in capsys.readouterr().out
 
 

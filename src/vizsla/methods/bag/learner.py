@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from vizsla.methods.bag.model import Bag
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+STRANGERS = 8
+"""Items drawn for a click whose query finds few."""
 SMALL = 1e-8
 
 
@@ -89,42 +92,58 @@ class TokenLearner:
         losses = 0.0
         for start in range(0, len(order), self.settings.batch):
             chosen = order[start : start + self.settings.batch]
-            losses += self._step(queries[chosen], items[chosen])
+            strangers = rng.integers(0, self.items.shape[0], (len(chosen), STRANGERS))
+            losses += self._step(queries[chosen], items[chosen], strangers)
         return losses / max(len(order), 1)
 
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _pairs(self) -> tuple[Numbers, Numbers]:
         queries = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
         return queries, self.clicks.indices.astype(np.int64)
 
-    def _step(self, queries: NDArray[np.int64], items: NDArray[np.int64]) -> float:
+    def _step(self, queries: Numbers, items: Numbers, strangers: Numbers) -> float:
         rows, table = _taken(self.queries, queries), self.table
         weighted = table.weighted(rows)
-        candidates, scores = self._against(weighted, queries, items)
+        candidates, scores = self._against(weighted, queries, items, strangers)
         loss, slopes = softmax_loss(scores / self.settings.temperature)
         slopes *= self.index.norms[candidates] / self.settings.temperature
         self._move(table, rows, self._wanted(candidates, slopes, np.isfinite(scores)))
         return loss
 
     def _against(
-        self, weighted: SparseRows, queries: NDArray[np.int64], items: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], Floats]:
-        """Return a row a click: its item first, then what the search finds now; other clicked items count nothing."""
-        count = len(queries)
-        own = Candidates.trusted(np.arange(count + 1), items.astype(np.int32), None, None, Stats())
+        self, weighted: SparseRows, queries: Numbers, items: Numbers, strangers: Numbers
+    ) -> tuple[Numbers, Floats]:
+        """Return a row a click: its item first, then what the search finds now; other clicked items count nothing.
+
+        Where it finds fewer than it may, some of the items that it does not find stand there too: a query whose tokens
+        no item holds could learn nothing else.
+        """
         found = self.index.search(weighted, self.settings.negatives)
         lengths = np.diff(found.offsets)
-        ranks = 1 + np.arange(len(found.items)) - np.repeat(found.offsets[:-1], lengths)
-        at = np.repeat(np.arange(count), lengths), ranks
-        candidates = np.zeros((count, 1 + self.settings.negatives), np.int64)
+        rows = np.repeat(np.arange(len(queries)), lengths)
+        at = rows, 1 + np.arange(len(found.items)) - found.offsets[rows]
+        candidates = np.zeros((len(queries), 1 + self.settings.negatives + STRANGERS), np.int64)
         scores = np.full(candidates.shape, -np.inf)
-        candidates[:, 0], scores[:, 0] = items, self.index.scores(weighted, own).scores
-        candidates[at] = found.items
-        keys = queries[at[0]] * np.int64(self.clicks.shape[1]) + found.items
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        scores[at] = np.where(self._keys[places] == keys, -np.inf, found._required_scores())
+        candidates[at], scores[at] = found.items, found._required_scores()
+        drawn = np.column_stack([items, strangers])
+        known = self._scores(weighted, drawn)
+        scores[self._are_clicks(queries[:, None], candidates)] = -np.inf
+        candidates[:, 0], scores[:, 0] = items, known[:, 0]
+        candidates[:, -STRANGERS:] = strangers
+        far = (lengths < self.settings.negatives)[:, None] & (known[:, 1:] == 0)
+        scores[:, -STRANGERS:] = np.where(far & ~self._are_clicks(queries[:, None], strangers), 0.0, -np.inf)
         return candidates, scores
 
-    def _wanted(self, candidates: NDArray[np.int64], slopes: Floats, real: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def _scores(self, weighted: SparseRows, items: Numbers) -> NDArray[np.float32]:
+        offsets = np.arange(len(items) + 1) * items.shape[1]
+        asked = Candidates.trusted(offsets, items.astype(np.int32).reshape(-1), None, None, Stats())
+        return self.index.scores(weighted, asked).scores.reshape(items.shape)
+
+    def _are_clicks(self, queries: Numbers, items: Numbers) -> NDArray[np.bool_]:
+        keys = queries * np.int64(self.clicks.shape[1]) + items
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.asarray(self._keys[places] == keys)
+
+    def _wanted(self, candidates: Numbers, slopes: Floats, real: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the slope of the loss for every token of every row."""
         from scipy.sparse import csr_array
 
@@ -163,7 +182,7 @@ def softmax_loss(scores: Floats) -> tuple[float, Floats]:
     return loss, shares
 
 
-def _taken(rows: SparseRows, numbers: NDArray[np.int64]) -> SparseRows:
+def _taken(rows: SparseRows, numbers: Numbers) -> SparseRows:
     lengths = np.diff(rows.offsets)[numbers]
     ends = np.cumsum(lengths)
     places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(rows.offsets[numbers] - ends + lengths, lengths)

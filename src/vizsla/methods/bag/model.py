@@ -59,9 +59,9 @@ class Bag(Encoded):
     >>> search("fig tree", k=2).ids
     [['a', 'b']]
     >>> print(search.explain("fig tree", "b"))
-    0.2212  bag of tokens, norm 0.4706 × the sum over the query's tokens
+    0.2006  bag of tokens, norm 0.4268 × the sum over the query's tokens
     ├─ 0.0000  'fig': not in the item
-    └─ 0.2212  'tree': in 2 of 3 items, weight 0.4700
+    └─ 0.2006  'tree': in 2 of 3 items, weight 0.4700
     """
 
     kind = "bag-of-tokens"
@@ -147,7 +147,7 @@ class Bag(Encoded):
         Examples
         --------
         >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
-        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle").ids
+        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle", k=1).ids
         [['c']]
         """
         from vizsla.methods.bag.train import train_tokens

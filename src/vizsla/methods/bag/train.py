@@ -76,7 +76,7 @@ def train_tokens(
     >>> from vizsla.methods.bag.model import bag
     >>> fruit = bag({"a": "a fig tree", "b": "an apple tree", "c": "a red car"})
     >>> learned = train_tokens(fruit, [("vehicle", "c"), ("vehicle red", "c"), ("orchard fig", "a")], epochs=5)
-    >>> learned("a vehicle").ids, fruit("vehicle").ids
+    >>> learned("vehicle", k=1).ids, fruit("vehicle", k=1).ids
     ([['c']], [[]])
     """
     settings = _settings(rate, negatives, temperature, batch, expansions)

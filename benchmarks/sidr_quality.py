@@ -1,0 +1,48 @@
+"""Bags of tokens on click logs: BM25, the idf rung and the learned table, on items with and without clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+
+from benchmarks.rows import Row
+from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
+from vizsla.evaluate.evaluate import evaluate
+from vizsla.retriever import Retriever
+
+MEASURES = ["R@10", "R@100", "RR@10"]
+TARGETS = {
+    ("tldr", "test-seen"): {"R@10": 0.50},
+    ("tldr", "test-unseen"): {"R@10": 0.47},
+    ("squad-sent", "test-seen"): {"R@10": 0.84, "RR@10": 0.71},
+    ("squad-sent", "test-unseen"): {"R@10": 0.825, "RR@10": 0.68},
+}
+SECONDS_AN_EPOCH, CLICKS_AN_EPOCH = 15.0, 22_000
+
+
+def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterator[Row]:
+    """Yield a row for every method, split and measure; a limit is a peer."""
+    pieces = None if vocabulary is None else WordPiece.open(vocabulary)
+    for name in sorted({name for name, _ in TARGETS}):
+        dataset = Dataset.open(data / name)
+        base = bag(dataset, analyser=pieces)
+        start = process_time()
+        learned = train_tokens(base, dataset, epochs=3 if epochs == "auto" else epochs)
+        seconds = (process_time() - start) / (3 if epochs == "auto" else int(epochs))
+        limit = SECONDS_AN_EPOCH * dataset.clicks.nnz / CLICKS_AN_EPOCH
+        yield Row(f"{name}: an epoch over {dataset.clicks.nnz:,} clicks", seconds, "limit", limit, "CPU s", ">= 1.0")
+        if epochs == "auto":
+            learned = train_tokens(base, dataset)
+        systems = {"bm25": bm25(dataset), "bag": base, "learned": learned}
+        for split in ("test-seen", "test-unseen"):
+            yield from _measured(name, dataset, split, systems)
+
+
+def _measured(name: str, dataset: Dataset, split: str, systems: dict[str, Retriever]) -> Iterator[Row]:
+    for system, retriever in systems.items():
+        found = evaluate(retriever, dataset, split, MEASURES).measures
+        for measure in MEASURES:
+            goal = TARGETS[name, split].get(measure) if system == "learned" else None
+            target = "" if goal is None else ">= 1.0"
+            yield Row(f"{name} {split}: {system}", found[measure], "goal", goal, measure, target, False)
