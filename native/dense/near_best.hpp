@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -63,6 +64,13 @@ class NearBest {
     if (keys_.size() > k_) cut();
     for (const std::uint64_t key : keys_) unsure_.push_back(item_of(key));
     return unsure_;
+  }
+
+  // The same as keys, best first; whoever overflowed is not among them.
+  std::span<const std::uint64_t> finish_ranked() {
+    if (keys_.size() > k_) cut();
+    std::sort(keys_.begin(), keys_.end(), std::greater<>());
+    return keys_;
   }
 
  private:

@@ -29,11 +29,19 @@ class HalfTables {
     if (parts > most_parts || !std::isfinite(widest) || !std::isfinite(sizes)) return false;
     if (sizes > std::numeric_limits<float>::max() / 2) return false;
     const double step = widest > 0 ? widest / top : 1;
-    double astray = 0;
-    for (std::size_t part = 0; part < parts; ++part) astray += round(table + part * 16, step, &bytes_[part * 16]);
+    double astray = 0, lows = 0, above = 0;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const Rounded one = round(table + part * 16, step, &bytes_[part * 16]);
+      astray += one.most - one.least;
+      lows += one.low;
+      above += one.most;
+    }
     // A score is added in float32: each of its additions may be off by a rounding (Higham, Accuracy and Stability, 4.2).
     const double units = static_cast<double>(parts) * 0x1p-24;
-    slack_ = (astray * 1.0001 + 2 * units / (1 - units) * sizes * 1.01) / step + 1e-6;
+    const double rounding = units / (1 - units) * sizes * 1.01;
+    slack_ = (astray * 1.0001 + 2 * rounding) / step + 1e-6;
+    step_ = step * (1 + 1e-12);
+    base_ = lows + above + rounding + 1e-9 * sizes;
     return std::isfinite(slack_);
   }
 
@@ -42,9 +50,16 @@ class HalfTables {
   // Two sums of bytes that differ by more than this are in the order of the scores.
   double slack() const { return slack_; }
 
+  // No score with such a sum of bytes is above this.
+  double most(double sum) const { return base_ + sum * step_; }
+
  private:
-  // Returns how far apart two numbers of this table can be pushed.
-  static double round(const float* values, double step, std::uint8_t* bytes) {
+  // The smallest number of a table, and the least and the most that its bytes are below the truth.
+  struct Rounded {
+    double low, least, most;
+  };
+
+  static Rounded round(const float* values, double step, std::uint8_t* bytes) {
     const double low = *std::min_element(values, values + 16);
     double least = 0, most = 0;
     for (std::size_t i = 0; i < 16; ++i) {
@@ -55,11 +70,11 @@ class HalfTables {
       least = i == 0 ? error : std::min(least, error);
       most = i == 0 ? error : std::max(most, error);
     }
-    return most - least;
+    return {low, least, most};
   }
 
   std::vector<std::uint8_t> bytes_;
-  double slack_ = 0;
+  double slack_ = 0, step_ = 1, base_ = 0;
 };
 
 }  // namespace vizsla

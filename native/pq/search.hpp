@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/threads.hpp"
+#include "common/topk.hpp"
 #include "dense/best_hits.hpp"
 #include "dense/near_best.hpp"
 #include "pq/book.hpp"
@@ -81,6 +82,25 @@ class PqSearch {
   }
 
   std::vector<Hit> ranked(const PqQuery& asked, NearBest& near) const {
+    return asked.rounded ? ranked_from_top(asked, near) : ranked_all(asked, near);
+  }
+
+  // The most promising first: once k scores are above what the next could reach, nobody after it matters.
+  std::vector<Hit> ranked_from_top(const PqQuery& asked, NearBest& near) const {
+    std::vector<Hit> hits;
+    TopK top;
+    top.start(k_, k_ + k_ / 8 + 1);  // cut often: the floor is nearly the k-th best so far
+    for (const std::uint64_t key : near.finish_ranked()) {
+      if (top.floor() != 0 && asked.bytes.most(signed_score_of(key)) < double{signed_score_of(top.floor())}) break;
+      const std::uint32_t item = item_of(key);
+      hits.push_back(hit_of(codes_.sum(asked.table.data(), item), item));
+      top.push(hits.back().key);
+    }
+    keep_best(hits, k_);
+    return hits;
+  }
+
+  std::vector<Hit> ranked_all(const PqQuery& asked, NearBest& near) const {
     const std::span<const std::uint32_t> items = near.finish();
     std::vector<Hit> hits(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) hits[i] = hit_of(codes_.sum(asked.table.data(), items[i]), items[i]);

@@ -129,6 +129,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
     "dense pq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8)),
     "dense pq 4 bits": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8, bits=4, rounds=3)),
+    "dense hnswpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnswpq", bytes=6, M=4, ef=12), exact=False),
+    "dense ivfpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivfpq", bytes=6, lists=6, probes=3), exact=False),
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
@@ -194,6 +196,8 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "pq": lambda: _dense_index("pq", bytes=6),
     "pq 4 bits": lambda: _dense_index("pq", bytes=10, bits=4, rounds=3),
     "pq trained": _trained,
+    "hnswpq": lambda: _dense_index("hnswpq", bytes=6, M=4, ef=12),
+    "ivfpq": lambda: _dense_index("ivfpq", bytes=6, lists=6, probes=3),
     **{f"ivf {s}": lambda s=s: _dense_index("ivf", storage=s, lists=6) for s in ("float32", "float16", "int8")},
 }
 """Each makes an index over ITEMS and the encoded QUERIES."""

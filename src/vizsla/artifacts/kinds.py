@@ -19,6 +19,8 @@ BUILT_IN = {
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
     "pq": "vizsla.indexes.pq:PqIndex",
+    "hnswpq": "vizsla.indexes.pq_hnsw:HnswPqIndex",
+    "ivfpq": "vizsla.indexes.pq_ivf:IvfPqIndex",
     "grouped": "vizsla.indexes.grouped:GroupedIndex",
     "bag": "vizsla.text.bag:BagOfWords",
     "ngrams": "vizsla.text.ngrams:NgramTfidf",

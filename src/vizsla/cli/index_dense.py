@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from vizsla.cli.index_pq import add_coding
+from vizsla.cli.index_pq import CODING, add_coding
 from vizsla.cli.options import add_bundling, add_data, add_output, open_data
 from vizsla.errors import InputError
 
@@ -20,7 +20,9 @@ OPTIONS = {
     "flat": ("guarded",),
     "hnsw": ("M", "ef_construction", "ef"),
     "ivf": ("lists", "probes", "recall"),
-    "pq": ("bytes", "bits", "opq", "memory_mb"),
+    "pq": CODING,
+    "hnswpq": (*CODING, "M", "ef_construction", "ef"),
+    "ivfpq": (*CODING, "lists", "probes", "recall"),
 }
 
 
@@ -107,8 +109,9 @@ def _index_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if foreign:
         flag = foreign[0].lower().replace("_", "-")
         raise InputError(f"`--{flag}` must be left out for --index {arguments.index}. Got it.")
-    if arguments.index in ("ivf", "pq"):
+    coded = "bytes" in OPTIONS[arguments.index]
+    if coded or arguments.index == "ivf":
         given["seed"] = arguments.seed
-    if arguments.index == "pq" and arguments.storage is not None:
-        raise InputError("`--storage` must be left out for --index pq. Got it: `--bytes` says how items are kept.")
-    return given if arguments.index == "pq" else {**given, "storage": arguments.storage}
+    if coded and arguments.storage is not None:
+        raise InputError("`--storage` must be left out for codes. Got it: `--bytes` says how items are kept.")
+    return given if coded else {**given, "storage": arguments.storage}

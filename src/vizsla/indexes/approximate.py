@@ -12,24 +12,22 @@ from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Mask
-from vizsla.indexes.dots import pair_dots
-from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.item_vectors import Floats
-from vizsla.indexes.stored_index import StoredIndex
 
 if TYPE_CHECKING:
     from vizsla.encoder import Rows
     from vizsla.sparse_rows import Matrix
 
 
-class ApproximateIndex(StoredIndex):
-    """What HNSW and IVF share: their finds are scored like a flat index's, and a short answer is completed exactly."""
+class ApproximateIndex(DenseIndex):
+    """What HNSW and IVF share: their finds are scored as their exact twin scores, which completes a short answer."""
 
     exact = False
 
-    def flat(self) -> FlatIndex:
-        """Return the exact twin over the same stored vectors."""
-        return FlatIndex(self.stored)
+    @abstractmethod
+    def flat(self) -> DenseIndex:
+        """Return the exact twin over the same stored vectors or codes."""
 
     def search(
         self,
@@ -74,7 +72,7 @@ class ApproximateIndex(StoredIndex):
         numbers, columns = np.nonzero(proposed >= 0)
         items = proposed[numbers, columns].astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
-        scores = pair_dots(rows, numbers, self.stored, items)
+        scores = self._pairs(rows, numbers, items)
         # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
         return Candidates.ranked(offsets, items, scores)
 

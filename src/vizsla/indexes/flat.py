@@ -38,7 +38,8 @@ class FlatIndex(StoredIndex):
     def __init__(self, vectors: ItemVectors, guard: Guard | None = None):
         super().__init__(vectors)
         self.guard = guard
-        if guard is not None and (len(guard.codes) != len(vectors) or not 0 <= guard.codes.shape[1] - vectors.dim < LANES):
+        wanted = len(vectors), -(-vectors.dim // LANES) * LANES
+        if guard is not None and guard.codes.shape != wanted:
             raise InputError(f"`guard` must be over {len(vectors)} × {vectors.dim} numbers. Got {guard.codes.shape}.")
 
     @classmethod

@@ -12,7 +12,6 @@ from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.dots import pair_dots
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 
@@ -123,7 +122,7 @@ class GroupedIndex(Index):
         within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
         vectors = self._members[np.repeat(self._starts[items], counts) + within]
         numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
-        scores = pair_dots(rows, numbers, self.index.stored, vectors)
+        scores = self.index._pairs(rows, numbers, vectors)
         best = np.maximum.reduceat(scores, ends - counts) if len(items) else scores
         return Scored(best, Stats(scored=len(items), bytes=self.index._cost(len(vectors)).bytes))
 

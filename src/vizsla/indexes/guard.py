@@ -88,8 +88,9 @@ class Guard:
 
     def write(self, writer: ArtifactWriter) -> None:
         """Store the arrays among an artefact's files."""
-        for name, part in zip(FILES, (self.codes, self.scales, self.errors), strict=True):
-            writer.array(name, part)
+        writer.array(FILES[0], self.codes)
+        writer.array(FILES[1], self.scales)
+        writer.array(FILES[2], self.errors)
 
     @classmethod
     def read(cls, reader: ArtifactReader) -> Self | None:

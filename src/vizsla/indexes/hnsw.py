@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.filter import Filter
-from vizsla.indexes.approximate import ApproximateIndex, check_whole
+from vizsla.indexes.approximate import check_whole
+from vizsla.indexes.approximate_stored import ApproximateStoredIndex
 from vizsla.indexes.faiss_storage import (
     SELECTOR,
     bounded,
@@ -41,7 +42,7 @@ BLOCK = 1 << 17
 """Numbers handed to Faiss at once: what bounds the memory, and how long Ctrl-C waits."""
 
 
-class HnswIndex(ApproximateIndex):
+class HnswIndex(ApproximateStoredIndex):
     """Hierarchical navigable small world search (Malkov and Yashunin, 2018) on Faiss, by inner product.
 
     The file holds vectors and graph as plain arrays, each of which is checked before Faiss sees it; Faiss's own format

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from vizsla.candidates import Numbers
 from vizsla.errors import FormatError, InputError
 from vizsla.filter import Filter
-from vizsla.indexes.approximate import ApproximateIndex, check_whole
+from vizsla.indexes.approximate import check_whole
+from vizsla.indexes.approximate_stored import ApproximateStoredIndex
 from vizsla.indexes.centres import assigned, enough_probes, spherical_centres
 from vizsla.indexes.faiss_storage import SELECTOR, in_threads, load_faiss, selector, set_scale
 from vizsla.indexes.flat_search import flat_search
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 MOST_LISTS = 1 << 24
 
 
-class IvfIndex(ApproximateIndex):
+class IvfIndex(ApproximateStoredIndex):
     """An inverted file over k-means lists, on Faiss, by inner product.
 
     The file holds vectors, centres and each item's list as plain arrays; Faiss keeps a copy of the vectors in memory.
@@ -160,7 +161,7 @@ class IvfIndex(ApproximateIndex):
             set_scale(index, stored)
         self._quantizer.add(self.centres.rows)
         index.is_trained = True
-        _add_lists(index, stored, self.lists)
+        add_lists(index, stored.rows, self.lists)
         return index
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -178,8 +179,8 @@ class IvfIndex(ApproximateIndex):
             raise FormatError(f"{reader.path}: {error}") from error
 
 
-def _add_lists(index: Any, stored: ItemVectors, lists: Numbers) -> None:
-    """Hand each list's items to Faiss, list by list."""
+def add_lists(index: Any, rows: NDArray[Any], lists: Numbers) -> None:
+    """Hand the stored rows or codes of each list's items to Faiss, list by list."""
     faiss = load_faiss()
 
     order = np.argsort(lists, kind="stable").astype(np.int64)
@@ -187,6 +188,6 @@ def _add_lists(index: Any, stored: ItemVectors, lists: Numbers) -> None:
     for number in range(index.nlist):
         members = np.ascontiguousarray(order[bounds[number] : bounds[number + 1]])
         if len(members):
-            codes = np.ascontiguousarray(stored.rows[members]).view(np.uint8)
+            codes = np.ascontiguousarray(rows[members]).view(np.uint8)
             index.invlists.add_entries(number, len(members), faiss.swig_ptr(members), faiss.swig_ptr(codes))
-    index.ntotal = len(stored)
+    index.ntotal = len(rows)

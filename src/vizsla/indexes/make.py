@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from vizsla.errors import InputError, check_choice
@@ -14,6 +15,8 @@ DENSE = {
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
     "pq": "vizsla.indexes.pq:PqIndex",
+    "hnswpq": "vizsla.indexes.pq_hnsw:HnswPqIndex",
+    "ivfpq": "vizsla.indexes.pq_ivf:IvfPqIndex",
 }
 """Where each kind of dense index is implemented."""
 
@@ -29,9 +32,20 @@ def make_index(kind: str, vectors: Any, **options: Any) -> DenseIndex:
     check_choice("index", kind, list(DENSE))
     module, _, name = DENSE[kind].partition(":")
     build = getattr(importlib.import_module(module), name).build
-    known = [option for option in inspect.signature(build).parameters if option != "vectors"]
+    known = _options(build)
     for option in options:
         if option not in known:
             raise InputError(f"Options of the index {kind!r} must be among {', '.join(known)}. Got {option!r}.")
     built: DenseIndex = build(vectors, **options)
     return built
+
+
+def _options(build: Callable[..., Any]) -> list[str]:
+    """Return the names of the options; a structure over codes also takes those of the codes."""
+    given = [one for one in inspect.signature(build).parameters.values() if one.name != "vectors"]
+    names = [one.name for one in given if one.kind is not one.VAR_KEYWORD]
+    if len(names) == len(given):
+        return names
+    from vizsla.indexes.pq import PqIndex
+
+    return [*names, *(name for name in _options(PqIndex.build) if name not in names)]

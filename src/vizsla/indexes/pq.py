@@ -47,9 +47,9 @@ class PqIndex(DenseIndex):
     Examples
     --------
     >>> vectors = np.random.default_rng(0).standard_normal((2000, 32), dtype=np.float32)
-    >>> index = PqIndex.build(vectors, bytes=8, rounds=2)
-    >>> index, index.nbytes < vectors.nbytes / 4
-    (PqIndex(2,000 items, 32 dimensions, 8 bytes an item, 16×), True)
+    >>> index = PqIndex.build(vectors, bytes=8, opq=False)
+    >>> index, index.stored_codes.nbytes
+    (PqIndex(2,000 items, 32 dimensions, 8 bytes an item, 16×), 16000)
     >>> len(index.search(vectors[:3], k=5))
     3
     """
@@ -87,8 +87,8 @@ class PqIndex(DenseIndex):
         bytes : int
             How many bytes an item gets: from 8 to 96 are usual.
         bits : {8, 4}
-            Bits of a code. 8: as many sub-spaces as bytes, with 256 centroids each. 4: twice as many, with 16 each, which are
-            looked up in registers and so searched several times faster.
+            Bits of a code. 8: as many sub-spaces as bytes, with 256 centroids each. 4: twice as many, with 16 each,
+            which are looked up in registers and so searched several times faster.
         opq : bool
             Learn a rotation that makes the sub-spaces fit the data.
         rounds : int
@@ -156,11 +156,11 @@ class PqIndex(DenseIndex):
 
     def __repr__(self) -> str:
         size = f"{self.bytes} bytes an item, {self.compression:.0f}×"
-        return f"PqIndex({len(self):,} items, {self.dim:,} dimensions, {size})"
+        return f"{type(self).__name__}({len(self):,} items, {self.dim:,} dimensions, {size})"
 
     def with_centroids(self, centroids: Floats) -> Self:
         """Return the same items, codes untouched, searched with other centroids; new items are coded as before."""
-        return type(self)(self.stored_codes, self.codebook.with_centroids(centroids), coder=self.coder)
+        return self._with(self.stored_codes, self.codebook.with_centroids(centroids))
 
     def with_items(self, vectors: Any, *, threads: int = 1) -> Self:
         """Return an index that also holds these vectors, after its own items: coded, not trained."""
@@ -202,7 +202,10 @@ class PqIndex(DenseIndex):
         return self.bytes
 
     def _with_codes(self, codes: Codes) -> Self:
-        return type(self)(PqCodes.of(codes, bits=self.bits), self.codebook, coder=self.coder)
+        return self._with(PqCodes.of(codes, bits=self.bits), self.codebook)
+
+    def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
+        return type(self)(codes, codebook, coder=self.coder)
 
     def _write(self, writer: ArtifactWriter) -> None:
         trained = self.coder is not self.codebook
@@ -215,13 +218,16 @@ class PqIndex(DenseIndex):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        bits = reader.parameter("bits", int)
-        codes = reader.array("codes", np.uint8, ndim=3 if bits == 4 else 2)
         try:
-            book = Codebook.read(reader, reader.parameter("dim", int))
-            coder = None
-            if reader.parameter("trained", bool):
-                coder = book.with_centroids(reader.array("coding_centroids", np.float32, ndim=3))
-            return cls(PqCodes(codes, reader.parameter("items", int)), book, coder=coder)
+            codes, book, coder = cls._read_parts(reader)
+            return cls(codes, book, coder=coder)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+    @staticmethod
+    def _read_parts(reader: ArtifactReader) -> tuple[PqCodes, Codebook, Codebook | None]:
+        codes = reader.array("codes", np.uint8, ndim=3 if reader.parameter("bits", int) == 4 else 2)
+        book, coder = Codebook.read(reader, reader.parameter("dim", int)), None
+        if reader.parameter("trained", bool):
+            coder = book.with_centroids(reader.array("coding_centroids", np.float32, ndim=3))
+        return PqCodes(codes, reader.parameter("items", int)), book, coder

@@ -48,7 +48,14 @@ class Codebook:
     (2, 2, 4, Codebook(2 sub-spaces of 2 dimensions, 4 bits))
     """
 
-    def __init__(self, centroids: Floats, rotation: Floats | None = None, *, dim: int | None = None, lost: Floats | None = None):
+    def __init__(
+        self,
+        centroids: Floats,
+        rotation: Floats | None = None,
+        *,
+        dim: int | None = None,
+        lost: Floats | None = None,
+    ):
         self.centroids = centroids
         self.rotation = None if rotation is None else np.ascontiguousarray(rotation)
         self._check_centroids()
@@ -194,7 +201,7 @@ def unpacked(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     >>> unpacked(np.array([[0x21, 0x43]], np.uint8)).tolist()
     [[1, 2, 3, 4]]
     """
-    return np.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:-1], -1)
+    return np.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:-1], 2 * packed.shape[-1])
 
 
 def packed(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -205,5 +212,6 @@ def packed(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     >>> packed(np.array([[1, 2, 3, 4]], np.uint8)).tolist() == [[0x21, 0x43]]
     True
     """
-    pairs = codes.reshape(*codes.shape[:-1], -1, 2)
-    return pairs[..., 0] | (pairs[..., 1] << 4)
+    pairs = codes.reshape(*codes.shape[:-1], codes.shape[-1] // 2, 2)
+    bytes: NDArray[np.uint8] = pairs[..., 0] | (pairs[..., 1] << np.uint8(4))
+    return bytes

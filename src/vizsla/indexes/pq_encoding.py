@@ -5,13 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
-from vizsla.errors import InputError
 from vizsla.indexes.faiss_storage import bounded
-from vizsla.indexes.item_vectors import Floats, blocks
+from vizsla.indexes.item_vectors import blocks
+from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import Codebook
 from vizsla.indexes.pq_codes import PqCodes
+from vizsla.indexes.pq_training import finite
 from vizsla.progress import progress
 
 CHUNK = 1 << 22
@@ -28,17 +27,10 @@ def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) 
     workers = bounded(min(threads, max(1, memory // (8 * size))), len(pieces))
 
     def code(piece: tuple[int, int]) -> None:
-        codes.put(piece[0], codebook.assigned(_finite(vectors[slice(*piece)])))
+        codes.put(piece[0], codebook.assigned(finite(vectors[slice(*piece)])))
+        let_go(vectors)
 
     with ThreadPoolExecutor(workers) as pool:
         for _ in progress(pool.map(code, pieces), total=len(pieces), what="coding"):
             pass
     return codes
-
-
-def _finite(rows: Any) -> Floats:
-    with np.errstate(over="ignore"):
-        block: Floats = np.ascontiguousarray(rows, np.float32)
-    if not np.isfinite(block).all():
-        raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
-    return block

@@ -9,7 +9,8 @@ import numpy as np
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.faiss_storage import bounded, faiss_threads, load_faiss
-from vizsla.indexes.item_vectors import Floats, ItemVectors
+from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
 
 SAMPLE = 256
@@ -56,15 +57,19 @@ def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
 def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> Floats:
     most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
     if len(vectors) <= most:
-        return np.ascontiguousarray(vectors, np.float32)
-    chosen = np.random.default_rng(seed).choice(len(vectors), most, replace=False)
-    return np.ascontiguousarray(vectors[np.sort(chosen)], np.float32)
+        return finite(vectors)
+    chosen = np.sort(np.random.default_rng(seed).choice(len(vectors), most, replace=False))
+    sample = np.empty((most, vectors.shape[1]), np.float32)
+    for start, end in blocks(most, vectors.shape[1]):
+        sample[start:end] = vectors[chosen[start:end]]
+        let_go(vectors)
+    return finite(sample)
 
 
 def _rotation(sample: Floats, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Floats | None:
     faiss = load_faiss()
 
-    if len(sample) < CENTROIDS[bits]:
+    if len(sample) <= CENTROIDS[bits]:
         return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
     dim = sample.shape[1]
     turn = faiss.OPQMatrix(dim, parts, wide)
@@ -103,12 +108,22 @@ def _lost(book: Codebook, turned: Floats) -> Floats:
     rest = pieces - book.centroids[np.arange(book.parts), book.assigned_pieces(turned)]
     total = np.einsum("nmj,nmj->m", pieces, pieces, dtype=np.float64)
     share = np.einsum("nmj,nmj->m", rest, rest, dtype=np.float64) / np.where(total > 0, total, 1)
-    return share.astype(np.float32)
+    shares: Floats = share.astype(np.float32)
+    return shares
 
 
 def _set_clustering(settings: Any, seed: int, rounds: int) -> None:
     settings.niter, settings.seed = rounds, seed + 1
     settings.min_points_per_centroid, settings.max_points_per_centroid = 1, SAMPLE
+
+
+def finite(rows: Any) -> Floats:
+    """Return rows as float32, or raise where one holds NaN or infinity."""
+    with np.errstate(over="ignore"):
+        block: Floats = np.ascontiguousarray(rows, np.float32)
+    if not np.isfinite(block).all():
+        raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
+    return block
 
 
 def checked_vectors(vectors: Any) -> Any:

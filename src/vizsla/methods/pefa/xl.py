@@ -19,6 +19,7 @@ from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa.votes import VoteCounter, Votes
 from vizsla.methods.pefa.xl_settings import XlSettings
@@ -194,7 +195,7 @@ class PefaXl(Retriever):
         writer.parameters(settings=vars(self.settings), choice=choice, depth=self.depth)
         # The vectors of a flat index are the log's: they are not stored twice.
         apart = self.index
-        if apart is not None and apart.kind == "flat" and apart.stored.rows is self.log.vectors:
+        if isinstance(apart, FlatIndex) and apart.stored.rows is self.log.vectors and apart.guard is None:
             apart = None
         writer.parameters(index="flat" if apart is None else "child")
         if apart is not None:

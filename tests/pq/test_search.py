@@ -1,0 +1,137 @@
+"""Codes are searched as plain numpy and Faiss would search them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.pq.made import made, twin_best, twin_scores, vectors
+from vizsla import _native
+from vizsla.candidates import Candidates
+from vizsla.indexes.faiss_storage import load_faiss
+from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq_codebook import Codebook, packed
+from vizsla.indexes.pq_codes import PqCodes
+
+KINDS = [(8, True), (8, False), (4, True), (4, False)]
+
+
+def queries(count: int = 7, dim: int = 24) -> np.ndarray:
+    return np.random.default_rng(9).standard_normal((count, dim)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("bits", "opq"), KINDS)
+@pytest.mark.parametrize("k", [1, 10, 1500])
+def test_the_answer_is_the_twins_to_the_last_bit(bits, opq, k):
+    index = made(bits, opq=opq)
+    scores = twin_scores(index, queries())
+    found = index.search(queries(), k)
+    assert found.items.reshape(7, k).tolist() == twin_best(scores, k)
+    assert found.scores.tolist() == np.take_along_axis(scores, found.items.reshape(7, k), 1).reshape(-1).tolist()
+    assert found.stats.exact
+
+
+@pytest.mark.parametrize(("bits", "opq"), KINDS)
+def test_scores_are_those_of_the_search_in_any_order(bits, opq):
+    index = made(bits, opq=opq)
+    scores = twin_scores(index, queries())
+    asked = np.random.default_rng(1).permutation(1500)[:40].astype(np.int32)
+    given = Candidates.matches([asked] * 7)
+    assert index.scores(queries(), given).scores.reshape(7, 40).tolist() == scores[:, given.row(0)[0]].tolist()
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("share", [0.9, 0.1, 0.005])
+def test_a_filter_only_removes(bits, share):
+    index, allowed = made(bits), np.random.default_rng(3).random(1500) < share
+    found = index.search(queries(), 5, filter=allowed)
+    wanted = twin_best(twin_scores(index, queries()), 5, allowed)
+    assert [found.row(row)[0].tolist() for row in range(7)] == wanted
+
+
+def many(bits: int) -> PqIndex:
+    """Return so many items that threads share a query: their codes are made up, as no training is needed here."""
+    parts = 24 * 8 // bits
+    codes = np.random.default_rng(2).integers(0, 1 << bits, (30_000, parts)).astype(np.uint8)
+    centroids = np.random.default_rng(3).standard_normal((parts, 1 << bits, 1), dtype=np.float32)
+    return PqIndex(PqCodes.of(codes, bits=bits), Codebook(centroids))
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_threads_and_batches_change_nothing(bits, count):
+    index = many(bits)
+    asked = queries(count, index.dim)
+    alone = [index.search(row[None], 9) for row in asked]
+    for threads in (1, 2, 5):
+        together = index.search(asked, 9, threads=threads)
+        assert together.items.tolist() == [item for one in alone for item in one.items.tolist()]
+        assert together.scores.tolist() == [score for one in alone for score in one.scores.tolist()]
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_the_portable_kernels_answer_the_same(bits):
+    index, book = made(bits), made(bits).codebook
+    numbers = np.arange(0, 1500, 7, dtype=np.int32)
+    for given in (None, numbers):
+        parts = queries(), book.rotation, book.transposed, index.stored_codes.stored, len(index), 6, given, 1
+        assert _native.pq_search(*parts, portable=True) == _native.pq_search(*parts, portable=False)
+
+
+@pytest.mark.parametrize(("bits", "opq"), KINDS)
+def test_faiss_scores_the_same_codes_alike(bits, opq):
+    faiss = load_faiss()
+    index = made(bits, opq=opq)
+    book = index.codebook
+    theirs = faiss.IndexPQ(book.wide, book.parts, bits, faiss.METRIC_INNER_PRODUCT)
+    faiss.copy_array_to_vector(book.centroids.reshape(-1), theirs.pq.centroids)
+    theirs.is_trained = True
+    theirs.add_sa_codes(np.ascontiguousarray(index.codes if bits == 8 else packed(index.codes)))
+    scores, _ = theirs.search(book.turned(queries()), 20)
+    np.testing.assert_allclose(index.search(queries(), 20).scores.reshape(7, 20), scores, rtol=1e-4, atol=1e-4)
+
+
+def test_tables_that_bytes_cannot_hold_are_read_as_they_are():
+    index = made(4)
+    huge = index.with_centroids(index.centroids * np.float32(1e30))
+    asked = queries() * np.float32(1e20)  # scores overflow: nothing to rank by, but nothing may break
+    assert len(huge.search(asked, 3).items) == 21
+    wide = index.with_centroids(np.where(np.arange(16)[None, :, None] == 3, np.float32(1e6), index.centroids))
+    assert wide.search(queries(), 5).items.reshape(7, 5).tolist() == twin_best(twin_scores(wide, queries()), 5)
+
+
+def test_items_that_are_all_alike_come_by_number():
+    index = PqIndex.build(np.ones((700, 8), np.float32), bytes=4, bits=4)
+    assert index.search(np.ones((1, 8), np.float32), 5).items.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_an_empty_index_answers_nothing(bits):
+    index = PqIndex.build(np.zeros((0, 8), np.float32), bytes=2, bits=bits)
+    assert len(index.search(np.ones((2, 8), np.float32), 5).items) == 0
+
+
+def test_the_search_finds_what_flat_finds_mostly():
+    index, exact = made(8, bytes=12), vectors() @ queries(30).T
+    found = index.search(queries(30), 10).items.reshape(30, 10)
+    best = np.argsort(-exact, axis=0)[:10].T
+    assert np.mean([len(set(a) & set(b)) for a, b in zip(found, best, strict=True)]) > 6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_codes_of_many_shapes_against_the_twin(seed):
+    random = np.random.default_rng(seed)
+    bits, count = int(random.choice([4, 8])), random.integers(1, 900)
+    parts, width = 2 * random.integers(1, 20), random.integers(1, 4)
+    centroids = random.standard_normal((parts, 1 << bits, width)).astype(np.float32)
+    if seed % 3 == 0:  # one sub-space far above the others: bytes say little of these
+        centroids *= np.geomspace(100, 0.01, parts)[:, None, None].astype(np.float32)
+    if seed % 4 == 0:  # many ties
+        centroids = np.round(centroids)
+    codes = random.integers(0, 1 << bits, (count, parts)).astype(np.uint8)
+    index = PqIndex(PqCodes.of(codes, bits=bits), Codebook(centroids))
+    asked = np.round(random.standard_normal((3, index.dim))).astype(np.float32)
+    scores, k = twin_scores(index, asked), int(random.integers(1, 40))
+    for allowed in (None, random.random(count) < random.random()):
+        found = index.search(asked, k, filter=allowed)
+        assert [found.row(row)[0].tolist() for row in range(3)] == twin_best(scores, k, allowed)
