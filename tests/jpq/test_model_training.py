@@ -29,16 +29,22 @@ def encoder(tmp_path_factory):
     """Return a transformer of one layer with random weights."""
     folder = tmp_path_factory.mktemp("tiny")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "that", "is", "and", *SIZES, *COLOURS, *THINGS]
-    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
     torch.manual_seed(0)
     shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=32, **shape)
     transformers.BertModel(config).save_pretrained(str(folder / "bert"))
-    transformers.BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(str(folder / "bert"))
-    body = package.models.Transformer(str(folder / "bert"), max_seq_length=16)
-    model = package.SentenceTransformer(modules=[body, package.models.Pooling(32, pooling_mode="mean")], device="cpu")
+    _tokenizer(words).save_pretrained(str(folder / "bert"))
+    model = package.SentenceTransformer(str(folder / "bert"), device="cpu")  # it pools by the mean
+    model.max_seq_length = 16
     model.save(str(folder / "model"), create_model_card=False)
     return SentenceEncoder(str(folder / "model"), device="cpu")
+
+
+def _tokenizer(words):
+    tokenizers = pytest.importorskip("tokenizers", reason="the extra neural is not installed")
+    inner = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: n for n, w in enumerate(words)}, unk_token="[UNK]"))
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]")
 
 
 def mean_rank(retriever):
