@@ -35,6 +35,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the library prints is no reply
     target = make_target(name, Path(scratch), int(seed), only)
+    os.chdir(scratch)  # a hostile path that is relative must not end in the repository
     if "asan" not in os.environ.get("LD_PRELOAD", "") and "tsan" not in os.environ.get("LD_PRELOAD", ""):
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY * 5 // 4, MEMORY * 5 // 4))
     print(json.dumps({"ready": True}), file=replies, flush=True)
