@@ -59,11 +59,17 @@ nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix
   require(rows.size() == items.size(), "there must be a query for each item");
   RawArray<float> scores(items.size());
   float* room = scores.data();
+  constexpr std::size_t pairs_a_turn = 1 << 16;
+  const Poll poll = items.size() < pairs_a_turn ? Poll() : python_signals();
   {
     nb::gil_scoped_release unlocked;
     check_below(view(rows), queries.shape(0), "rows must be below the number of queries");
     check_below(view(items), stored.count, "items must be below the number of vectors");
-    pair_dots(queries.data(), stored, view(rows), view(items), room);
+    for (std::size_t first = 0; first < items.size(); first += pairs_a_turn) {
+      const std::size_t count = std::min(pairs_a_turn, items.size() - first);
+      pair_dots(queries.data(), stored, view(rows).subspan(first, count), view(items).subspan(first, count), room + first);
+      if (count == pairs_a_turn) poll();
+    }
   }
   return scores.take();
 }

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -12,15 +13,24 @@
 namespace vizsla {
 
 // Lets the thread that made it ask Python, ten times a second at most, whether a signal came. An exception of the signal's
-// handler stops the work. Other threads ask nothing: Python runs handlers in its main thread only.
+// handler stops the work. Other threads ask nothing, since Python runs handlers in its main thread only: they follow.
 inline Poll python_signals() {
   using Clock = std::chrono::steady_clock;
-  const auto due = std::make_shared<Clock::time_point>(Clock::now());
-  return [due, owner = std::this_thread::get_id()] {
-    if (std::this_thread::get_id() != owner || Clock::now() < *due) return;
-    *due = Clock::now() + std::chrono::milliseconds(100);
+  struct State {
+    Clock::time_point due = Clock::now();
+    std::atomic<bool> stopped{false};
+  };
+  return [state = std::make_shared<State>(), owner = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != owner) {
+      if (state->stopped.load(std::memory_order_relaxed)) throw Interrupted{};
+      return;
+    }
+    if (Clock::now() < state->due) return;
+    state->due = Clock::now() + std::chrono::milliseconds(100);
     const nanobind::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    if (PyErr_CheckSignals() == 0) return;
+    state->stopped = true;
+    throw nanobind::python_error();
   };
 }
 

@@ -1,10 +1,28 @@
 // The native core as a Python module: each kernel's file registers itself.
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <stdexcept>
+
 #include "bindings/register.hpp"
+
+namespace {
+
+// What a kernel refuses is the library's InputError, which is a ValueError too: no caller has to translate it.
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::invalid_argument& error) {
+    const nanobind::object kind = nanobind::module_::import_("vizsla.errors").attr("InputError");
+    PyErr_SetString(kind.ptr(), error.what());
+  }
+}
+
+}  // namespace
 
 NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
+  nanobind::register_exception_translator(translate);
   vizsla::register_candidates(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);

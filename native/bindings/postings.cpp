@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
@@ -169,10 +170,11 @@ class BoundPostings {
   // Works without the GIL, but looks up every now and then whether Ctrl-C was pressed.
   template <class MakeWorker>
   static void in_turns(std::size_t count, std::size_t threads, const MakeWorker& make_worker) {
+    const Poll poll = python_signals();
     for (std::size_t first = 0; first < count; first += queries_a_turn) {
       {
         nb::gil_scoped_release unlocked;
-        share_work(std::min(queries_a_turn, count - first), threads, [&] { return make_worker(first); });
+        share_work(std::min(queries_a_turn, count - first), threads, [&] { return make_worker(first); }, poll);
       }
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
@@ -222,14 +224,15 @@ nb::tuple invert(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InA
   std::vector<std::int64_t> starts;
   std::vector<std::int32_t> items;
   std::vector<float> impacts;
+  const Poll poll = python_signals();
   {
     nb::gil_scoped_release unlocked;
     rows.check(term_count);
     impact.check(term_count, rows.size());
-    starts = posting_offsets(rows, term_count, impact);
+    starts = posting_offsets(rows, term_count, impact, poll);
     items.resize(static_cast<std::size_t>(starts.back()));
     impacts.resize(items.size());
-    fill_postings(rows, impact, starts, items.data(), impacts.data());
+    fill_postings(rows, impact, starts, items.data(), impacts.data(), poll);
   }
   return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(items)), to_numpy(std::move(impacts)));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/checks.hpp"
+#include "common/threads.hpp"
 
 namespace vizsla {
 
@@ -32,10 +33,12 @@ struct Rows {
       require(weight >= 0 && std::isfinite(weight), "weights must be finite and not negative");
   }
 
-  // Calls `visit(item, term, weight)` for every entry.
+  // Calls `visit(item, term, weight)` for every entry, and `poll` now and then.
   template <class Visit>
-  void each(const Visit& visit) const {
+  void each(const Visit& visit, const Poll& poll) const {
+    constexpr std::size_t rows_a_turn = 4096;
     for (std::size_t row = 0; row < size(); ++row) {
+      if (poll && row % rows_a_turn == 0) poll();
       const auto end = static_cast<std::size_t>(offsets[row + 1]);
       for (auto i = static_cast<std::size_t>(offsets[row]); i < end; ++i)
         visit(row, static_cast<std::size_t>(terms[i]), weights[i]);
@@ -66,16 +69,17 @@ struct Saturation {
 };
 
 // Counts first, so that the postings are written straight to their places; entries without impact are left out.
-inline std::vector<std::int64_t> posting_offsets(const Rows& rows, std::size_t term_count, const Saturation& impact) {
+inline std::vector<std::int64_t> posting_offsets(const Rows& rows, std::size_t term_count, const Saturation& impact,
+                                                 const Poll& poll = {}) {
   std::vector<std::int64_t> offsets(term_count + 1, 0);
   rows.each(
-      [&](std::size_t, std::size_t term, float weight) { offsets[term + 1] += impact.none(term, weight) ? 0 : 1; });
+      [&](std::size_t, std::size_t term, float weight) { offsets[term + 1] += impact.none(term, weight) ? 0 : 1; }, poll);
   for (std::size_t term = 0; term < term_count; ++term) offsets[term + 1] += offsets[term];
   return offsets;
 }
 
 inline void fill_postings(const Rows& rows, const Saturation& impact, std::span<const std::int64_t> offsets,
-                          std::int32_t* items, float* impacts) {
+                          std::int32_t* items, float* impacts, const Poll& poll = {}) {
   std::vector<std::int64_t> next(offsets.begin(), offsets.end());
   rows.each([&](std::size_t item, std::size_t term, float weight) {
     if (impact.none(term, weight)) return;
@@ -84,7 +88,7 @@ inline void fill_postings(const Rows& rows, const Saturation& impact, std::span<
     require(place == offsets[term] || items[place - 1] != number, "a row must name each term once");
     items[place] = number;
     impacts[place] = impact(item, term, weight);
-  });
+  }, poll);
 }
 
 }  // namespace vizsla

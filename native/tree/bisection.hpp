@@ -25,8 +25,8 @@ struct ClusterOptions {
 template <class Rows>
 class Bisector {
  public:
-  Bisector(const Rows& rows, const ClusterOptions& options, std::size_t threads)
-      : rows_(rows), options_(options), threads_(threads), sums_(rows.sums()) {}
+  Bisector(const Rows& rows, const ClusterOptions& options, std::size_t threads, const Poll& poll)
+      : rows_(rows), options_(options), threads_(threads), poll_(poll), sums_(rows.sums()) {}
 
   // Reorders `items` so that the first `left` are one half.
   void split(std::span<std::uint32_t> items, std::size_t left, std::uint64_t stream) {
@@ -107,7 +107,7 @@ class Bisector {
         for (std::size_t i = piece * block; i < std::min(items.size(), (piece + 1) * block); ++i)
           dots_[i] = rows_.dots(items[i], sums_);
       };
-    });
+    }, poll_);
     if (items.data() == fitted_.data()) measure();
     scores_.resize(items.size());
     for (std::size_t i = 0; i < items.size(); ++i)
@@ -166,6 +166,7 @@ class Bisector {
   const Rows& rows_;
   ClusterOptions options_;
   std::size_t threads_;
+  const Poll& poll_;
   typename Rows::Sums sums_;
   std::vector<std::uint32_t> fitted_, order_;
   std::span<const std::uint32_t> by_score_;

@@ -89,7 +89,7 @@ class TreeClustering {
   void split(const std::vector<Segment>& level) {
     const bool few = level.size() < threads_;
     share_work(level.size(), few ? 1 : threads_, [&] {
-      return [&, bisector = Bisector<Rows>(rows_, options_, few ? threads_ : 1)](std::size_t number) mutable {
+      return [&, bisector = Bisector<Rows>(rows_, options_, few ? threads_ : 1, poll_)](std::size_t number) mutable {
         const Segment& segment = level[number];
         const std::vector<std::size_t>& starts = starts_[segment.layer];
         const std::size_t begin = starts[segment.first], end = starts[segment.last];

@@ -114,7 +114,7 @@ class ChunkTrainer {
     const std::size_t count = std::min(lane_count, order.size() - first);
     std::vector<std::span<const Positive>> items;
     for (std::size_t i = 0; i < count; ++i) items.emplace_back(positives[order[first + i]]);
-    solve_group(chunk, group, items, solver_, parent, std::span(passes).subspan(first, count));
+    solve_group(chunk, group, items, solver_, parent, std::span(passes).subspan(first, count), poll_);
     const std::int32_t bias_feature = static_cast<std::int32_t>(problem_.x.width);
     prune_group(chunk, group, bias_feature, prune_, std::span(solved).subspan(first, count));
   }

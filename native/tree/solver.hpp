@@ -9,6 +9,7 @@
 
 #include "common/clones.hpp"
 #include "common/random.hpp"
+#include "common/threads.hpp"
 #include "tree/group.hpp"
 #include "tree/losses.hpp"
 #include "tree/warm_start.hpp"
@@ -153,7 +154,8 @@ inline bool settle(Group& group, float tolerance, int epoch, std::span<std::int3
 // Solves for the items whose positives are given (at most sixteen); leaves the weights in `group`, and in `epochs` how
 // many passes each item took.
 inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items,
-                        const SolverOptions& options, std::uint64_t stream, std::span<std::int32_t> epochs) {
+                        const SolverOptions& options, std::uint64_t stream, std::span<std::int32_t> epochs,
+                        const Poll& poll = {}) {
   detail::reset(chunk, group, items, options);
   std::vector<std::uint32_t> order(chunk.rows());
   std::iota(order.begin(), order.end(), 0u);
@@ -163,6 +165,7 @@ inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::s
     group.highest = group.lowest = Lanes{};  // from 0: gradients all alike, but not 0, must not pass for settled
     detail::sweep_any(options.loss, chunk, group, order, options.bias);
     if (!detail::settle(group, options.tolerance, epoch, epochs)) break;
+    if (poll) poll();
   }
 }
 

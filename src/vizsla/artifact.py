@@ -14,6 +14,7 @@ from vizsla.artifacts.reader import ArtifactReader
 from vizsla.artifacts.saving import Saving
 from vizsla.artifacts.staging import Staging
 from vizsla.artifacts.writer import ArtifactWriter
+from vizsla.checked import checked
 from vizsla.errors import FormatError, MissingExtraError
 
 # What a constructor may raise when sound files hold values that make no sense together.
@@ -36,6 +37,7 @@ class Artifact(ABC):
         if "kind" in vars(cls):
             register(cls)
 
+    @checked
     def save(self, path: str | Path, *, overwrite: bool = False, bundle_models: bool | None = None) -> Path:
         """Write the artefact to a folder: it is there whole, or not at all.
 
@@ -57,6 +59,7 @@ class Artifact(ABC):
         return Path(path)
 
     @classmethod
+    @checked
     def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = True) -> Self:
         """Read an artefact of this kind.
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import array_of
+from vizsla.checked import checked
 from vizsla.errors import InputError, check_positive
 from vizsla.offsets import are_offsets
 from vizsla.scored import Scored
@@ -64,6 +66,7 @@ class Candidates:
 
     __slots__ = ("_catalogue", "_ceilings", "_items", "_offsets", "_query_ids", "_scores", "_stats")
 
+    @checked
     def __init__(
         self,
         offsets: Offsets,
@@ -74,9 +77,9 @@ class Candidates:
         query_ids: Sequence[str] | None = None,
         stats: Stats | None = None,
     ):
-        self._offsets = _fixed(offsets, np.int64)
-        self._items = _fixed(items, np.int32)
-        self._scores = None if scores is None else _fixed(scores, np.float32)
+        self._offsets = _fixed(array_of("offsets", offsets, np.int64), np.int64)
+        self._items = _fixed(array_of("items", items, np.int32), np.int32)
+        self._scores = None if scores is None else _fixed(array_of("scores", scores, np.float32), np.float32)
         self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats or Stats()
         self._ceilings: Scores | None = None
         self._check()
@@ -99,6 +102,7 @@ class Candidates:
         return self
 
     @classmethod
+    @checked
     def ranked(
         cls,
         offsets: Offsets,
@@ -131,8 +135,12 @@ class Candidates:
         )
 
     @classmethod
+    @checked
     def from_dict(cls, answers: Mapping[str, Mapping[str, float]], *, catalogue: Strings | None = None) -> Candidates:
         """Build from `{query id: {item id: score}}`; an unknown item id raises."""
+        wrong = [type(row).__name__ for row in answers.values() if not isinstance(row, Mapping)]
+        if wrong:
+            raise InputError(f"`answers` must be {{query id: {{item id: score}}}}. Got {wrong[0]} for a query.")
         if catalogue is None:
             catalogue = Strings.of(dict.fromkeys(item for row in answers.values() for item in row))
         offsets = np.cumsum([0, *map(len, answers.values())], dtype=np.int64)
@@ -140,16 +148,18 @@ class Candidates:
         if (items < 0).any():
             unknown = next(item for row in answers.values() for item in row if item not in catalogue)
             raise InputError(f"Every item must be in the catalogue. Got {unknown!r}.")
-        scores = np.array([score for row in answers.values() for score in row.values()], dtype=np.float32)
+        scores = array_of("scores", [score for row in answers.values() for score in row.values()], np.float32)
         return cls.ranked(offsets, items.astype(np.int32), scores, catalogue=catalogue, query_ids=list(answers))
 
     @classmethod
+    @checked
     def matches(
         cls, rows: Sequence[NDArray[np.int32]], *, catalogue: Strings | None = None, stats: Stats | None = None
     ) -> Candidates:
         """Build a match set, without scores, from one array of item numbers a query."""
-        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        items = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
+        arrays = [array_of("rows", row, np.int32).reshape(-1) for row in rows]
+        offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
+        items = np.concatenate([np.zeros(0, np.int32), *arrays])
         return cls(offsets, items, None, catalogue=catalogue, stats=stats)
 
     # Properties without setters: Candidates are never changed.
@@ -198,6 +208,7 @@ class Candidates:
         bounds = self.offsets.tolist()
         return [flat[start:end] for start, end in itertools.pairwise(bounds)]
 
+    @checked
     def row(self, query: int) -> tuple[Numbers, Scores | None]:
         """Return item numbers and scores of one query, without a copy; negative rows count from the end."""
         if not -len(self) <= query < len(self):
@@ -243,6 +254,7 @@ class Candidates:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @checked
     def top(self, k: int) -> Candidates:
         """Keep the best `k` of every query.
 
@@ -262,6 +274,7 @@ class Candidates:
         offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, k))])
         return self._like(offsets, self._items[kept], None if self._scores is None else self._scores[kept])
 
+    @checked
     def with_query_ids(self, query_ids: Sequence[str]) -> Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
@@ -312,10 +325,13 @@ class Candidates:
             for query, start, end in zip(self.query_ids, bounds, bounds[1:], strict=False)
         }
 
+    @checked
     def to_csr(self, *, items: int | None = None) -> csr_array:
         """Return queries × items as a SciPy CSR array; a stored zero is a found item with score 0."""
         from scipy.sparse import csr_array
 
+        if items is not None:
+            check_positive("items", items)
         width = items or (len(self.catalogue) if self.catalogue is not None else int(self.items.max(initial=-1)) + 1)
         matrix = csr_array((self._required_scores(), self.items, self.offsets), shape=(len(self), width))
         return matrix.sorted_indices()
@@ -337,6 +353,7 @@ class Candidates:
                 out.write(text.encode())
         return text
 
+    @checked
     def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None) -> None:
         """Print a table of the best `k` of every query; `texts` adds a column of item texts."""
         from vizsla.tables import print_table
@@ -377,6 +394,10 @@ class Candidates:
 
     def _check(self) -> None:
         offsets, items = self.offsets, self.items
+        if items.ndim != 1:
+            raise InputError(f"`items` must be numbers in one dimension. Got {items.ndim} dimensions.")
+        if self._catalogue is not None and not isinstance(self._catalogue, Strings):
+            raise InputError(f"`catalogue` must be Strings. Got {type(self._catalogue).__name__}.")
         if not are_offsets(offsets, len(items)):
             raise InputError(f"`offsets` must rise from 0 to the number of items ({len(items)}). Got {offsets!r}.")
         limit = len(self.catalogue) if self.catalogue is not None else np.iinfo(np.int32).max

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from vizsla.checked import checked
 from vizsla.errors import CompositionError
 
 if TYPE_CHECKING:
@@ -20,18 +21,21 @@ DEPTH = 100
 class Composable:
     """Gives a Retriever `>>`, `|`, `+`, `*` and `%`; each has a method form with its own depth."""
 
+    @checked
     def rerank(self, scorer: Scorer, *, depth: int = DEPTH) -> Rerank:
         """Find `depth` candidates here and let the scorer score them: `self >> scorer`."""
         from vizsla.compose import Rerank
 
         return Rerank(self._retriever(), scorer, depth=depth)
 
+    @checked
     def union(self, other: Retriever, *, depth: int = DEPTH) -> Union:
         """Join both sides' best `depth` into a match set without scores: `self | other`."""
         from vizsla.compose import Union
 
         return Union([self._retriever(), other], depth=depth)
 
+    @checked
     def plus(self, other: Retriever, *, depth: int = DEPTH) -> Sum:
         """Add both sides' scores over their best `depth`: `self + other`."""
         from vizsla.compose import Sum
@@ -44,18 +48,21 @@ class Composable:
 
         return Shards([self._retriever(), *others])
 
+    @checked
     def times(self, weight: float) -> Sum:
         """Multiply the scores: `weight * self`."""
         from vizsla.compose import Sum
 
-        return Sum([(weight, self._retriever())])
+        return Sum([(float(weight), self._retriever())])
 
+    @checked
     def cut(self, k: int) -> Cut:
         """Keep at most the best `k`: `self % k`."""
         from vizsla.compose import Cut
 
         return Cut(self._retriever(), k)
 
+    @checked
     def normalised(self, how: str = "minmax", *, depth: int = DEPTH) -> Normalised:
         """Bring scores to a common scale, query by query, over the best `depth`: "minmax", "zscore" or "rank"."""
         from vizsla.compose import Normalised

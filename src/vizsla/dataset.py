@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.checked import checked
 from vizsla.errors import InputError
 from vizsla.io.records import Records
 from vizsla.item import Item
@@ -51,6 +52,7 @@ class Dataset:
     ('a pear', [[3.0, 0.0]])
     """
 
+    @checked
     def __init__(
         self,
         items: Records[Item],
@@ -70,6 +72,7 @@ class Dataset:
                 raise InputError(f"`{name}` must be {len(queries)} × {len(items)}. Got {matrix.shape}.")
 
     @classmethod
+    @checked
     def of(
         cls,
         items: Iterable[Any] | Mapping[str, Any],
@@ -153,6 +156,7 @@ class Dataset:
         """Names of the splits that have judgements of their own, without a click log."""
         return tuple(self._qrels)
 
+    @checked
     def qrels(self, split: str = "test") -> csr_array:
         """Return the grades of a split, int32; of a click log, 1 for every click."""
         if split in self._qrels:
@@ -164,6 +168,7 @@ class Dataset:
         grades.data[:] = 1
         return grades
 
+    @checked
     def qrels_dict(self, split: str = "test") -> dict[str, dict[str, int]]:
         """Return the grades of a split as `{query id: {item id: grade}}`, for queries that have any.
 
@@ -178,16 +183,19 @@ class Dataset:
         bounds = zip(rows.tolist(), matrix.indptr[rows].tolist(), matrix.indptr[rows + 1].tolist(), strict=True)
         return {self.query_ids[row]: dict(zip(items[a:b], grades[a:b], strict=True)) for row, a, b in bounds}
 
+    @checked
     def query_texts(self, split: str | None = None) -> tuple[list[str], list[str]]:
         """Return ids and texts of the queries of a split, in row order; without `split`, of all queries."""
         chosen = None if split is None else np.diff(self.qrels(split).indptr) > 0
         pairs = [(query.id, query.text) for row, query in enumerate(self.queries) if chosen is None or chosen[row]]
         return [id for id, _ in pairs], [text for _, text in pairs]
 
+    @checked
     def text(self, item_id: str) -> str:
         """Return an item's title and text; an unknown id raises."""
         return self.items.get(item_id).default_text()
 
+    @checked
     def split(self, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0) -> tuple[Dataset, Dataset]:
         """Hold out clicks to choose parameters by; see `vizsla.clicks.split.split_dataset`."""
         from vizsla.clicks.split import split_dataset

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, Rows
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter, Where
@@ -69,6 +70,7 @@ class Encoded(Retriever):
         found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
         return found.with_ms((perf_counter() - start) * 1e3)
 
+    @checked
     def score_encoded(self, rows: Rows, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score each row's candidates, and rank them."""
         start = perf_counter()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.checked import checked
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
 from vizsla.sparse_rows import SparseRows
@@ -94,6 +95,7 @@ class FunctionEncoder(Encoder):
     [3.0, 5.0]
     """
 
+    @checked
     def __init__(
         self,
         function: Callable[[Sequence[str]], object],

@@ -52,12 +52,16 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     --------
     >>> check_choice("variant", "lucene", ["lucene", "atire"])
     """
-    if value not in choices:
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         raise InputError(f"`{name}` must be one of {', '.join(map(str, choices))}. Got {value!r}.")
 
 
+MOST = 2**63 - 1
+"""The largest whole number that native code takes."""
+
+
 def check_positive(name: str, value: int) -> int:
-    """Return `value` as an int, or raise when it is not a whole number above 0.
+    """Return `value` as an int, or raise when it is not a whole number above 0 that fits into 64 bits.
 
     Examples
     --------
@@ -66,10 +70,13 @@ def check_positive(name: str, value: int) -> int:
     """
     try:
         whole = value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):  # an array of several numbers has the method, and refuses
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
     if whole < 1:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
+    if whole > MOST:
+        got = f"{value!r}" if whole < 10**24 else f"one of {whole.bit_length():,} bits"
+        raise InputError(f"`{name}` must be a whole number below 2^63. Got {got}.")
     return whole
 
 
@@ -81,6 +88,10 @@ def check_range(name: str, value: float, low: float, high: float) -> float:
     >>> check_range("b", 0.75, 0, 1)
     0.75
     """
-    if not low <= value <= high:
+    try:
+        inside = bool(low <= value <= high)
+    except (TypeError, ValueError):
+        inside = False
+    if not inside:
         raise InputError(f"`{name}` must be between {low:g} and {high:g}. Got {value!r}.")
     return value

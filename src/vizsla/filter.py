@@ -40,6 +40,8 @@ class Filter:
     def __init__(self, mask: Mask, items: Strings | None = None):
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 1:
             raise InputError(f"`mask` must be an array of booleans. Got {getattr(mask, 'dtype', type(mask).__name__)}.")
+        if items is not None and not isinstance(items, Strings):
+            raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
         if items is not None and len(mask) != len(items):
             raise InputError(f"`mask` must have a flag for each of {len(items)} items. Got {len(mask)}.")
         self.mask = mask.copy() if mask.flags.writeable or not mask.flags.c_contiguous else mask
@@ -63,6 +65,8 @@ class Filter:
             What becomes of ids that the catalogue does not know.
         """
         check_choice("unknown", unknown, ["raise", "ignore"])
+        if not isinstance(items, Strings):
+            raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
         if isinstance(where, Filter):
             return where._over(items)
         if isinstance(where, np.ndarray) and where.dtype.kind != "U":
@@ -113,7 +117,7 @@ Where = Filter | Mask | Iterable[str] | Callable[[str], bool]
 
 
 def _listed(where: Any) -> list[str]:
-    if isinstance(where, str):
+    if isinstance(where, str | bytes):
         raise InputError(f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}.")
     try:
         ids = list(where)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.candidates import Scores
+from vizsla.checked import checked
 from vizsla.errors import InputError, check_choice
 from vizsla.text_scorer import TextScorer, checked_numbers
 
@@ -47,6 +48,7 @@ class FunctionScorer(TextScorer):
     {'0': {'b': 3.0, 'a': 0.0}}
     """
 
+    @checked
     def __init__(
         self,
         function: Callable[..., Any],

@@ -82,7 +82,7 @@ class Queries:
         return value
 
     def _counted(self, rows: int | None) -> Queries:
-        if rows is not None and len(self.texts) != rows:
+        if rows is not None and (not isinstance(rows, int) or len(self.texts) != rows):
             raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(self.texts)}.")
         return self
 

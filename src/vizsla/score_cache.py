@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Scores
+from vizsla.checked import checked
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -51,6 +52,7 @@ class ScoreCache(WrappedScorer):
     >>> folder.cleanup()
     """
 
+    @checked
     def __init__(self, scorer: Scorer, path: str | Path, *, chunk: int = 512):
         super().__init__(scorer)
         self._text_scorer = _text_scorer(scorer)

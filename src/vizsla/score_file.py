@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from vizsla.arguments import path_of
 from vizsla.errors import FormatError, InputError, VizslaError
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class ScoreFile:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path = path_of(path)
         self._local = threading.local()
         with self.writing():  # a file that cannot be written is found now, not after the first paid call
             pass

@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_type
 from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter, Where
@@ -83,6 +84,7 @@ class Scorer(ABC):
             How many queries are scored at a time, where that means something.
         """
         start = perf_counter()
+        check_type("candidates", candidates, Candidates, "Candidates")
         asked = Queries.of(queries, rows=len(candidates))
         prepared = None if where is None else self.filter(where)
         own = self._own(candidates)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import array_of
 from vizsla.errors import FormatError, InputError
 from vizsla.short_text import short_text
 
@@ -76,7 +77,7 @@ class Strings(Sequence[str]):
     def with_repeats(cls, strings: Iterable[str]) -> tuple[Strings, NDArray[np.int64]]:
         """Build a table; also return the positions of strings that came before."""
         buffer, ends = bytearray(), array("q", [0])
-        for string in strings:
+        for string in _iterated(strings):
             buffer += _encode(string)
             ends.append(len(buffer))
         data, offsets = np.frombuffer(buffer, dtype=np.uint8), np.frombuffer(ends, dtype=np.int64)
@@ -93,6 +94,10 @@ class Strings(Sequence[str]):
     def __getitem__(self, number: int | slice) -> str | list[str]:
         if isinstance(number, slice):
             return self.take(np.arange(len(self), dtype=np.int32)[number])
+        if not isinstance(number, int | np.integer):
+            raise InputError(f"`number` must be a string's number or a slice of them. Got {number!r:.60}.")
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"string {number} of {len(self)}")
         return self._get(number + len(self) if number < 0 else number)
 
     def __iter__(self) -> Iterator[str]:
@@ -121,9 +126,9 @@ class Strings(Sequence[str]):
         return self
 
     def take(self, numbers: NDArray[np.int32]) -> list[str]:
-        """Return the strings with these numbers."""
+        """Return the strings with these numbers; one that is none of theirs is an IndexError."""
         try:
-            strings: list[str] = self._table.take(np.ascontiguousarray(numbers, dtype=np.int32))
+            strings: list[str] = self._table.take(self._numbers(numbers))
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.source}: a string is not valid UTF-8 ({error.reason}).") from error
         return strings
@@ -134,14 +139,16 @@ class Strings(Sequence[str]):
             number: int = self._table.find(string)
         except UnicodeEncodeError:
             return -1  # Half a surrogate pair has no UTF-8, so no table holds it.
+        except TypeError:
+            raise InputError(f"`string` must be a text. Got {type(string).__name__}.") from None
         return number
 
     def find_all(self, strings: Iterable[str]) -> NDArray[np.int64]:
         """Return the number of each string, -1 where it is not in the table."""
-        strings = list(strings)
+        strings = list(_iterated(strings))
         try:
             numbers: NDArray[np.int64] = self._table.find_all(strings)
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, TypeError):
             numbers = np.fromiter(map(self.find, strings), dtype=np.int64, count=len(strings))
         return numbers
 
@@ -183,6 +190,14 @@ class Strings(Sequence[str]):
         """Memory of the three arrays."""
         return int(self.data.nbytes + self.offsets.nbytes + self.slots.nbytes)
 
+    def _numbers(self, numbers: Any) -> NDArray[np.int32]:
+        if isinstance(numbers, np.ndarray) and numbers.dtype == np.int32:
+            return np.ascontiguousarray(numbers)
+        given = array_of("numbers", numbers, np.int64)  # not narrowed before it is known to fit
+        if given.size and (wrong := given[(given < 0) | (given >= len(self))]).size:
+            raise IndexError(f"string {wrong[0]} of {len(self)}")
+        return np.ascontiguousarray(given, np.int32)
+
     def _get(self, number: int) -> str:
         try:
             text: str = self._table.get(number)
@@ -200,7 +215,15 @@ def _restored(
     return Strings(data, offsets, slots, source=source)
 
 
+def _iterated(strings: Any) -> Iterable[str]:
+    if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
+        raise InputError(f"`strings` must be several texts. Got {type(strings).__name__}.")
+    return strings
+
+
 def _encode(string: str) -> bytes:
+    if not isinstance(string, str):
+        raise InputError(f"Every string must be a text. Got {string!r:.60}.")
     try:
         return string.encode()
     except UnicodeEncodeError as error:

@@ -82,7 +82,12 @@ def test_errors_say_what_and_where(expression, message):
 
 @pytest.mark.parametrize(
     ("chain", "plain"),
-    [("x" + " + x" * 1999, "2000*x"), ("x" + "|x" * 3000, "x | x"), ("x" + "%3%2" * 1500, "x % 2"), ("x" + "*1" * 3000, "x")],
+    [
+        ("x" + " + x" * 1999, "2000*x"),
+        ("x" + "|x" * 3000, "x | x"),
+        ("x" + "%3%2" * 1500, "x % 2"),
+        ("x" + "*1" * 3000, "x"),
+    ],
 )
 def test_a_long_chain_is_flat(chain, plain):
     long, short = parse(chain, NAMES), parse(plain, NAMES)

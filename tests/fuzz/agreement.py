@@ -1,4 +1,4 @@
-"""What manifests say of the encoders inside, made true again: a hostile encoder is met only by who claims to hold it."""
+"""What manifests say of the encoders inside, made true again: only who claims a hostile encoder will meet it."""
 
 from __future__ import annotations
 

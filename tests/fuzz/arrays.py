@@ -78,7 +78,9 @@ def _nudge(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
     flat = values.reshape(-1)
     with np.errstate(all="ignore"):
         for _ in range(_few(random) if len(flat) and values.dtype.kind != "b" else 0):
-            flat[int(random.integers(len(flat)))] += values.dtype.type(1) if random.random() < 0.5 else -values.dtype.type(1)
+            flat[int(random.integers(len(flat)))] += (
+                values.dtype.type(1) if random.random() < 0.5 else -values.dtype.type(1)
+            )
     return flat.reshape(values.shape)
 
 
@@ -124,10 +126,11 @@ def _retype(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 def _reshape(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
     flat = values.reshape(-1)
+    if not len(flat):
+        return flat[None]
     forms = [flat, flat[None], flat[:, None], flat[None, None], flat[: len(flat) // 2 * 2].reshape(-1, 2)]
-    forms += [flat[: len(flat) // 2 * 2].reshape(2, -1), np.ascontiguousarray(values.T), flat[:1].reshape(())]
-    chosen = forms[int(random.integers(len(forms)))] if len(flat) else flat
-    return np.ascontiguousarray(chosen)
+    forms += [flat[: len(flat) // 2 * 2].reshape(2, -1), values.T.copy(), flat[:1].reshape(())]
+    return forms[int(random.integers(len(forms)))]
 
 
 CHANGES: dict[str, Change] = {

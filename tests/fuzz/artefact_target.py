@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ import vizsla
 from tests.contract.test_artifact import ARTIFACTS
 from tests.fuzz.agreement import agree
 from tests.fuzz.resigning import resign
-from tests.fuzz.steps import SIGNED, Step, damage, flip_bits
-from tests.fuzz.uses import Failure, attempt, described, use
+from tests.fuzz.steps import SIGNED, NothingLeftError, Step, damage, flip_bits
+from tests.fuzz.uses import UseError, attempt, described, use
 from vizsla.artifacts.check import check
 from vizsla.artifacts.inspect import inspect
 from vizsla.errors import FormatError, VizslaError
@@ -66,7 +67,8 @@ class ArtefactTarget:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self._saved(name), copy, copy_function=os.link)
         for step in range(count) if kept is None else kept:
-            said.append(self._step(case, step, mode)(copy, self._random(case, step)))
+            with suppress(NothingLeftError):
+                said.append(self._step(case, step, mode)(copy, self._random(case, step)))
         if mode == "signed":
             resign(copy)
             if self._random(case, -2).random() < 0.5:
@@ -74,7 +76,7 @@ class ArtefactTarget:
                 resign(copy)
         try:
             return self._outcome(name, mode, copy, self._random(case, -3)), said
-        except Failure as failure:
+        except UseError as failure:
             return f"failure: {failure}", said
 
     def _random(self, case: int, step: int) -> np.random.Generator:
@@ -106,9 +108,9 @@ class ArtefactTarget:
         except FormatError:
             return "refused"
         except VizslaError as error:
-            raise Failure(f"load: not a FormatError but {described(error)}") from error
+            raise UseError(f"load: not a FormatError but {described(error)}") from error
         except Exception as error:
-            raise Failure(f"load: {described(error)}") from error
+            raise UseError(f"load: {described(error)}") from error
         if mode == "damaged":
             return self._unharmed(loaded, answer, expected)
         use(loaded, answer, self.scratch, random)
@@ -119,7 +121,7 @@ class ArtefactTarget:
         try:
             same = answer(loaded) == expected
         except Exception as error:
-            raise Failure(f"answer: {described(error)}") from error
+            raise UseError(f"answer: {described(error)}") from error
         if not same:
-            raise Failure("load: damage was not noticed and the answer is another one")
+            raise UseError("load: damage was not noticed and the answer is another one")
         return "unharmed"

@@ -69,7 +69,7 @@ class Child:
         (target, seed), only = self._arguments
         command = [sys.executable, "-m", "tests.fuzz.worker", target, seed, self._scratch, only]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONFAULTHANDLER": "1"}
-        errors = open(Path(self._scratch) / "errors", "wb")  # noqa: SIM115 - the child's
+        errors = (Path(self._scratch) / "errors").open("wb")
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT, env=environment
         )

@@ -18,6 +18,12 @@ from tests.fuzz import arrays, documents
 
 HEADER = 128
 """Bytes before the numbers of an array."""
+
+
+class NothingLeftError(Exception):
+    """Earlier steps left nothing to change."""
+
+
 Step = Callable[[Path, np.random.Generator], str]
 
 
@@ -78,7 +84,9 @@ def transplant_array(root: Path, random: np.random.Generator) -> str:
         return change_parameter(root, random)
     file, loaded = _pick(random, files), {other: _load(other) for other in files}
     own = loaded[file]
-    alike = [other for other in files if own is not None and loaded[other] is not None and loaded[other].dtype == own.dtype]
+    alike = [
+        other for other in files if own is not None and loaded[other] is not None and loaded[other].dtype == own.dtype
+    ]
     if not alike:
         return f"nothing for {file.relative_to(root)}"
     other = _pick(random, alike)
@@ -155,6 +163,8 @@ SIGNED: dict[Step, float] = {
 
 
 def _pick(random: np.random.Generator, choices: list) -> Path:
+    if not choices:
+        raise NothingLeftError
     return choices[int(random.integers(len(choices)))]
 
 

@@ -30,18 +30,18 @@ NEW_ITEMS = {"new 1": "fig tree", "new 2": "", "new 3": "zzz 東京"}
 Use = tuple[str, Callable[[], Any]]
 
 
-class Failure(Exception):
+class UseError(Exception):
     """Something went wrong that must not: the message names the use, the error and its place."""
 
 
 def use(artifact: Any, answer: Callable[[Any], Any], scratch: Path, random: np.random.Generator) -> None:
-    """Use the artefact in every way; raise a Failure for the first error that is not a typed one."""
+    """Use the artefact in every way; raise a UseError for the first error that is not a typed one."""
     for name, action in uses(artifact, answer, scratch, random):
         attempt(name, action)
 
 
 def attempt(name: str, action: Callable[[], Any]) -> Any:
-    """Do something; a typed error is as good as an answer, any other raises Failure."""
+    """Do something; a typed error is as good as an answer, any other raises UseError."""
     try:
         result = action()
         if isinstance(result, Candidates):
@@ -50,7 +50,7 @@ def attempt(name: str, action: Callable[[], Any]) -> Any:
     except VizslaError:
         return None
     except (Exception, RecursionError) as error:
-        raise Failure(f"{name}: {described(error)}") from error
+        raise UseError(f"{name}: {described(error)}") from error
 
 
 def described(error: BaseException) -> str:
@@ -126,7 +126,10 @@ def _changes(found: Any, ids: list[str]) -> Iterator[Use]:
     if isinstance(found, Movable):
         yield "adapted", lambda: _changed(pefa_xs(found, _log(), weight=0.5))
     if isinstance(found, Encoded) and not found.encoder.sparse:
-        yield "voted", lambda: _changed(pefa_xl(found, _log(), encoder=found.encoder, weight=0.5, neighbours=3, near=0.0))
+        yield (
+            "voted",
+            lambda: _changed(pefa_xl(found, _log(), encoder=found.encoder, weight=0.5, neighbours=3, near=0.0)),
+        )
 
 
 def _changed(found: Retriever) -> None:

@@ -1,6 +1,6 @@
 """A child process that runs cases as it is told, one a line, and says how each went.
 
-    python -m tests.fuzz.worker TARGET SEED SCRATCH ONLY
+python -m tests.fuzz.worker TARGET SEED SCRATCH ONLY
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ TARGETS = {
     "compositions": "tests.fuzz.composition_target:CompositionTarget",
     "misuses": "tests.fuzz.misuse_target:MisuseTarget",
 }
-MEMORY = 2 << 30
+MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
 """Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""
 
 
 def make_target(name: str, scratch: Path, seed: int, only: str) -> Any:
     """Return the target of this name."""
-    module, _, kind = TARGETS[name].partition(":")
+    place = os.environ["VIZSLA_FUZZ_TARGET"] if name == "given" else TARGETS[name]
+    module, _, kind = place.partition(":")
     return getattr(importlib.import_module(module), kind)(scratch, seed, only)
 
 

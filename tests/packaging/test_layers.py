@@ -10,7 +10,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "vizsla"
 
 LAYERS = [
-    {"_native", "errors", "extra", "progress", "tables", "offsets", "stats", "short_text"},
+    {"_native", "errors", "printable", "extra", "progress", "tables", "offsets", "stats", "short_text"},
+    {"arguments", "checked"},
     {"explanation", "dataset_warning"},
     {"strings", "sparse_rows", "item", "query", "linalg", "scored"},
     {"candidates"},

@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import path_of
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord
 from vizsla.errors import FormatError
@@ -30,7 +31,8 @@ class Folder:
     """A folder held open, so that one artefact is read even while another one takes its place."""
 
     def __init__(self, path: str | Path, *, inside: Folder | None = None):
-        self.path, self._handle = Path(path), -1
+        self._handle = -1
+        self.path = path_of(path)
         try:
             if inside is None:
                 self._handle = _open_or_replaced(self.path)

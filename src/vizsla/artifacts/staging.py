@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
+from vizsla.arguments import path_of
 from vizsla.artifacts import renames
 from vizsla.artifacts.leftovers import discard, hold, new_token, remove, sweep
 from vizsla.artifacts.ownership import check_replaceable
@@ -24,7 +25,7 @@ class Staging:
 
     def __init__(self, path: str | Path, *, overwrite: bool = False):
         # A link is written through, as `open(link, "w")` would.
-        self.target, self._overwrite = Path(os.path.realpath(path)), overwrite
+        self.target, self._overwrite = _real(path_of(path)), overwrite
         if not self.target.name:
             raise InputError(f"`path` must name a folder. Got {str(path)!r}.")
         self._lock = -1
@@ -96,3 +97,10 @@ class Staging:
         finally:
             if self._lock >= 0:
                 os.close(self._lock)
+
+
+def _real(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:  # a zero byte
+        raise InputError(f"`path` must be a path that the system can have. Got {str(path)!r:.60} ({error}).") from None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from vizsla import __version__
 from vizsla.errors import VizslaError
+from vizsla.printable import printable
 
 VERBS = (
     "demo",
@@ -35,13 +36,17 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a verb and return the exit code: 0, 1 for a check that failed, 2 for wrong input, 130 for Ctrl-C."""
     warnings.showwarning = _one_line_warning
-    arguments = parser().parse_args(argv)
     try:
+        _print_anything()
+        arguments = parser().parse_args(argv)
         return int(arguments.run(arguments) or 0)
     except (VizslaError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             return _closed_pipe()
         print(f"vizsla: {_one_line(error)}", file=sys.stderr)
+        return WRONG_INPUT
+    except MemoryError:
+        print("vizsla: there is not enough memory for this.", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
         print("vizsla: stopped; nothing was left half-written.", file=sys.stderr)
@@ -64,13 +69,20 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _print_anything() -> None:
+    # A byte of an argument that is no UTF-8 becomes half a surrogate pair, which no stream can print as it is.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _one_line(error: Exception) -> str:
     # The library's advice names its own argument; here the same thing is an option.
-    return " ".join(str(error).split()).replace("pass overwrite=True", "add --overwrite")
+    return printable(" ".join(str(error).split())).replace("pass overwrite=True", "add --overwrite")
 
 
 def _one_line_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"vizsla: warning: {message}", file=sys.stderr)
+    print(printable(f"vizsla: warning: {message}"), file=sys.stderr)
 
 
 def _closed_pipe() -> int:

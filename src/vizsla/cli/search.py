@@ -7,6 +7,7 @@ import json
 
 from vizsla.candidates import Candidates
 from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
+from vizsla.printable import printable, printable_json
 from vizsla.retriever import Retriever
 
 
@@ -50,10 +51,10 @@ def _print_json(found: Candidates, queries: list[str], explainer: Retriever | No
         rows = [hit._asdict() for hit in hits]
         if explainer is not None:
             rows = [{**row, "why": explainer.explain(query, row["id"]).to_dict()} for row in rows]
-        print(json.dumps({"query": query, "hits": rows}, ensure_ascii=False))
+        print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
 
 
 def _print_reasons(found: Candidates, queries: list[str], retriever: Retriever) -> None:
     for query, hits in zip(queries, found, strict=True):
         for hit in hits:
-            print(f"\n{hit.id}\n{retriever.explain(query, hit.id)}")
+            print(printable(f"\n{hit.id!s}\n{retriever.explain(query, hit.id)}"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _enough_warm(found: HeldOut, queries: int, cold: float) -> bool:
 def _hold_out(clicks: csr_array, queries: int, share: float, seed: int) -> HeldOut:
     cold = round(share * queries)
     warm = queries - cold
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     rows = rng.permutation(np.flatnonzero(np.diff(clicks.indptr)))
     cold_rows, cold_items = _cold_rows(clicks, cold, rows[np.argsort(_damage(clicks)[rows], kind="stable")])
     return HeldOut(cold_rows, warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)

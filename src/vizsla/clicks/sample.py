@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.clicks.hold_out import warm_rows
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def draw_sample(clicks: csr_array, queries: int, *, seed: int) -> ClickSample:
     >>> sample.items.tolist(), len(sample.held), sample.too_small
     ([0], 1, True)
     """
-    pick = np.random.default_rng(seed)
+    pick = generator(seed)
     sizes = np.bincount(clicks.indices, minlength=clicks.shape[1])
     order = pick.permutation(np.flatnonzero(sizes))
     items = np.sort(order[: max(1, np.searchsorted(np.cumsum(sizes[order]), ROWS, side="right"))])

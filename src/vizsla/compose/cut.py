@@ -21,11 +21,12 @@ class Cut(Composition):
     """
 
     operation = "cut"
+    k: int
 
     def __init__(self, part: Retriever, k: int):
         most = check_positive("k", k)
         if isinstance(part, Cut):
-            part, most = part.parts[0], min(most, part.k)
+            most, part = min(most, part.k), part.parts[0]
         super().__init__([part])
         self.k, self.scale = most, part.scale
 

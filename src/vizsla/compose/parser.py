@@ -60,8 +60,8 @@ def parse(expression: str, names: Mapping[str, Scorer]) -> Retriever:
     """
     if not isinstance(expression, str):
         raise CompositionError(f"`expression` must be a composition string. Got {type(expression).__name__}.")
-    if not isinstance(names, Mapping):
-        raise CompositionError(f"`names` must say what each name stands for. Got {type(names).__name__}, not a mapping.")
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):
+        raise CompositionError(f"`names` must say what each name stands for. Got {type(names).__name__}.")
     built = _Parser(expression, names).whole()
     if not isinstance(built, Retriever):
         raise CompositionError(f"{_shown(expression)} must describe a Retriever. Got a {type(built).__name__}.")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
+from vizsla.checked import checked
 from vizsla.compose.composition import Composition, check_height
 from vizsla.compose.sum import _common_scale
 from vizsla.errors import CompositionError
@@ -37,8 +38,9 @@ class Shards(Composition):
 
     operation = "shards"
 
+    @checked
     def __init__(self, parts: Sequence[Retriever]):
-        if not parts:
+        if not len(parts):
             raise CompositionError("`parts` must be at least one retriever. Got none.")
         for part in parts:
             if not isinstance(part, Retriever):

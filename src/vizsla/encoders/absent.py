@@ -9,6 +9,9 @@ from vizsla.encoder import Encoder
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
 
+MOST_DIMENSIONS = 2**31 - 1
+"""What column numbers can count."""
+
 
 class AbsentEncoder(Encoder):
     """Knows what an encoder was, and says so when a text is to be encoded.
@@ -28,8 +31,10 @@ class AbsentEncoder(Encoder):
     def __init__(self, description: dict[str, Any]):
         self.description = description
         dim, fingerprint = description.get("dim"), description.get("fingerprint")
-        if type(dim) is not int or dim < 1 or not isinstance(fingerprint, str):
-            raise InputError("An encoder's description must have a `dim` above 0 and a `fingerprint`. Got another.")
+        if type(dim) is not int or not 1 <= dim <= MOST_DIMENSIONS or not isinstance(fingerprint, str):
+            raise InputError(
+                f"An encoder's record must have a `fingerprint` and a `dim` from 1 to {MOST_DIMENSIONS}. Got others."
+            )
         self._dim, self._fingerprint = dim, fingerprint
 
     def __repr__(self) -> str:

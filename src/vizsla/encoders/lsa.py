@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import check_seed
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.encoders.sample import Sample
 from vizsla.errors import InputError, check_positive
@@ -48,12 +50,14 @@ class LsaEncoder(Encoder, Artifact):
 
     kind = "lsa"
 
+    @checked
     def __init__(self, ngrams: NgramTfidf, projection: Floats):
         if projection.ndim != 2 or projection.shape[0] != ngrams.dim or not projection.shape[1]:
             raise InputError(f"`projection` must have {ngrams.dim} rows and some columns. Got {projection.shape}.")
         self.ngrams, self.projection = ngrams, projection
 
     @classmethod
+    @checked
     def fit(
         cls,
         texts: Iterable[str],
@@ -85,6 +89,7 @@ class LsaEncoder(Encoder, Artifact):
             Fixes every random choice.
         """
         check_positive("dim", dim)
+        check_seed(seed)
         drawn = Sample(texts, sample, seed=seed)
         ngrams = NgramTfidf.fit(
             drawn, unigrams=unigrams, bigrams=bigrams, trigrams=trigrams, min_texts=min_texts, unseen="drop"

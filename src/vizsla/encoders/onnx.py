@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.errors import InputError, check_positive
@@ -45,6 +46,7 @@ class OnnxEncoder(Encoder):
         What ONNX Runtime may use.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path,

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifacts.manifest import MANIFEST
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.encoders.onnx import MODEL
 from vizsla.errors import InputError
 
 
+@checked
 def open_encoder(name: str | Path, **options: Any) -> Encoder:
     """Return the encoder that a folder holds, or the model with this hub id.
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import array_of
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.errors import InputError
 from vizsla.strings import Strings
@@ -35,9 +37,14 @@ class PrecomputedEncoder(Encoder):
     vizsla.errors.InputError: Every text must have a vector. Got 'plum', which has none.
     """
 
+    @checked
     def __init__(self, texts: Iterable[str], vectors: Any):
         self.texts = texts if isinstance(texts, Strings) else Strings.of(texts)
-        self.vectors: NDArray[Any] = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors, np.float32)
+        self.vectors: NDArray[Any] = (
+            vectors if isinstance(vectors, np.ndarray) else array_of("vectors", vectors, np.float32)
+        )
+        if self.vectors.dtype.kind not in "fiu":
+            raise InputError(f"`vectors` must be numbers. Got {self.vectors.dtype}.")
         if self.vectors.ndim != 2 or len(self.vectors) != len(self.texts) or not self.vectors.shape[1]:
             raise InputError(f"`vectors` must have {len(self.texts)} rows, one a text. Got shape {self.vectors.shape}.")
 

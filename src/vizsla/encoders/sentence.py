@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.errors import InputError, check_positive
@@ -42,6 +43,7 @@ class SentenceEncoder(Encoder):
         Fetch a model from the hub that is not on this machine yet. False looks at folders and the local cache only.
     """
 
+    @checked
     def __init__(
         self,
         name: str,

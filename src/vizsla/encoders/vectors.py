@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_type
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.resume import remove_encoding, resumable_encode
@@ -43,12 +45,15 @@ class Vectors(Artifact):
 
     kind = "vectors"
 
+    @checked
     def __init__(self, ids: Strings, rows: NDArray[Any], fingerprint: str):
+        check_type("rows", rows, np.ndarray, "an array")
         self.ids, self.rows, self.fingerprint = ids, rows, fingerprint
         if rows.ndim != 2 or rows.dtype not in (np.float16, np.float32) or len(rows) != len(ids):
             raise InputError(f"`rows` must be {len(ids)} rows of float16 or float32. Got {rows.dtype} {rows.shape}.")
 
     @classmethod
+    @checked
     def encode(
         cls,
         items: Any,

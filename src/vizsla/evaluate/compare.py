@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from vizsla.checked import checked
 from vizsla.errors import InputError, check_choice, check_range
 from vizsla.evaluate.comparison import Comparison
 from vizsla.evaluate.evaluate import evaluate
@@ -14,6 +15,7 @@ from vizsla.evaluate.significance import TESTS
 from vizsla.retriever import Retriever
 
 
+@checked
 def compare(
     systems: Mapping[str, Retriever],
     dataset: JudgedSplits,

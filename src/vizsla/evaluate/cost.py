@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.retriever import Retriever
@@ -94,7 +95,7 @@ def single_query_ms(
     """
     if sample < 0:
         raise InputError(f"`latency_queries` must be 0 or more. Got {sample!r}.")
-    chosen = np.random.default_rng(seed).permutation(len(texts))[:sample].tolist()
+    chosen = generator(seed).permutation(len(texts))[:sample].tolist()
     for row in chosen[:WARM_UP_QUERIES]:
         retriever(texts[row], k)
     return np.array([_ms(retriever, texts[row], k) for row in chosen], dtype=np.float64)

@@ -47,7 +47,7 @@ class JudgedQueries:
     @classmethod
     def of(cls, dataset: JudgedSplits, split: str) -> JudgedQueries:
         """Take a split's judged queries; a judged query without a text raises."""
-        splits = list(dataset.splits)
+        splits = list(getattr(dataset, "splits", ()))
         if not splits:
             raise InputError("`dataset` must have judgements (qrels) to be evaluated on. Got none.")
         check_choice("split", split, splits)

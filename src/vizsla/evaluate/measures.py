@@ -59,6 +59,8 @@ def parse_measures(measures: str | Iterable[Any]) -> list[Any]:
     [R@10, RR@10]
     """
     library = ir_measures_module()
+    if not isinstance(measures, str | library.Measure | Iterable) or getattr(measures, "ndim", 1) == 0:
+        raise InputError(f"`measures` must name measures, such as {_USUAL}. Got {type(measures).__name__}.")
     single = isinstance(measures, str | library.Measure)
     parsed = list(dict.fromkeys(map(parse_measure, [measures] if single else measures)))
     if not parsed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.errors import InputError, check_choice, check_positive
 
 Values = NDArray[np.float64]
@@ -53,7 +54,7 @@ def randomisation(differences: Values, *, samples: int = 10_000, seed: int = 0) 
     observed = np.abs(filled.sum(axis=0))
     # Sums that are equal on paper differ by rounding: a flip as extreme as the observation must count.
     bar = observed - 1e-10 * np.maximum(np.abs(filled).sum(axis=0), 1e-300)
-    rng, extreme = np.random.default_rng(seed), np.zeros(differences.shape[1], dtype=np.int64)
+    rng, extreme = generator(seed), np.zeros(differences.shape[1], dtype=np.int64)
     rows = max(1, _CHUNK_CELLS // max(len(filled), 1))
     for start in range(0, flips, rows):
         count = min(rows, flips - start)

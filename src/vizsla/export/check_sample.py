@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.errors import InputError, check_positive
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def check_sample(
     >>> check_sample(data)
     CheckSample(queries=['figs'], items=['a fig', 'a pear'], relevant=[[0]])
     """
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     split = split or min(dataset.splits, key=lambda name: name == "train", default=None)
     right = {} if split is None else _right_items(dataset, split)
     rows = np.array(sorted(right) if split else range(len(dataset.queries)), np.int64)

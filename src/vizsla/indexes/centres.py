@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vizsla.arguments import generator
 from vizsla.candidates import Numbers
 from vizsla.errors import check_range
 from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
@@ -22,7 +23,7 @@ def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: in
 
     if not len(vectors):
         return np.ones((1, vectors.dim), np.float32)
-    chosen = np.random.default_rng(seed).permutation(len(vectors))[: count * SAMPLE]
+    chosen = generator(seed).permutation(len(vectors))[: count * SAMPLE]
     sample = vectors.take(np.sort(chosen))
     settings = {"niter": rounds, "seed": seed + 1, "spherical": True, "min_points_per_centroid": 1}
     means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=SAMPLE, **settings)
@@ -50,7 +51,7 @@ def enough_probes(vectors: ItemVectors, centres: Floats, lists: Numbers, *, reca
     check_range("recall", recall, 0.0, 1.0)
     if not len(vectors):
         return 1
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
+    chosen = np.sort(generator(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
     queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
     found = flat_search(queries, vectors, depth).items.reshape(-1, depth)
     order = flat_search(queries, ItemVectors.of(centres), len(centres)).items.reshape(-1, len(centres))

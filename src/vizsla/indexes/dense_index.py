@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.arguments import array_of
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
@@ -94,11 +95,11 @@ class DenseIndex(Index):
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)
         if dense.ndim != 2 or dense.shape[1] != self.dim:
             raise InputError(f"`queries` must have {self.dim} columns. Got shape {dense.shape}.")
-        rows = np.ascontiguousarray(dense, np.float32)
+        rows = array_of("queries", dense, np.float32)
         if not np.isfinite(rows).all():
             raise InputError("`queries` must hold finite numbers. Got NaN or infinity.")
         return rows
 
 
 def _dense(queries: Any) -> Any:
-    return queries.toarray() if hasattr(queries, "toarray") else np.asarray(queries)
+    return queries.toarray() if hasattr(queries, "toarray") else array_of("queries", queries, np.float32)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from threading import Event
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from vizsla.filter import Filter
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 
 T = TypeVar("T", bound=np.generic)
+TURN = 256
+"""Queries that Faiss answers without a look up."""
 
 
 def load_faiss() -> Any:
@@ -87,13 +90,20 @@ def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: in
     """Answer rows in so many threads of our own, each with a Faiss of one thread.
 
     Faiss's threads are OpenMP's. They wait for more work for ever, and a process that is forked meanwhile hangs as soon
-    as it needs them; these are gone when the answer is there.
+    as it needs them; these are gone when the answer is there. Ctrl-C is heard between one turn and the next.
     """
-    count = bounded(threads, len(rows))
+    count, stop = bounded(threads, len(rows)), Event()
     if count == 1:
-        return _alone(search, rows)
+        return _alone(search, rows, stop)
     with ThreadPoolExecutor(count) as pool:
-        return np.concatenate(list(pool.map(lambda part: _alone(search, part), np.array_split(rows, count))))
+        parts = [pool.submit(_alone, search, part, stop) for part in np.array_split(rows, count)]
+        try:
+            while wait(parts, timeout=0.1).not_done:
+                pass  # a wait without end might not hear a signal that another thread got
+        except BaseException:
+            stop.set()
+            raise
+        return np.concatenate([part.result() for part in parts])
 
 
 def bounded(threads: int, pieces: int) -> int:
@@ -102,9 +112,12 @@ def bounded(threads: int, pieces: int) -> int:
     return max(1, min(threads, cores, pieces))
 
 
-def _alone(search: Callable[[Floats], NDArray[T]], rows: Floats) -> NDArray[T]:
+def _alone(search: Callable[[Floats], NDArray[T]], rows: Floats, stop: Event) -> NDArray[T]:
     with faiss_threads(1):
-        return search(rows)
+        if len(rows) <= TURN:
+            return search(rows)
+        turns = range(0, len(rows), TURN)
+        return np.concatenate([search(rows[first : first + TURN]) for first in turns if not stop.is_set()])
 
 
 @contextmanager

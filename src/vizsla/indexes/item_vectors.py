@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of
 from vizsla.errors import FormatError, InputError, check_choice
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ class ItemVectors:
     @classmethod
     def of(cls, vectors: Any, *, storage: str | None = None) -> Self:
         """Store vectors; float16 stays float16 unless told otherwise, everything else becomes float32."""
-        rows = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+        arrays = hasattr(vectors, "__array__")
+        rows = np.asarray(vectors) if arrays else array_of("vectors", vectors, np.float32)
+        if rows.dtype.kind not in "fiub":
+            raise InputError(f"`vectors` must be numbers. Got {rows.dtype}.")
         if rows.ndim != 2:
             raise InputError(f"`vectors` must have one row an item. Got {rows.ndim} dimensions.")
         if storage is None:

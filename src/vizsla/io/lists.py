@@ -95,9 +95,14 @@ def _triples(rows: Any, what: str) -> Iterator[tuple[Any, Any, Any]]:
         for query, answers in rows.items():
             if isinstance(answers, str):
                 answers = [answers]
+            if not isinstance(answers, Iterable):
+                got = type(answers).__name__
+                raise InputError(f"`{what}` must map a query to its items. Got {got} for {query!r:.60}.")
             pairs = answers.items() if isinstance(answers, Mapping) else ((item, 1) for item in answers)
             yield from ((query, item, weight) for item, weight in pairs)
         return
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
+        raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {type(rows).__name__}.")
     for row in rows:
         if isinstance(row, str) or not isinstance(row, tuple | list) or len(row) not in (2, 3):
             raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {row!r:.80}.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from vizsla.checked import checked
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.io import jsonl, msmarco, parquet
@@ -27,6 +28,7 @@ from vizsla.query import Query
 PREFIX = "ir_datasets:"
 
 
+@checked
 def open_dataset(
     source: str | Path,
     *,

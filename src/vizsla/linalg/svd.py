@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.linalg.exact_products import gram
 from vizsla.linalg.exact_products import turned as turned_by
 from vizsla.linalg.small_eigen import eigen, inverse_of_triangle, pivoted_cholesky
@@ -34,7 +35,7 @@ def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: in
     matrix = rows.T.tocsr() if turned else rows
     transposed = matrix.T.tocsr()
     width = min(count + EXTRA, matrix.shape[0])
-    short = np.random.default_rng(seed).standard_normal((matrix.shape[0], width), dtype=np.float32)
+    short = generator(seed).standard_normal((matrix.shape[0], width), dtype=np.float32)
     for _ in range(rounds):
         short = _orthonormal(_times(matrix, _times(transposed, short)))
     short = _orthonormal(short)  # once more: what follows takes right angles for granted

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -65,6 +66,7 @@ class Bm25(Movable):
     encoder: BagOfWords
     index: InvertedIndex
 
+    @checked
     def __init__(self, items: Strings, statistics: Statistics, index: InvertedIndex, weighting: Weighting):
         super().__init__(items, statistics.bag, index)
         self.statistics, self.weighting = statistics, weighting
@@ -82,6 +84,7 @@ class Bm25(Movable):
         return self.statistics.frequencies
 
     @classmethod
+    @checked
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],

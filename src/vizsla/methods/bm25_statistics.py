@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.errors import FormatError, InputError
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
@@ -58,6 +59,7 @@ class Statistics(Artifact):
 
     kind = "bm25-statistics"
 
+    @checked
     def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: int):
         self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
         if frequencies.shape != (bag.dim,) or frequencies.dtype != np.int64:
@@ -69,6 +71,7 @@ class Statistics(Artifact):
             raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
 
     @classmethod
+    @checked
     def of(cls, items: Dataset | Mapping[str, str] | Iterable[Any], *, analyser: Analyser | None = None) -> Statistics:
         """Count a catalogue in one pass; only the vocabulary and its counts are held.
 
@@ -120,11 +123,13 @@ class Statistics(Artifact):
         counts = np.ascontiguousarray(self.frequencies).view(np.uint8)
         return f"{_native.checksum(counts, _native.checksum(text)):016x}"
 
+    @checked
     def frequency(self, term: str) -> int:
         """Return how many items hold a term, as the analyser makes it."""
         number = self.bag.terms.find(term)
         return int(self.frequencies[number]) if number >= 0 else 0
 
+    @checked
     def merged(self, other: Statistics) -> Statistics:
         """Return the statistics of both catalogues, which must not share items; both must have the same analyser.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.encoders.encode import encode_items
 from vizsla.encoders.reference import read_encoder, write_encoder
@@ -56,12 +57,14 @@ class Dense(Movable):
     scale = "inner product"
     index: DenseIndex
 
+    @checked
     def __init__(self, items: Strings, encoder: Encoder, index: DenseIndex):
         if encoder.sparse:
             raise InputError("`encoder` must give dense vectors. Got a sparse one: see `InvertedIndex`.")
         super().__init__(items, encoder, index)
 
     @classmethod
+    @checked
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],

@@ -67,6 +67,8 @@ class Analyser:
         >>> Analyser.named("english")("Searching the indexes")
         ['search', 'index']
         """
+        if not isinstance(name, str):
+            raise InputError(f"`name` must be a text. Got {type(name).__name__}.")
         if name == "words":
             return cls()
         if name == "cjk":

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.sparse_rows import SparseRows
@@ -79,6 +80,7 @@ class NgramTfidf(Encoder, Artifact):
     kind = "ngrams"
     sparse = True
 
+    @checked
     def __init__(
         self,
         names: Sequence[Strings],
@@ -100,6 +102,7 @@ class NgramTfidf(Encoder, Artifact):
         self._lookup = self._native_lookup()
 
     @classmethod
+    @checked
     def fit(
         cls,
         texts: Iterable[str],
@@ -155,6 +158,7 @@ class NgramTfidf(Encoder, Artifact):
         weights = np.power(weights, np.float32(idf_power), where=weights > 0, out=np.zeros_like(weights))
         return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm, shares=shares)
 
+    @checked
     def with_shares(self, shares: Sequence[float]) -> Self:
         """Return the same n-grams with other shares of the kinds, by the norm "kinds"; a share of 0 drops the kind.
 
@@ -197,8 +201,7 @@ class NgramTfidf(Encoder, Artifact):
         Values are positive, and a row that is not empty has length 1.
         """
         texts = texts if type(texts) is list else listed(texts)
-        if threads != 1:
-            check_positive("threads", threads)
+        check_positive("threads", threads)
         offsets, features, values = call_with(self._lookup.rows, texts, threads)
         if type(offsets) is not bytes:
             return SparseRows(offsets, features, values, self.dim)
@@ -209,6 +212,7 @@ class NgramTfidf(Encoder, Artifact):
         """Encode item texts: as queries."""
         return self.queries(texts, threads=threads)
 
+    @checked
     def feature_kind(self, feature: int) -> str:
         """Return "unigram", "bigram" or "trigram".
 
@@ -219,6 +223,7 @@ class NgramTfidf(Encoder, Artifact):
         """
         return KINDS[self._place(feature)[0]]
 
+    @checked
     def feature_name(self, feature: int) -> str:
         """Return the n-gram, or for a feature of n-grams outside the vocabulary a name in angle brackets.
 

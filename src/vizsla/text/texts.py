@@ -20,18 +20,22 @@ def batches(texts: Iterable[str]) -> Iterator[list[str]]:
     >>> [len(batch) for batch in batches("a text" for _ in range(600))]
     [512, 88]
     """
-    if isinstance(texts, str):
-        raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    remaining = iter(texts)
+    remaining = iter(_many(texts))
     while batch := list(islice(remaining, BATCH)):
         yield batch
 
 
 def listed(texts: Sequence[str]) -> list[str]:
     """Return the texts as a list; a single str raises."""
+    return list(_many(texts))
+
+
+def _many(texts: Any) -> Iterable[str]:
     if isinstance(texts, str):
         raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
-    return list(texts)
+    if not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) == 0:
+        raise InputError(f"`texts` must hold many texts. Got {type(texts).__name__}.")
+    return texts
 
 
 def call_with(function: Any, texts: list[str], *rest: Any) -> Any:

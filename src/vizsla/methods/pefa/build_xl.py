@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from vizsla.checked import checked
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, too_few
 from vizsla.encoder import Encoder
@@ -28,6 +29,7 @@ items with 32 neighbours is .348 with either.
 """
 
 
+@checked
 def pefa_xl(
     base: Retriever,
     clicks: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from vizsla.checked import checked
 from vizsla.clicks.log_split import COLD, too_few
 from vizsla.errors import InputError
 from vizsla.methods.dense import Dense
@@ -26,6 +27,7 @@ from vizsla.methods.pefa.xs import PefaXs
 from vizsla.movable import Movable
 
 
+@checked
 def pefa_xs(
     base: Movable,
     clicks: Any,
@@ -71,6 +73,7 @@ def pefa_xs(
     return _built(base, clicks, trials_xs(weights, both), (), cold, seed)
 
 
+@checked
 def pefa_max(
     base: Movable,
     clicks: Any,
@@ -100,6 +103,7 @@ def pefa_max(
     return _built(base, clicks, trials_max(weights, margins, start), others, cold, seed)
 
 
+@checked
 def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import generator
 from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 
@@ -67,7 +68,7 @@ def calibrate(
     threads : int
         How many to use; the numbers do not depend on it.
     """
-    by_item, pick = clicks.T.tocsr(), np.random.default_rng(seed)
+    by_item, pick = clicks.T.tocsr(), generator(seed)
     warm = np.diff(by_item.indptr) > 0
     usable = np.flatnonzero(warm & (np.diff(texts.vectors.indptr) > 0))
     chosen = np.sort(pick.permutation(usable)[:ITEMS])

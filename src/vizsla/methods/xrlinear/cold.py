@@ -55,6 +55,8 @@ def remove_items(model: Model, ids: Iterable[str]) -> Model:
     """Return a model that has forgotten these items; see `XrLinear.without_items`."""
     if isinstance(ids, str):
         raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
+    if not isinstance(ids, Iterable):
+        raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
     kept = np.ones(len(model.items), dtype=np.bool_)
     kept[[model.items.number(item) for item in ids]] = False
     numbers = np.flatnonzero(kept)
@@ -146,7 +148,14 @@ def _with_last_layer(
     return index.with_last_layer(offsets, order.astype(np.int32), NodeWeights.of(matchers[order]))
 
 
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+
+
 def _check_new(model: XrLinear, pairs: list[tuple[str, str]]) -> None:
+    wrong = next((pair for pair in pairs if not _is_pair(pair)), None)
+    if wrong is not None:
+        raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {wrong!r:.80}.")
     known = next((item for item, _ in pairs if item in model.items), None)
     if known is not None:
         raise InputError(

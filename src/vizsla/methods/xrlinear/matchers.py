@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import check_seed
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
@@ -110,7 +111,8 @@ def train_layer(
             features.offsets, features.columns, features.values, features.width,
             positives.offsets, positives.columns, positives.values, instances.offsets, instances.columns, offsets,
             loss=loss, cost=C, bias=bias, tolerance=tolerance, epochs=check_positive("epochs", epochs),
-            threshold=threshold, max_nonzeros=int(kept), seed=seed, threads=check_positive("threads", threads),
+            threshold=threshold, max_nonzeros=int(kept), seed=check_seed(seed),
+            threads=check_positive("threads", threads),
         )  # fmt: skip
     except ValueError as error:
         raise InputError(f"The layer cannot be trained: {error}.") from None

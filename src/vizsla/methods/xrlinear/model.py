@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
+from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
@@ -52,6 +53,7 @@ class XrLinear(Encoded):
     scale = "log relevance"
     index: TreeIndex
 
+    @checked
     def __init__(
         self,
         items: Strings,
@@ -79,6 +81,7 @@ class XrLinear(Encoded):
         """Return the same model without a beam: it scores every item."""
         return self.with_effort(max(len(self.items), 1))
 
+    @checked
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Self:
         """Return a model that also knows these items, which have texts but no clicks; nothing is trained again.
 
@@ -93,6 +96,7 @@ class XrLinear(Encoded):
 
         return add_items(self, items, neighbours=neighbours)
 
+    @checked
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a model that has forgotten these items; nothing is trained again."""
         from vizsla.methods.xrlinear.cold import remove_items
@@ -104,12 +108,14 @@ class XrLinear(Encoded):
         """Which items live together, layer by layer, by item number."""
         return LabelTree([layer.child_offsets for layer in self.index.layers], self.index.leaf_items)
 
+    @checked
     def leaf_mates(self, item: str) -> list[str]:
         """Return the ids of the items in the same leaf, the item itself left out."""
         number = self.items.number(item)
         mates = self.tree.neighbours(number)
         return self.items.take(mates[mates != number])
 
+    @checked
     def top_features(self, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
         """Return the features with the largest weights of a node's matcher: what the node stands for.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.arguments import check_seed, check_type
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from vizsla.sparse_rows import Matrix
 
 
+@checked
 def train_xrlinear(
     dataset: Dataset,
     *,
@@ -131,6 +134,7 @@ def train_xrlinear(
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_choice("click_weights", click_weights, CLICK_WEIGHTS)
     check_scheme(negatives)
+    check_seed(seed)
     instances = training_instances(dataset, item_texts=item_texts)
     how = DAMPED if click_weights == "auto" else click_weights
     encoder = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
@@ -173,6 +177,9 @@ def _check_options(
     dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
 ) -> None:
     """Refuse what can be refused before the first minute of work."""
+    from vizsla.dataset import Dataset
+
+    check_type("dataset", dataset, Dataset, "a Dataset")
     check_choice("loss", loss, LOSSES)
     check_choice("transform", transform, TRANSFORMS)
     check_choice("weights", weights, list(WEIGHTS))

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import check_seed
+from vizsla.checked import checked
 from vizsla.errors import InputError, check_positive
 from vizsla.offsets import are_offsets
 from vizsla.sparse_rows import SparseRows
@@ -47,6 +49,7 @@ class LabelTree:
     layers: tuple[NDArray[np.int64], ...]
     items: NDArray[np.int32]
 
+    @checked
     def __init__(self, layers: Sequence[object], items: object):
         offsets = tuple(_whole_numbers("layers", layer) for layer in layers)
         places = _whole_numbers("items", items)
@@ -200,6 +203,7 @@ def cluster_items(
     layers = tree_shape(rows, branching=branching, max_leaf=max_leaf)
     iterations, starts = check_positive("iterations", iterations), check_positive("starts", starts)
     sample, threads = check_positive("sample", sample), check_positive("threads", threads)
+    seed = check_seed(seed)
     try:
         if isinstance(vectors, np.ndarray):
             dense = np.ascontiguousarray(vectors, dtype=np.float32)

@@ -1,0 +1,119 @@
+"""What a caller hands over, checked where it comes in: a number, a seed, a path, an array of numbers."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vizsla.errors import InputError
+
+T = TypeVar("T")
+MAX_SEED = 2**62
+
+
+def check_seed(seed: int, name: str = "seed") -> int:
+    """Return a seed as an int; it must be a whole number from 0 to 2^62.
+
+    Examples
+    --------
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `seed` must be a whole number from 0 to 4611686018427387904. Got -1.
+    """
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed <= MAX_SEED:
+        raise InputError(f"`{name}` must be a whole number from 0 to {MAX_SEED}. Got {seed!r:.60}.")
+    return int(seed)
+
+
+def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return a finite number as a float; both bounds are included.
+
+    Examples
+    --------
+    >>> check_number("weight", "x", 0, 1)
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `weight` must be a number from 0 to 1. Got 'x'.
+    """
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if real and -1e300 < value < 1e300 and low <= value <= high:
+        return float(value)
+    limits = f" from {low:g} to {high:g}" if low > -math.inf and high < math.inf else f" of at least {low:g}"
+    raise InputError(f"`{name}` must be a number{limits if low > -math.inf else ''}. Got {value!r:.60}.")
+
+
+def check_type(name: str, value: Any, kind: type[T] | tuple[type, ...], what: str) -> T:
+    """Return the value if it is of the kind; `what` says in words which that is.
+
+    Examples
+    --------
+    >>> check_type("items", None, dict, "a mapping")
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `items` must be a mapping. Got NoneType.
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"`{name}` must be {what}. Got {type(value).__name__}.")
+    return value  # type: ignore[return-value]
+
+
+def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
+    """Return a path; anything that does not name a place raises.
+
+    Examples
+    --------
+    >>> path_of(None)
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `path` must be a path. Got NoneType.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"`{name}` must be a path. Got {type(path).__name__}.")
+    if "\0" in str(path):
+        raise InputError(f"`{name}` must be a path, without a zero byte. Got {str(path)!r:.60}.")
+    return Path(path)
+
+
+def array_of(name: str, values: Any, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of this type; what is no number, or does not fit the type, raises instead of changing silently.
+
+    Examples
+    --------
+    >>> array_of("items", [1, 2], np.int32).dtype.name
+    'int32'
+    >>> array_of("items", [2**40], np.int32)
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `items` must be whole numbers that fit int32. Got 1099511627776.
+    """
+    wanted = np.dtype(dtype)
+    if isinstance(values, np.ndarray) and values.dtype == wanted:
+        return np.ascontiguousarray(values)
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"`{name}` must be an array of numbers. Got another: {error}.") from None
+    whole = wanted.kind in "iu"
+    if given.size and given.dtype.kind not in ("iu" if whole else "iufb"):
+        kind = "whole numbers" if whole else "numbers"
+        raise InputError(f"`{name}` must be {kind}. Got {given.dtype}, such as {given.reshape(-1)[0]!r:.60}.")
+    if whole and given.size and given.dtype.kind in "iu":
+        limits, least, most = np.iinfo(wanted), int(given.min()), int(given.max())
+        if least < limits.min or most > limits.max:
+            wrong = least if least < limits.min else most
+            raise InputError(f"`{name}` must be whole numbers that fit {wanted.name}. Got {wrong}.")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(given, dtype=wanted)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return random numbers that the seed fixes.
+
+    Examples
+    --------
+    >>> generator(7).integers(100) == generator(7).integers(100)
+    True
+    """
+    return np.random.default_rng(check_seed(seed))

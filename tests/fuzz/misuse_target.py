@@ -1,0 +1,335 @@
+"""Target "misuses": the public names of the library and their methods, called with arguments that make no sense.
+
+A call starts from arguments that are right, as far as somebody wrote them down here, and one or two of them become
+something else. Names that nobody wrote down are called with nothing but nonsense.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vizsla
+from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
+from tests.contract.registry import RETRIEVERS
+from tests.fuzz.uses import UseError, described
+from vizsla.candidates import Candidates
+from vizsla.errors import VizslaError
+from vizsla.index import Index
+from vizsla.strings import Strings
+
+NONSENSE: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    2**31,
+    2**63,
+    2**70,
+    -(2**70),
+    1.5,
+    -0.5,
+    float("nan"),
+    float("inf"),
+    1e300,
+    "",
+    "x",
+    "\ud800",
+    b"x",
+    "\x00",
+    [],
+    [1, 2],
+    [None],
+    ["a", "a"],
+    [["a"], "b"],
+    {},
+    {1: 2},
+    {"a": None},
+    {"a": {"b": "c"}},
+    (),
+    object(),
+    np.zeros(0),
+    np.zeros((2, 3)),
+    np.array(["a"]),
+    np.array([None]),
+    np.array(3),
+    np.array([np.nan]),
+    np.array([2**40]),
+    np.zeros((2, 0)),
+    lambda *given: None,
+    range(3),
+    Ellipsis,
+    1j,
+    {"x"},
+    np.float64("nan"),
+    slice(None),
+    Path("nowhere"),
+]
+SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
+"""Large numbers here mean long work, as they say."""
+SEQUENCE = {"__getitem__", "take", "row"}
+OURS = (VizslaError,)
+FILES = {"path", "source", "name"}
+Call = tuple[str, Callable[..., Any], dict[str, Any]]
+
+
+class MisuseTarget:
+    """Calls and sees; a case's number and the seed decide everything."""
+
+    def __init__(self, scratch: Path, seed: int, only: str = ""):
+        warnings.simplefilter("ignore")
+        np.seterr(all="ignore")
+        self.scratch, self.seed = scratch, seed
+        self.calls = [call for call in calls(scratch) if only in call[0]]
+
+    def run(self, case: int, kept: list[int] | None = None) -> tuple[str, list[str]]:
+        """Make one call; with `kept`, leave all but these of its wrong arguments right."""
+        name, function, right = self.calls[case % len(self.calls)]
+        given, random = dict(right), np.random.default_rng([self.seed, case])
+        chosen = random.permutation(list(right))[: 1 + int(random.random() < 0.2)].tolist()
+        said = []
+        for place, argument in enumerate(chosen):
+            value = NONSENSE[int(random.integers(len(NONSENSE)))]
+            large = isinstance(value, int | float) and abs(value) > 1e5
+            if (kept is None or place in kept) and not (argument in SLOW and large):
+                given[argument] = value
+                said.append(f"{name}({argument}={value!r:.60})")
+        return self._outcome(function, given), said
+
+    def _outcome(self, function: Callable[..., Any], given: dict[str, Any]) -> str:
+        try:
+            function(**given)
+            return "answered"
+        except OURS:
+            return "refused"
+        except OSError as error:
+            return "refused" if FILES & given.keys() else f"failure: {described(error)}"
+        except UseError as failure:
+            return f"failure: {failure}"
+        except Exception as error:
+            return f"failure: {described(error)}"
+
+
+@cache
+def _dataset() -> vizsla.Dataset:
+    return vizsla.Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS, qrels=[(q, i, 1) for q, i, _ in CLICKS[:20]])
+
+
+def calls(scratch: Path) -> list[Call]:
+    """Return every call with arguments that are right."""
+    lsa, base = vizsla.LsaEncoder.fit(ITEMS.values(), dim=8), vizsla.bm25(ITEMS)
+    dense, table = vizsla.dense(ITEMS, lsa), Strings.of(ITEMS)
+    triples = [(CLICKED[q], item, weight) for q, item, weight in CLICKS]
+    right: dict[str, dict[str, Any]] = {
+        "Analyser": {},
+        "Budget": {"scorer": base, "calls": 10},
+        "Candidates": {"offsets": [0, 1], "items": [0], "scores": [1.0]},
+        "Filter": {"mask": np.ones(len(ITEMS), bool), "items": table},
+        "FunctionEncoder": {"function": lambda texts: [[1.0]] * len(texts), "dim": 1, "name": "one"},
+        "FunctionScorer": {"function": lambda query, texts: [1.0] * len(texts), "texts": ITEMS},
+        "Item": {"id": "a", "text": "b"},
+        "LabelTree": {"layers": [[0, 2]], "items": [0, 1]},
+        "Queries": {"texts": ["a"]},
+        "PrecomputedEncoder": {"texts": ["a", "b"], "vectors": np.eye(2)},
+        "ScoreCache": {
+            "scorer": vizsla.FunctionScorer(lambda query, texts: [1.0] * len(texts), ITEMS, name="one"),
+            "path": scratch / "cache.db",
+        },
+        "Vectors": {"ids": table, "rows": np.zeros((len(ITEMS), 2), np.float32), "fingerprint": "f"},
+        "bm25": {"items": ITEMS},
+        "dense": {"items": ITEMS, "encoder": lsa},
+        "compare": {"systems": {"a": base, "b": dense}, "dataset": _dataset()},
+        "load": {"path": scratch / "nowhere"},
+        "open_dataset": {"source": scratch / "nowhere"},
+        "open_encoder": {"name": "nowhere"},
+        "parse": {"expression": "a + a", "names": {"a": base}},
+        "pefa": {"base": dense, "clicks": triples},
+        "pefa_max": {"base": dense, "clicks": triples, "weight": 0.5, "margin": 0.5, "item_weight": 0.5},
+        "pefa_xl": {
+            "base": dense,
+            "clicks": triples,
+            "weight": 0.5,
+            "neighbours": 3,
+            "votes": "mean",
+            "near": 0.0,
+            "scale": 1.0,
+            "threshold": 0.0,
+        },
+        "pefa_xs": {"base": dense, "clicks": triples, "weight": 0.5, "calibrated": False},
+        "shards": {"parts": [base]},
+        "train_xrlinear": {
+            "dataset": _dataset(),
+            "kind_shares": (1.0, 1.0, 1.0),
+            "click_weights": "none",
+            "cold_start": False,
+        },
+    }
+    public = {
+        name: getattr(vizsla, name) for name in vizsla.__all__[1:] if not inspect.isabstract(getattr(vizsla, name))
+    }
+    found: list[Call] = [_call(name, thing, right.get(name)) for name, thing in public.items()]
+    makers = {
+        "Dataset.of": (vizsla.Dataset.of, {"items": ITEMS, "queries": CLICKED, "clicks": CLICKS}),
+        "LsaEncoder.fit": (vizsla.LsaEncoder.fit, {"texts": list(ITEMS.values()), "dim": 4}),
+        "NgramTfidf.fit": (vizsla.NgramTfidf.fit, {"texts": list(ITEMS.values())}),
+        "Statistics.of": (vizsla.Statistics.of, {"items": ITEMS}),
+        "Analyser.named": (vizsla.Analyser.named, {"name": "words"}),
+        "Analyser.from_dict": (vizsla.Analyser.from_dict, {"values": vizsla.Analyser().to_dict()}),
+        "Candidates.from_dict": (Candidates.from_dict, {"answers": {"q": {"a": 1.0}}}),
+        "Candidates.matches": (Candidates.matches, {"rows": [np.zeros(1, np.int32)]}),
+        "Candidates.ranked": (Candidates.ranked, {"offsets": [0, 1], "items": [0], "scores": [1.0]}),
+        "Queries.of": (vizsla.Queries.of, {"queries": ["a"]}),
+        "Filter.of": (vizsla.Filter.of, {"where": [], "items": table}),
+        "Strings.of": (Strings.of, {"strings": ["a"]}),
+        "Strings.unique": (Strings.unique, {"strings": ["a"]}),
+        "Vectors.encode": (
+            vizsla.Vectors.encode,
+            {"items": ITEMS, "encoder": lsa, "path": scratch / "v", "overwrite": True},
+        ),
+        **{
+            f"make_index {kind}": (_index_maker(kind), {"vectors": np.eye(8, dtype=np.float32)})
+            for kind in ("flat", "hnsw", "ivf")
+        },
+    }
+    found += [_call(name, function, given) for name, (function, given) in makers.items()]
+    objects = {
+        "Dataset": _dataset(),
+        "Strings": table,
+        "Filter": base.filter([]),
+        "Statistics": vizsla.Statistics.of(ITEMS),
+    }
+    objects |= {"Candidates": base("fig"), "Ngrams": vizsla.NgramTfidf.fit(ITEMS.values()), "LsaEncoder": lsa}
+    objects |= {
+        name: case.make() for name, case in RETRIEVERS.items() if " " not in name or "dense" in name or "pefa" in name
+    }
+    for name, thing in objects.items():
+        found += _methods(name, thing, scratch)
+    return found
+
+
+def _index_maker(kind: str) -> Callable[..., Index]:
+    from vizsla.indexes.make import make_index
+
+    def make(vectors: Any, storage: Any = None, **options: Any) -> Index:
+        return make_index(kind, vectors, storage=storage, **options)
+
+    options = {"hnsw": ("M", "ef", "construction", "threads"), "ivf": ("lists", "probes", "recall", "rounds", "seed")}
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in options.get(kind, ())]
+    usual = list(inspect.signature(make).parameters.values())[:2]
+    make.__signature__ = inspect.Signature([*usual, *parameters])  # type: ignore[attr-defined]
+    return make
+
+
+def _call(name: str, function: Callable[..., Any], right: dict[str, Any] | None) -> Call:
+    """Return the call with all its options by name, so that each of them can become nonsense."""
+    parameters = inspect.signature(function).parameters.values()
+    given = dict(right or {})
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    for parameter in parameters:
+        if parameter.kind in plain and parameter.name not in given:
+            empty = parameter.default is inspect.Parameter.empty
+            given[parameter.name] = None if empty and right is None else parameter.default
+    return name, function, {key: value for key, value in given.items() if value is not inspect.Parameter.empty}
+
+
+def _methods(name: str, thing: Any, scratch: Path) -> list[Call]:
+    usual: dict[str, Any] = {
+        "queries": ["fig", "pear"],
+        "query": "fig",
+        "item": next(iter(ITEMS)),
+        "where": None,
+        "k": 3,
+        "texts": ["fig"],
+        "candidates": vizsla.bm25(ITEMS)(["fig", "pear"]),
+        "items": {"new": "fig"},
+        "ids": [next(iter(ITEMS))],
+        "effort": 5,
+        "clicks": [("fig", next(iter(ITEMS)), 1.0)],
+        "path": scratch / "saved",
+        "overwrite": True,
+        "how": "minmax",
+        "numbers": [0],
+        "weight": 0.5,
+        "layer": 0,
+        "node": 0,
+        "string": "fig",
+        "strings": ["fig"],
+        "split": "test",
+        "item_id": next(iter(ITEMS)),
+        "term": "fig",
+        "feature": 0,
+        "shares": (1.0, 1.0, 1.0),
+        "threads": 1,
+        "rows": 1,
+        "number": 0,
+    }
+    left_out = {
+        "trusted",
+        "close",
+        "clear",
+        "reset",
+        "form",
+        "rescored",
+        "with_catalogue",
+        "with_ceilings",
+        "with_stats",
+        "with_ms",
+    }
+    left_out |= {
+        "index_rows",
+        "item_rows",
+        "over",
+        "translated",
+        "of",
+        "of_rows",
+        "from_dict",
+        "matches",
+        "ranked",
+        "open",
+        "load",
+    }
+    left_out |= {
+        "scales",
+        "placed_first",
+        "tells_scale",
+        "unique",
+        "with_repeats",
+        "build",
+        "fit",
+        "encode",
+        "named",
+        "remember",
+        "grown_encoder",
+    }
+    found = []
+    for method, function in inspect.getmembers(thing, inspect.ismethod):
+        wanted = not method.startswith("_") or method in {"__call__", "__getitem__", "__mul__", "__add__", "__rshift__"}
+        if wanted and method not in left_out:
+            names = [p.name for p in inspect.signature(function).parameters.values() if p.kind != p.VAR_POSITIONAL]
+            given = {key: usual[key] for key in names if key in usual and not (method == "to_trec" and key == "path")}
+            if all(key in given or _optional(function, key) for key in names) and given:
+                found.append(_call(f"{name}.{method}", _indexed(function) if method in SEQUENCE else function, given))
+    return found
+
+
+def _optional(function: Callable[..., Any], name: str) -> bool:
+    return inspect.signature(function).parameters[name].default is not inspect.Parameter.empty
+
+
+def _indexed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an item that is not there be an IndexError, as of any sequence."""
+
+    def get(**given: Any) -> Any:
+        try:
+            return function(*given.values())
+        except IndexError:
+            return None
+
+    get.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return get
