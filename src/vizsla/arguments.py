@@ -1,8 +1,7 @@
-"""What a caller hands over, checked where it comes in: a number, a seed, a path, an array of numbers."""
+"""What a caller hands over, checked where it comes in: a seed, a path, an array of numbers."""
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,22 +28,6 @@ def check_seed(seed: int, name: str = "seed") -> int:
     if not whole or not 0 <= seed <= MAX_SEED:
         raise InputError(f"`{name}` must be a whole number from 0 to {MAX_SEED}. Got {seed!r:.60}.")
     return int(seed)
-
-
-def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """Return a finite number as a float; both bounds are included.
-
-    Examples
-    --------
-    >>> check_number("weight", "x", 0, 1)
-    Traceback (most recent call last):
-    vizsla.errors.InputError: `weight` must be a number from 0 to 1. Got 'x'.
-    """
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if real and -1e300 < value < 1e300 and low <= value <= high:
-        return float(value)
-    limits = f" from {low:g} to {high:g}" if low > -math.inf and high < math.inf else f" of at least {low:g}"
-    raise InputError(f"`{name}` must be a number{limits if low > -math.inf else ''}. Got {value!r:.60}.")
 
 
 def check_type(name: str, value: Any, kind: type[T] | tuple[type, ...], what: str) -> T:

@@ -81,7 +81,9 @@ def run(
         with ThreadPoolExecutor(jobs) as pool:
             replies = pool.map(lambda case: _run_case(free, case), _numbers(first, count))
             for reply in replies:
-                _note(report, reply)
+                new = _note(report, reply)
+                if say is not None and new is not None:
+                    say(f"a fault: {new}")
                 if say is not None and report.cases % 1000 == 0:
                     say(f"{report.cases:,} cases, {len(report.findings)} faults, {report.memory >> 20} MB")
         for finding in report.findings.values():
@@ -104,16 +106,19 @@ def _run_case(free: Queue[Child], case: int) -> dict[str, Any]:
         free.put(child)
 
 
-def _note(report: Report, reply: dict[str, Any]) -> None:
+def _note(report: Report, reply: dict[str, Any]) -> Finding | None:
+    """Count a reply; return the fault if it is a new one."""
     outcome = reply["outcome"]
     report.memory = max(report.memory, reply["memory"])
     report.outcomes[outcome.partition(":")[0]] += 1
     if outcome.startswith("failure"):
         known = report.findings.get(signature(outcome))
-        if known is not None:
-            known.count += 1
-        else:
-            report.findings[signature(outcome)] = Finding(signature(outcome), reply["case"], outcome, reply["said"])
+        if known is None:
+            found = Finding(signature(outcome), reply["case"], outcome, reply["said"])
+            report.findings[signature(outcome)] = found
+            return found
+        known.count += 1
+    return None
 
 
 def signature(outcome: str) -> str:

@@ -1,0 +1,99 @@
+"""The command says in one line what is wrong, whatever it is given: no stack trace, and Ctrl-C is exit code 130."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import vizsla
+from tests.support.interrupts import started, wait_until
+
+HUGE = "9" * 30
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    lines = [{"_id": f"i{n}\x1b[31m", "text": f"a fig tree {n}"} for n in range(30)]
+    (folder / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "clicks.tsv").write_text("".join(f"fig {n}\ti{n}\x1b[31m\t1\n" for n in range(30)))
+    vizsla.bm25({line["_id"]: line["text"] for line in lines}).save(folder / "bm25")
+    return folder
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "vizsla", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train", "xrlinear", "items.jsonl", "--clicks", "clicks.tsv", "-o", "out", "--seed=-1"),
+        ("train", "xrlinear", "items.jsonl", "--clicks", "clicks.tsv", "-o", "out", "--seed", HUGE),
+        ("train", "xrlinear", "items.jsonl", "--clicks", "clicks.tsv", "-o", "out", "--threads", HUGE),
+        ("train", "xrlinear", "items.jsonl", "--clicks", "clicks.tsv", "-o", "out", "--branching", HUGE),
+        ("train", "xrlinear", "items.jsonl", "--clicks", "clicks.tsv", "-o", "out", "--C", "1e400"),
+        ("index", "dense", "items.jsonl", "--encoder", "lsa", "-o", "out", "--seed=-1"),
+        ("index", "dense", "items.jsonl", "--encoder", "lsa", "-o", "out", "--dim", HUGE),
+        ("adapt", "bm25", "--clicks", "clicks.tsv", "-o", "out", "--seed=-1"),
+        ("search", "bm25", "fig", "-k", HUGE),
+        ("search", "bm25", "fig", "-k", "0"),
+        ("search", "bm25", "fig", "-k", "9" * 5000),
+        ("compose", "a % " + "9" * 5000, "a=bm25", "-o", "out"),
+        ("compose", "a.union(" * 1100, "a=bm25", "-o", "out"),
+        ("search", "bm25\udcff", "fig"),
+    ],
+)
+def test_one_line_and_exit_code_2(folder, arguments):
+    done = run(*arguments, cwd=folder)
+    assert done.returncode == 2, done.stderr
+    assert b"Traceback" not in done.stderr and not (folder / "out").exists()
+
+
+def test_ids_and_queries_that_a_terminal_would_obey_are_shown(folder):
+    for options in ((), ("--explain",), ("--json",), ("--json", "--explain")):
+        done = run("search", "bm25", "fig\x1b]0;x\x07\udcff", *options, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert b"\x1b" not in done.stdout and b"\x07" not in done.stdout and b"\\" in done.stdout
+    answer = json.loads(run("search", "bm25", "fig", "--json", cwd=folder).stdout)
+    assert answer["hits"][0]["id"].endswith("\x1b[31m")
+
+
+def imports_numpy(process) -> bool:
+    """Whether the command is in the middle of its imports."""
+    try:
+        return "numpy" in open(f"/proc/{process.pid}/maps").read()  # noqa: PTH123, SIM115
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ctrl_c_during_start_up_is_130(folder):
+    process = started([sys.executable, "-m", "vizsla", "search", "bm25", "-"], cwd=folder, stdin=subprocess.PIPE)
+    wait_until(lambda: imports_numpy(process), process)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    assert process.returncode == 130 and b"Traceback" not in said and b"stopped" in said
+
+
+def test_ctrl_c_while_verbs_are_imported(folder):
+    code = """
+import importlib, os, signal, sys
+real = importlib.import_module
+def slow(name, *rest):
+    if name == "vizsla.cli.sweep":
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *rest)
+importlib.import_module = slow
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from vizsla.cli import main
+sys.exit(main(["--version"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ)
+    assert done.returncode == 130 and b"Traceback" not in done.stderr

@@ -1,0 +1,132 @@
+"""What callers get wrong is said in the library's own errors: each of these was a stack trace, a crash or a wrong answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vizsla
+from vizsla.arguments import array_of, check_seed, path_of
+from vizsla.candidates import Candidates
+from vizsla.checked import checked
+from vizsla.errors import InputError
+from vizsla.indexes.make import make_index
+from vizsla.methods.pefa import pefa_xs
+from vizsla.printable import printable, printable_json
+from vizsla.strings import Strings
+
+ITEMS = {"a": "fig tree", "b": "pear"}
+
+
+@pytest.fixture(scope="module")
+def search():
+    return vizsla.bm25(ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("misuse", "message"),
+    [
+        (lambda search: vizsla.bm25(["fig", "pear"], ids=[1, 2]), "must be a text. Got 1"),
+        (lambda search: search("fig", where=[True, False]), "mask it must be a numpy array"),
+        (lambda search: search(None), "`queries` must be"),
+        (lambda search: pefa_xs(search, [("fig", "a", "x")], weight=0.5), "`weight` must be numbers. Got"),
+        (lambda search: vizsla.bm25({"\ud800": "fig"}), "valid Unicode"),
+        (lambda search: make_index("flat", np.array([["a", "b"]])), "`vectors` must be numbers"),
+        (lambda search: make_index("flat", [["a", "b"]]), "`vectors` must be numbers"),
+        (lambda search: search.score("fig", None), "`candidates` must be Candidates. Got NoneType"),
+        (lambda search: search.explain("fig", None), "must be a text. Got NoneType"),
+        (lambda search: search.save(None), "must be a text or a path. Got NoneType"),
+        (lambda search: vizsla.load(b"x"), "must be a text or a path. Got bytes"),
+        (lambda search: search.save("a\0b"), "without a zero byte"),
+        (lambda search: vizsla.LsaEncoder.fit(["a b"], dim=1, seed=-1), "`seed` must be a whole number from 0"),
+        (lambda search: vizsla.bm25(ITEMS, k1="x"), "`k1` must be a number. Got str"),
+        (lambda search: vizsla.dense(ITEMS, "x"), "`encoder` must be an Encoder. Got str"),
+        (lambda search: 2**70 * search, None),
+        (lambda search: search.times("x"), "`weight` must be a number"),
+        (lambda search: search.normalised(np.array(["minmax"])), "`how` must be a text"),
+        (lambda search: search % 2**70, "below 2"),
+        (lambda search: Candidates([0, 1], [2**40], None), "fit int32. Got 1099511627776"),
+        (lambda search: Candidates([0, 1], [1.5], None), "`items` must be whole numbers. Got float64"),
+        (lambda search: Candidates([0, 2**63 - 1, -2, 1], [0], [1.0]), "`offsets` must rise"),
+        (lambda search: Candidates.from_dict({"q": {"a": "x"}}), "`scores` must be numbers"),
+        (lambda search: vizsla.Dataset.of(ITEMS, clicks=5), "clicks"),
+        (lambda search: vizsla.compare({"a": search}, None), "dataset"),
+    ],
+)
+def test_a_misuse_is_an_input_error(search, misuse, message):
+    if message is None:
+        misuse(search)
+        return
+    with pytest.raises(InputError, match=message):
+        misuse(search)
+
+
+def test_a_number_that_does_not_fit_is_not_taken_for_another():
+    table = Strings.of(["a", "b"])
+    for wrong in ([2**32], [2], [-1], np.array([2**32]), np.array([5], np.int32)):
+        with pytest.raises(IndexError):
+            table.take(wrong)
+    with pytest.raises(InputError, match="whole numbers"):
+        table.take([0.5])
+    assert table.take([1, 0]) == ["b", "a"] and table[-1] == "b"
+    for wrong in (2, -3, 2**70):
+        with pytest.raises(IndexError):
+            table[wrong]
+    with pytest.raises(InputError):
+        table["a"]
+
+
+def test_a_lone_surrogate_is_found_nowhere_and_breaks_nothing(search):
+    assert search("\ud800 fig").ids == search("fig").ids
+    assert search.items.find("\ud800") == -1 and search.items.find_all(["\ud800", "a"]).tolist() == [-1, 0]
+    with pytest.raises(InputError, match="known"):
+        search("fig", where=["\ud800"])
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**70, 1.5, "1", None, True])
+def test_seeds(wrong):
+    with pytest.raises(InputError, match="`seed` must be a whole number from 0"):
+        check_seed(wrong)
+    assert check_seed(np.int64(7)) == 7
+
+
+def test_arrays_and_paths():
+    assert array_of("x", [True, 2], np.float32).tolist() == [1.0, 2.0]
+    for wrong in (["a"], [None], [[1], [2, 3]], object(), 1j):
+        with pytest.raises(InputError, match="`x` must be"):
+            array_of("x", wrong, np.float32)
+    with pytest.raises(InputError, match="must be a path"):
+        path_of(3)
+
+
+def test_arguments_are_held_against_their_annotations():
+    @checked
+    def call(
+        one: int, *rest: int, two: str | None = None, three: "list[Strings]" = (), four: Strings | None = None
+    ) -> int:
+        return one
+
+    assert call(3) == call(3, "not looked at", two="x", three=[]) == call(np.int64(3), four=Strings.of([])) == 3
+    for given, message in [
+        ({"one": "3"}, "`one` must be a whole number. Got str"),
+        ({"one": True}, "`one` must be a whole number. Got bool"),
+        ({"one": 1, "two": 5}, "`two` must be a text or None. Got int"),
+        ({"one": 1, "four": ["a"]}, "`four` must be a Strings or None. Got list"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            call(**given)
+    with pytest.raises(TypeError, match="missing"):
+        call()
+
+
+def test_what_a_terminal_would_obey_is_shown():
+    nasty = "red\x1b[31m \x9b1m \u202e \ud800\r\tend\nnext é 東京"
+    assert printable(nasty) == r"red\x1b[31m \x9b1m \u202e \ud800\r\tend" + "\nnext é 東京"
+    assert printable_json('"\u202e\x7f"') == r'"\u202e\u007f"'
+
+
+def test_ids_with_escapes_are_printed_escaped(capsys):
+    vizsla.bm25({"a\x1b[2Jb": "fig", "c\nd": "fig fig"})("fig\x1b]0;title\x07").show(texts={"a\x1b[2Jb": "\x1b[31m"})
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "\x07" not in shown
+    assert r"a\x1b[2Jb" in shown and r"c\nd" in shown
