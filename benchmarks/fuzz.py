@@ -9,12 +9,16 @@ The same cases as in tests/fuzz, and more of them. A fault is printed once, with
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+from dataclasses import asdict
+from pathlib import Path
 from time import perf_counter
 
 from tests.fuzz.campaign import Report, run
 
+QUICK = 400
 SHARES = {"artefacts": 1.0, "compositions": 0.2, "misuses": 0.2}
 """How many cases of each target there are for one of artefacts."""
 
@@ -24,6 +28,8 @@ def main() -> int:
     given = arguments()
     targets = [given.target] if given.target else list(SHARES)
     reports = [campaign(target, given) for target in targets]
+    if given.json:
+        Path(given.json).write_text(json.dumps([asdict(report) for report in reports], indent=1))
     return int(any(report.findings for report in reports))
 
 
@@ -38,7 +44,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes at a time")
     parser.add_argument("--only", default="", help="only what has this in its name, such as a kind")
-    return parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} cases, to see that everything runs")
+    parser.add_argument("--json", metavar="FILE", help="write the counts and the faults")
+    given = parser.parse_args()
+    given.count = QUICK if given.quick else given.count
+    return given
 
 
 def campaign(target: str, given: argparse.Namespace) -> Report:

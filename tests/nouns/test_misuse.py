@@ -1,4 +1,4 @@
-"""What callers get wrong is said in the library's own errors: each of these was a stack trace, a crash or a wrong answer."""
+"""What callers get wrong is said in the library's own errors: each was a stack trace, a crash or a wrong answer."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_arrays_and_paths():
 def test_arguments_are_held_against_their_annotations():
     @checked
     def call(
-        one: int, *rest: int, two: str | None = None, three: "list[Strings]" = (), four: Strings | None = None
+        one: int, *rest: int, two: str | None = None, three: list[Strings] = (), four: Strings | None = None
     ) -> int:
         return one
 
