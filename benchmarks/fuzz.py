@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 
@@ -29,7 +28,7 @@ def main() -> int:
     targets = [given.target] if given.target else list(SHARES)
     reports = [campaign(target, given) for target in targets]
     if given.json:
-        Path(given.json).write_text(json.dumps([asdict(report) for report in reports], indent=1))
+        Path(given.json).write_text(json.dumps([report.to_dict() for report in reports], indent=1))
     return int(any(report.findings for report in reports))
 
 

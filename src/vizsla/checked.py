@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, TypeVar
 
@@ -55,6 +56,14 @@ def checked_init(kind: type[Any]) -> Any:
     """Let the constructor of a class check its arguments: for dataclasses, which write it themselves."""
     kind.__init__ = checked(kind.__init__)
     return kind
+
+
+def caller_level() -> int:
+    """Return the `stacklevel` of a warning that blames the first line outside of the library."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("vizsla."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _tests(function: Callable[..., Any]) -> dict[str, list[tuple[str, Test]]]:
@@ -117,7 +126,7 @@ _PLAIN: dict[str, tuple[str, Test]] = {
     "dict": ("a dict", lambda value: isinstance(value, dict)),
     "list": ("a list", lambda value: isinstance(value, list)),
     "tuple": ("a tuple", lambda value: isinstance(value, tuple)),
-    "Iterable": ("several of them", _is_iterable),
-    "Sequence": ("several of them in order", _is_sequence),
+    "Iterable": ("a list", _is_iterable),
+    "Sequence": ("a list", _is_sequence),
     "Callable": ("a function", callable),
 }

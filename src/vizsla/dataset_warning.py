@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+from vizsla.checked import caller_level
+
 
 class DatasetWarning(UserWarning):
     """Something in the data was handled by a documented rule; the message counts it."""
@@ -32,4 +34,4 @@ class Tally:
     def emit(self, *, since: int = 0) -> None:
         """Warn once for every message from number `since` on."""
         for message in self.messages[since:]:
-            warnings.warn(message, DatasetWarning, stacklevel=4)
+            warnings.warn(message, DatasetWarning, stacklevel=caller_level())

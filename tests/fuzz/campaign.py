@@ -47,6 +47,11 @@ class Report:
         """How many cases were run."""
         return sum(self.outcomes.values())
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was seen as JSON holds it."""
+        faults = [vars(finding) for finding in self.findings.values()]
+        return {"seed": self.seed, "outcomes": dict(self.outcomes), "memory": self.memory, "faults": faults}
+
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} {outcome}" for outcome, count in self.outcomes.most_common())
         head = f"{self.cases:,} cases of seed {self.seed}: {counts}; at most {self.memory >> 20} MB of memory."

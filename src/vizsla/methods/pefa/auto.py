@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from vizsla.checked import caller_level
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import fewest_said
@@ -19,8 +20,8 @@ def number_of(name: str, value: float | str) -> float:
     return float(value)
 
 
-def warn_too_few(log: ClickLog, *, above: int) -> None:
-    """Say that the base is returned as it is; the line that is blamed is so many calls above."""
+def warn_too_few(log: ClickLog) -> None:
+    """Say that the base is returned as it is; the line that is blamed is the caller's."""
     remedy = "This is the base, weight 1: give `weight` to let the clicks count, or build anew when there are more."
-    warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=above + 1)
+    warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=caller_level())
 

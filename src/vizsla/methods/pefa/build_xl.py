@@ -110,7 +110,7 @@ def pefa_xl(
     choice, settings = None, trials[0]
     if len(trials) > 1 and too_few(log) and settings.weight == 1:  # the first trial is the base
         if weight == AUTO:
-            warn_too_few(log, above=2)
+            warn_too_few(log)
     elif len(trials) > 1:
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
     kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})

@@ -123,7 +123,7 @@ def _built(
     log = grown_log(base, clicks)
     if too_few(log) and len(trials) > 1 and any(trial["weight"] == 1 for trial in trials):
         if any(trial["weight"] < 1 or "margin" in trial for trial in trials):
-            warn_too_few(log, above=3)
+            warn_too_few(log)
         return PefaXs.build(base, log, XsSettings(1.0))
     vectors, weights = grown_item_rows(base, log), grown_column_weights(base, log)
     choice = None
