@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.checked import checked
 from vizsla.errors import BudgetError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -46,7 +45,6 @@ class Budget(WrappedScorer):
     vizsla.errors.BudgetError: `calls` must cover every call. Got 2 to make with 1 of 3 left; none was made. ...
     """
 
-    @checked
     def __init__(self, scorer: Scorer, *, calls: int | None = None, per_query: int | None = None):
         super().__init__(scorer)
         if calls is None and per_query is None:

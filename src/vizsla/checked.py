@@ -46,7 +46,8 @@ def checked(function: F) -> F:
             test = tests.get(name)
             if test is not None and not any(accepts(value) for _, accepts in test):
                 wanted = " or ".join(dict.fromkeys(words for words, _ in test))
-                raise InputError(f"`{name}` must be {wanted}. Got {type(value).__name__}.")
+                hint = ": put it into a list" if isinstance(value, str) and "a list" in wanted else ""
+                raise InputError(f"`{name}` must be {wanted}. Got {type(value).__name__}{hint}.")
         return function(*given, **named)
 
     return called  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from vizsla.errors import InputError
 from vizsla.io.records import Records
 from vizsla.item import Item
 from vizsla.query import Query
+from vizsla.sparse_rows import sound_csr
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ class Dataset:
     ('a pear', [[3.0, 0.0]])
     """
 
-    @checked
     def __init__(
         self,
         items: Records[Item],
@@ -65,10 +65,15 @@ class Dataset:
         split_report: SplitReport | None = None,
     ):
         self.items, self.queries, self.warnings = items, queries, warnings
+        if qrels is not None and not isinstance(qrels, Mapping):
+            raise InputError(f"`qrels` must be judgements by split. Got {type(qrels).__name__}.")
         self._clicks, self._qrels = clicks, dict(qrels or {})
         self.query_features, self.split_report = query_features, split_report
         for name, matrix in {"clicks": clicks, **self._qrels}.items():
-            if matrix is not None and matrix.shape != (len(queries), len(items)):
+            if matrix is None:
+                continue
+            sound_csr(matrix, name)
+            if matrix.shape != (len(queries), len(items)):
                 raise InputError(f"`{name}` must be {len(queries)} × {len(items)}. Got {matrix.shape}.")
 
     @classmethod

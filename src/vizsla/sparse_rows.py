@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of
 from vizsla.errors import InputError
+from vizsla.offsets import are_offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
@@ -52,7 +54,7 @@ class SparseRows:
 
         if not sparse.issparse(matrix) and np.ndim(matrix) != 2:
             raise InputError(f"`{name}` must be a matrix with two dimensions. Got {np.ndim(matrix)}.")
-        csr: Any = sparse.csr_array(matrix)
+        csr: Any = sound_csr(matrix, name)
         if not csr.has_canonical_format:
             csr = csr.copy()  # its arrays may be the caller's
             csr.sum_duplicates()
@@ -122,6 +124,31 @@ class SparseRows:
         return full
 
 
+def sound_csr(matrix: Any, name: str) -> csr_array:
+    """Return a matrix as a CSR array whose numbers stay inside its bounds: SciPy follows them without looking.
+
+    Examples
+    --------
+    >>> sound_csr(np.array([["a"]]), "labels")
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `labels` must be numbers. Got <U1, such as np.str_('a').
+    """
+    from scipy import sparse
+
+    given: Any = matrix if sparse.issparse(matrix) else array_of(name, matrix, np.float32)
+    try:
+        csr: Any = sparse.csr_array(given)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"`{name}` must be a sound CSR matrix. Got another: {error}.") from None
+    numbers = csr.indices
+    inside = not len(numbers) or 0 <= int(numbers.min()) <= int(numbers.max()) < csr.shape[1]
+    if not inside or not are_offsets(csr.indptr, len(numbers), rows=csr.shape[0]) or len(csr.data) != len(numbers):
+        raise InputError(f"`{name}` must be a sound CSR matrix. Got one whose parts do not fit together.")
+    if csr.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` must be numbers. Got {csr.dtype}.")
+    return csr  # type: ignore[no-any-return]
+
+
 def as_scipy(matrix: Matrix | SparseRows) -> csr_array:
     """Return any sparse or dense matrix as a CSR array of float32, without stored zeros.
 
@@ -130,11 +157,9 @@ def as_scipy(matrix: Matrix | SparseRows) -> csr_array:
     >>> as_scipy(np.array([[0, 2.5]])).indices.tolist()
     [1]
     """
-    from scipy import sparse
-
     if isinstance(matrix, SparseRows):
         matrix = matrix.to_scipy()
-    csr: Any = sparse.csr_array(matrix).astype(np.float32, copy=False)
+    csr: Any = sound_csr(matrix, "matrix").astype(np.float32, copy=False)
     if not csr.has_canonical_format or not csr.data.all():
         csr = csr.copy()  # its arrays may be the caller's
         csr.sum_duplicates()

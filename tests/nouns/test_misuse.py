@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import vizsla
 from vizsla.arguments import array_of, check_seed, path_of
@@ -12,7 +13,9 @@ from vizsla.checked import checked
 from vizsla.errors import InputError
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa import pefa_xs
+from vizsla.methods.xrlinear.tree import cluster_items
 from vizsla.printable import printable, printable_json
+from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 
 ITEMS = {"a": "fig tree", "b": "pear"}
@@ -81,6 +84,19 @@ def test_a_lone_surrogate_is_found_nowhere_and_breaks_nothing(search):
     assert search.items.find("\ud800") == -1 and search.items.find_all(["\ud800", "a"]).tolist() == [-1, 0]
     with pytest.raises(InputError, match="known"):
         search("fig", where=["\ud800"])
+
+
+@pytest.mark.parametrize("places", [[0, 10**8, 3], [0, 3, 2**31 - 1], [1, 3, 3], [0, 2**31 - 1, -2]])
+@pytest.mark.parametrize("numbers", [[0, 1, 2], [0, 1, 10**8], [-1, 0, 1]])
+def test_a_sparse_matrix_that_does_not_fit_together_is_refused(places, numbers):
+    wild = csr_array((np.ones(3, np.float32), [0, 1, 2], [0, 3, 3]), shape=(2, 3))
+    wild.indptr, wild.indices = np.array(places, np.int32), np.array(numbers, np.int32)
+    for use in (SparseRows.of, as_scipy, cluster_items):  # SciPy would read, and write, wherever these lead
+        with pytest.raises(InputError, match="sound CSR"):
+            use(wild)
+    items = vizsla.Dataset.of(["a", "b", "c"], queries=["d", "e"])
+    with pytest.raises(InputError, match="`clicks` must be a sound CSR"):
+        vizsla.Dataset(items.items, items.queries, clicks=wild)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**70, 1.5, "1", None, True])

@@ -96,7 +96,6 @@ class XrLinear(Encoded):
 
         return add_items(self, items, neighbours=neighbours)
 
-    @checked
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a model that has forgotten these items; nothing is trained again."""
         from vizsla.methods.xrlinear.cold import remove_items
