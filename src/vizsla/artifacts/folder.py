@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import path_of
+from vizsla.arguments import check_type
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord
 from vizsla.errors import FormatError
@@ -32,7 +32,7 @@ class Folder:
 
     def __init__(self, path: str | Path, *, inside: Folder | None = None):
         self._handle = -1
-        self.path = path_of(path)
+        self.path = Path(check_type("path", path, (str, os.PathLike), "a path"))
         try:
             if inside is None:
                 self._handle = _open_or_replaced(self.path)

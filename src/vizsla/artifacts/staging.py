@@ -25,7 +25,7 @@ class Staging:
 
     def __init__(self, path: str | Path, *, overwrite: bool = False):
         # A link is written through, as `open(link, "w")` would.
-        self.target, self._overwrite = _real(path_of(path)), overwrite
+        self.target, self._overwrite = Path(os.path.realpath(path_of(path))), overwrite
         if not self.target.name:
             raise InputError(f"`path` must name a folder. Got {str(path)!r}.")
         self._lock = -1
@@ -97,10 +97,3 @@ class Staging:
         finally:
             if self._lock >= 0:
                 os.close(self._lock)
-
-
-def _real(path: Path) -> Path:
-    try:
-        return Path(os.path.realpath(path))
-    except ValueError as error:  # a zero byte
-        raise InputError(f"`path` must be a path that the system can have. Got {str(path)!r:.60} ({error}).") from None
