@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,6 +45,18 @@ def check_type(name: str, value: Any, kind: type[T] | tuple[type, ...], what: st
     return value  # type: ignore[return-value]
 
 
+def is_several(value: Any) -> bool:
+    """Return whether a value can be gone through one by one, and is not a single text or number.
+
+    Examples
+    --------
+    >>> is_several(["fig"]), is_several("fig"), is_several(np.array(3))
+    (True, False, False)
+    """
+    texts = isinstance(value, str | bytes)
+    return isinstance(value, Iterable) and not texts and not (isinstance(value, np.ndarray) and not value.ndim)
+
+
 def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
     """Return a path; anything that does not name a place raises.
 
@@ -57,6 +70,10 @@ def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
         raise InputError(f"`{name}` must be a path. Got {type(path).__name__}.")
     if "\0" in str(path):
         raise InputError(f"`{name}` must be a path, without a zero byte. Got {str(path)!r:.60}.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise InputError(f"`{name}` must be a path. Got {str(path)!r:.60} ({error.reason}).") from None
     return Path(path)
 
 

@@ -7,11 +7,12 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, TypeVar
 
 import numpy as np
 
+from vizsla.arguments import is_several
 from vizsla.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -107,13 +108,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, float | np.floating)
 
 
-def _is_iterable(value: Any) -> bool:
-    texts = isinstance(value, str | bytes)
-    return isinstance(value, Iterable) and not texts and not (isinstance(value, np.ndarray) and not value.ndim)
-
-
 def _is_sequence(value: Any) -> bool:
-    return _is_iterable(value) and isinstance(value, Sized) and not isinstance(value, Mapping | set | frozenset)
+    return is_several(value) and isinstance(value, Sized) and not isinstance(value, Mapping | set | frozenset)
 
 
 _PLAIN: dict[str, tuple[str, Test]] = {
@@ -127,7 +123,7 @@ _PLAIN: dict[str, tuple[str, Test]] = {
     "dict": ("a dict", lambda value: isinstance(value, dict)),
     "list": ("a list", lambda value: isinstance(value, list)),
     "tuple": ("a tuple", lambda value: isinstance(value, tuple)),
-    "Iterable": ("a list", _is_iterable),
+    "Iterable": ("a list", is_several),
     "Sequence": ("a list", _is_sequence),
     "Callable": ("a function", callable),
 }

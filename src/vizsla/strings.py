@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import array_of
+from vizsla.arguments import array_of, is_several
 from vizsla.errors import FormatError, InputError
 from vizsla.short_text import short_text
 
@@ -192,8 +192,13 @@ class Strings(Sequence[str]):
 
     def _numbers(self, numbers: Any) -> NDArray[np.int32]:
         if isinstance(numbers, np.ndarray) and numbers.dtype == np.int32:
-            return np.ascontiguousarray(numbers)
-        given = array_of("numbers", numbers, np.int64)  # not narrowed before it is known to fit
+            given: NDArray[Any] = numbers
+        else:
+            given = array_of("numbers", numbers, np.int64)  # not narrowed before it is known to fit
+        if given.ndim > 1:
+            raise InputError(f"`numbers` must be in one dimension. Got {given.ndim}.")
+        if given.dtype == np.int32:
+            return np.ascontiguousarray(given)
         if given.size and (wrong := given[(given < 0) | (given >= len(self))]).size:
             raise IndexError(f"string {wrong[0]} of {len(self)}")
         return np.ascontiguousarray(given, np.int32)
@@ -216,9 +221,10 @@ def _restored(
 
 
 def _iterated(strings: Any) -> Iterable[str]:
-    if isinstance(strings, str | bytes) or not isinstance(strings, Iterable):
+    if not is_several(strings):
         raise InputError(f"`strings` must be several texts. Got {type(strings).__name__}.")
-    return strings
+    several: Iterable[str] = strings
+    return several
 
 
 def _encode(string: str) -> bytes:

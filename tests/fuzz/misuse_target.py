@@ -7,6 +7,7 @@ something else. Names that nobody wrote down are called with nothing but nonsens
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -85,6 +86,7 @@ class MisuseTarget:
     def __init__(self, scratch: Path, seed: int, only: str = ""):
         warnings.simplefilter("ignore")
         np.seterr(all="ignore")
+        os.chdir(scratch)  # some of the nonsense is a path, and some calls write
         self.scratch, self.seed = scratch, seed
         self.calls = [call for call in calls(scratch) if only in call[0]]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from vizsla.arguments import is_several
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
@@ -32,7 +33,7 @@ class TextStream:
         if isinstance(items, str):
             raise InputError("`items` must hold many texts. Got one str: put it into a list.")
         self._items = getattr(items, "items", items) if not isinstance(items, Mapping) else items.items()
-        if not isinstance(self._items, Iterable):
+        if not is_several(self._items):
             raise InputError(f"`items` must be texts, a mapping, pairs or a dataset. Got {type(items).__name__}.")
         self._given = None if ids is None else Strings.unique(ids)
         self._ids: Strings | None = None

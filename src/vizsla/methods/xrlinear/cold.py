@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import is_several
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex
 from vizsla.indexes.tree_matchers import layer_matchers
@@ -55,7 +56,7 @@ def remove_items(model: Model, ids: Iterable[str]) -> Model:
     """Return a model that has forgotten these items; see `XrLinear.without_items`."""
     if isinstance(ids, str):
         raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
-    if not isinstance(ids, Iterable):
+    if not is_several(ids):
         raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
     kept = np.ones(len(model.items), dtype=np.bool_)
     kept[[model.items.number(item) for item in ids]] = False
@@ -153,9 +154,9 @@ def _is_pair(pair: object) -> bool:
 
 
 def _check_new(model: XrLinear, pairs: list[tuple[str, str]]) -> None:
-    wrong = next((pair for pair in pairs if not _is_pair(pair)), None)
-    if wrong is not None:
-        raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {wrong!r:.80}.")
+    wrong = [pair for pair in pairs if not _is_pair(pair)]
+    if wrong:
+        raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {wrong[0]!r:.80}.")
     known = next((item for item, _ in pairs if item in model.items), None)
     if known is not None:
         raise InputError(
