@@ -136,6 +136,8 @@ def sound_csr(matrix: Any, name: str) -> csr_array:
     from scipy import sparse
 
     given: Any = matrix if sparse.issparse(matrix) else array_of(name, matrix, np.float32)
+    if given.ndim != 2:
+        raise InputError(f"`{name}` must be a sound CSR matrix, with two dimensions. Got {given.ndim}.")
     try:
         csr: Any = sparse.csr_array(given)
     except (ValueError, TypeError) as error:
