@@ -65,7 +65,7 @@ class BagSearcher {
 
  private:
   static constexpr std::uint32_t window = 16'384;
-  static constexpr std::size_t lookup_cost = 12;  // looking up an item costs as much as adding this many postings
+  static constexpr std::size_t lookup_cost = 64;  // looking up an item in a list that lies in no cache, in postings added
 
   struct Hit {
     BagList list;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -81,30 +82,36 @@ class WordPiece {
       }
     }
 
+    // A word's notes in the table are its pieces: how many, and where in the pool; or the one piece itself, so that most
+    // words cost one line of memory.
     std::span<const std::int32_t> pieces(const WordPiece& model, std::string_view word) {
-      const std::uint32_t number = words_->at(word).number();
-      if (number + 1 == starts_.size()) {
-        model.cut(word, pool_);
-        starts_.push_back(pool_.size());
+      if (words_->size() >= most_words) forget();
+      Vocabulary::Entry& entry = words_->at(word);
+      if (entry.row == UINT32_MAX) learn(model, word, entry);
+      static_assert(sizeof entry.place == sizeof(std::int32_t));
+      if (entry.row == 1) return {reinterpret_cast<const std::int32_t*>(&entry.place), 1};
+      return {pool_.data() + entry.place, entry.row};
+    }
+
+    void learn(const WordPiece& model, std::string_view word, Vocabulary::Entry& entry) {
+      const std::size_t begin = pool_.size();
+      model.cut(word, pool_);
+      entry.row = static_cast<std::uint32_t>(pool_.size() - begin);
+      entry.place = static_cast<std::uint32_t>(begin);
+      if (entry.row == 1) {
+        entry.place = static_cast<std::uint32_t>(pool_.back());
+        pool_.pop_back();
       }
-      const std::size_t begin = starts_[number];
-      const std::span<const std::int32_t> found(pool_.data() + begin, starts_[number + 1] - begin);
-      if (starts_.size() <= most_words) return found;
-      last_.assign(found.begin(), found.end());
-      forget();
-      return last_;
     }
 
     void forget() {
       words_ = std::make_unique<Vocabulary>();
-      starts_.assign(1, 0);
       pool_.clear();
     }
 
     std::vector<char> bytes_;
     std::unique_ptr<Vocabulary> words_ = std::make_unique<Vocabulary>();
-    std::vector<std::size_t> starts_{0};
-    std::vector<std::int32_t> pool_, last_;
+    std::vector<std::int32_t> pool_;
   };
 
  private:
@@ -149,15 +156,13 @@ class WordPiece {
 // Distinct tokens of texts with their counts, without the special ones: an emoji that the vocabulary lacks says nothing.
 class WordPieceRows {
  public:
-  explicit WordPieceRows(std::size_t tokens) : row_of_(tokens, 0), place_(tokens) {}
+  explicit WordPieceRows(std::size_t tokens) : counts_(tokens, 0), bits_((tokens + 63) / 64, 0), full_((bits_.size() + 63) / 64, 0) {}
 
   void add(const WordPiece& model, WordPiece::Reader& reader, std::string_view text) {
-    const auto row = static_cast<std::uint32_t>(offsets.size());  // from 1 on: 0 is no row
-    const std::size_t begin = ids.size();
     reader.read(model, text, [&](std::span<const std::int32_t> pieces) {
-      for (const std::int32_t id : pieces) count(id, row);
+      for (const std::int32_t id : pieces) count(static_cast<std::size_t>(id));
     });
-    finish(model, begin);
+    finish(model);
   }
 
   std::vector<std::int64_t> offsets{0};
@@ -165,25 +170,36 @@ class WordPieceRows {
   std::vector<float> counts;
 
  private:
-  void count(std::int32_t id, std::uint32_t row) {
-    const auto at = static_cast<std::size_t>(id);
-    if (row_of_[at] != row) {
-      row_of_[at] = row;
-      place_[at] = 0;
-      ids.push_back(id);
-    }
-    ++place_[at];
+  // Bits, and bits of the words that hold any: reading them back is sorting, without comparisons.
+  void count(std::size_t id) {
+    ++counts_[id];
+    bits_[id / 64] |= std::uint64_t{1} << id % 64;
+    full_[id / 4096] |= std::uint64_t{1} << id / 64 % 64;
   }
 
-  void finish(const WordPiece& model, std::size_t begin) {
-    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(begin);
-    ids.erase(std::remove_if(first, ids.end(), [&](std::int32_t id) { return model.is_special(id); }), ids.end());
-    std::sort(ids.begin() + static_cast<std::ptrdiff_t>(begin), ids.end());
-    for (std::size_t i = begin; i < ids.size(); ++i) counts.push_back(static_cast<float>(place_[static_cast<std::size_t>(ids[i])]));
+  void finish(const WordPiece& model) {
+    for (std::size_t i = 0; i < full_.size(); ++i) {
+      for (std::uint64_t words = full_[i]; words != 0; words &= words - 1) {
+        const std::size_t word = 64 * i + static_cast<std::size_t>(std::countr_zero(words));
+        for (std::uint64_t set = bits_[word]; set != 0; set &= set - 1)
+          take(model, 64 * word + static_cast<std::size_t>(std::countr_zero(set)));
+        bits_[word] = 0;
+      }
+      full_[i] = 0;
+    }
     offsets.push_back(static_cast<std::int64_t>(ids.size()));
   }
 
-  std::vector<std::uint32_t> row_of_, place_;
+  void take(const WordPiece& model, std::size_t id) {
+    if (!model.is_special(static_cast<std::int32_t>(id))) {
+      ids.push_back(static_cast<std::int32_t>(id));
+      counts.push_back(static_cast<float>(counts_[id]));
+    }
+    counts_[id] = 0;
+  }
+
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint64_t> bits_, full_;
 };
 
 }  // namespace vizsla

@@ -224,8 +224,7 @@ class Bag(Encoded):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
-        row = self._rows(queries)
-        assert isinstance(row, SparseRows)
+        row = SparseRows.of(self._rows(queries), name="queries")
         own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
         pairs = zip(row.columns.tolist(), row.values.tolist(), strict=True)
         parts = [self._share(token, weight, item, own=token in own) for token, weight in pairs]
