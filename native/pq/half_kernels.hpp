@@ -74,9 +74,11 @@ VIZSLA_AVX2 inline __m256i table_twice(const std::uint8_t* table) {
 
 VIZSLA_AVX2 inline std::uint64_t half_block(const std::uint8_t* codes, const std::uint8_t* tables,
                                             std::size_t row_bytes, std::uint16_t floor, std::uint16_t* sums) {
+  constexpr std::size_t ahead = 4096;  // bytes: a page, which is as far as the CPU looks by itself
   const __m256i zero = _mm256_setzero_si256();
   PairSums first{zero, zero}, second{zero, zero};
   for (std::size_t row = 0; row < row_bytes; ++row, codes += 64, tables += 32) {
+    __builtin_prefetch(codes + ahead);
     const __m256i low = table_twice(tables), high = table_twice(tables + 16);
     first.add(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), low, high);
     second.add(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32)), low, high);

@@ -18,7 +18,7 @@ Model = TypeVar("Model", Dense, PefaXs)
 
 
 def pq(base: Model, **options: Any) -> Model:
-    """Return the same retriever over codes instead of vectors: 30 to 190 times smaller, and nearly as good.
+    """Return the same retriever over codes instead of vectors: many times smaller, and less exact the smaller it is.
 
     Parameters
     ----------
