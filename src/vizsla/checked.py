@@ -26,7 +26,8 @@ def checked(function: F) -> F:
     """Let a function raise InputError for an argument that is plainly not what its annotation says.
 
     Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Names
-    that the function's module does not know when it runs, and aliases, say nothing. It costs about a microsecond, so
+    that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words` what a
+    user would call it. It costs about a microsecond, so
     the query path, which checks by itself, goes without.
 
     Examples
@@ -98,7 +99,8 @@ def _test(name: str, function: Callable[..., Any]) -> tuple[str, Test] | None:
         return _PLAIN[name]
     known = inspect.unwrap(function).__globals__.get(name)
     if isinstance(known, type) and known.__module__.startswith("vizsla") and not getattr(known, "_is_protocol", False):
-        return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}", lambda value: isinstance(value, known)
+        words = vars(known).get("in_words", f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")
+        return words, lambda value: isinstance(value, known)
     return None
 
 

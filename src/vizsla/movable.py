@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from vizsla.index import Index
 
 class Movable(Encoded):
     """What a method that moves rows, as PEFA does, asks of a retriever: its rows, and how to index others."""
+
+    in_words: ClassVar[str] = "a dense retriever, BM25 or TF-IDF"
 
     @property
     def column_weights(self) -> NDArray[np.float32] | None:

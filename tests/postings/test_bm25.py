@@ -78,7 +78,7 @@ def test_shapes_of_a_catalogue(items):
 
 def test_texts_with_and_without_ids():
     assert list(bm25(TEXTS).items) == ["0", "1", "2", "3"]
-    assert bm25(iter(TEXTS), ids="wxyz")("pear").ids == [["y"]]
+    assert bm25(iter(TEXTS), ids=list("wxyz"))("pear").ids == [["y"]]
     assert len(bm25([]).items) == 0 and bm25([])("fig").ids == [[]]
     assert bm25(["", "  "])("fig").ids == [[]]
 

@@ -95,7 +95,9 @@ def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.jpq.train import jpq
 
     base = built["lsa"]
-    return jpq(base, dataset, bytes=16, share=0.5, epochs=2, stop=2) if isinstance(base, Dense) else base
+    if not isinstance(base, Dense):
+        return base
+    return jpq(base, dataset, bytes=min(16, base.index.dim), share=0.5, epochs=2, stop=2)
 
 
 METHODS: dict[str, Method] = {

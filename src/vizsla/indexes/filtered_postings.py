@@ -40,10 +40,10 @@ class FilteredPostings:
 
     def search(self, index: InvertedIndex, rows: SparseRows, k: int, threads: int) -> Candidates:
         """Return the best `k` of the allowed items."""
+        if self.own is None and self.read > index.postings and self.filter.count <= MOST_SHARE * len(index):
+            self.own = index.restricted(self.filter.numbers)
         if self.own is not None:
             return self.own._search(rows, k, None, threads, self.filter.numbers)
         found = index._search(rows, k, self.bits, threads)
         self.read += found.stats.postings
-        if self.read > index.postings and self.filter.count <= MOST_SHARE * len(index):
-            self.own = index.restricted(self.filter.numbers)
         return found

@@ -72,7 +72,7 @@ def pefa_xs(
     weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
     trials = trials_xs(weights, both)
-    if calibrated == AUTO and isinstance(base, Movable):
+    if calibrated == AUTO:
         trials += trials_unit(weights, base.row_lengths)
     return _built(base, clicks, trials, (), cold, seed)
 
@@ -110,9 +110,7 @@ def pefa_max(
 @checked
 def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
-    trials = trials_xs(WEIGHTS, (True, False))
-    if isinstance(base, Movable):
-        trials += trials_unit(WEIGHTS, base.row_lengths)
+    trials = trials_xs(WEIGHTS, (True, False)) + trials_unit(WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
         trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
     return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)
@@ -121,9 +119,6 @@ def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> Pe
 def _built(
     base: Any, clicks: Any, trials: list[Trial], item_weights: Sequence[float], cold: float, seed: int
 ) -> PefaXs:
-    if not isinstance(base, Movable):
-        wanted = "a dense retriever, BM25 or TF-IDF"
-        raise InputError(f"`base` must be {wanted}. Got {type(base).__name__}: `pefa_xl` takes any retriever.")
     if base.encoder.sparse and "margin" in trials[0]:
         raise InputError("`base` must be dense for `pefa_max`. Got a sparse one: `pefa_xs` takes it.")
     log = grown_log(base, clicks)
