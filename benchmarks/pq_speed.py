@@ -105,13 +105,15 @@ def guard_rows(*, quick: bool) -> Iterator[Row]:
 
 
 CHILD = """
-import resource, sys
+import sys
 import numpy as np
 from vizsla.indexes.pq import PqIndex
+def peak():
+    return next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
 vectors = np.load(sys.argv[1], mmap_mode="r")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 PqIndex.build(vectors, bytes=48, rounds=int(sys.argv[2]))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, before / 1024)
+print(peak(), before)
 """
 
 

@@ -26,9 +26,8 @@ def checked(function: F) -> F:
     """Let a function raise InputError for an argument that is plainly not what its annotation says.
 
     Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Names
-    that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words` what a
-    user would call it. It costs about a microsecond, so
-    the query path, which checks by itself, goes without.
+    that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words`
+    what a user would call it. It costs about a microsecond, so the query path, which checks by itself, goes without.
 
     Examples
     --------
