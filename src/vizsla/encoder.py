@@ -79,8 +79,10 @@ class Encoder(ABC):
 
     def encoded(self, queries: Queries) -> Rows:
         """Encode the queries of a call, checked; an encoder made of another one shares what that one made of them."""
-        from vizsla.queries import encoded_queries
+        from vizsla.queries import Queries, encoded_queries
 
+        if not isinstance(queries, Queries):
+            raise InputError(f"`queries` must be Queries. Got {type(queries).__name__}: see `queries(texts)`.")
         return encoded_queries(self, queries.texts)
 
 

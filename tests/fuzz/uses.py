@@ -114,7 +114,7 @@ def _changes(found: Any, ids: list[str]) -> Iterator[Use]:
     for name, given in names.items():
         if hasattr(found, name):
             yield name, lambda name=name, given=given: _changed(getattr(found, name)(given))
-    if hasattr(found, "with_clicks"):
+    if hasattr(found, "without_clicks") and hasattr(found, "log"):
         yield "without known clicks", lambda: _changed(found.without_clicks(list(islice(_known_clicks(found), 3))))
     if hasattr(found, "top_features"):
         yield "exhaustive", lambda: found.exhaustive()(TEXTS[:3])

@@ -105,7 +105,7 @@ def test_a_model_is_replaced_in_place_under_any_of_its_names(model, folder, vizs
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["add", "@model", "@known.jsonl"], "`items` must be new. Got 'i7', which the model has"),
+        (["add", "@model", "@known.jsonl"], "`items` must be new. Got 'i7', which is there"),
         (["add", "@model", "@twice.jsonl"], "the id 'x' was given before, on line 1."),
         (["add", "@model", "@nowhere"], "nowhere"),
         (["add", "@nowhere", "@new.jsonl"], "nowhere: not a folder"),

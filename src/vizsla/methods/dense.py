@@ -22,6 +22,7 @@ from vizsla.movable import Movable
 from vizsla.queries import Queries
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
+from vizsla.text.item_changes import kept_items, new_items
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -108,7 +109,7 @@ class Dense(Movable):
 
         Only an index of codes takes new items; any other is built anew.
         """
-        pairs = list(items.items() if isinstance(items, Mapping) else items)
+        pairs = new_items(self.items, items)
         if not pairs:
             return self
         vectors = np.asarray(self.encoder.items([text for _, text in pairs]), np.float32)
@@ -117,15 +118,9 @@ class Dense(Movable):
 
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a retriever that has forgotten these items; nothing is trained."""
-        if isinstance(ids, str):
-            raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
-        index = self._codes()
-        kept = np.ones(len(self.items), np.bool_)
-        kept[[self.items.number(item) for item in ids]] = False
-        if not kept.any():
-            raise InputError("At least one item must be left. Got the ids of all of them.")
-        left = Strings.of(self.items.take(np.flatnonzero(kept).astype(np.int32)))
-        return self._with(items=left, index=index.without_items(np.flatnonzero(~kept)))
+        index, kept = self._codes(), kept_items(self.items, ids)
+        left = Strings.of(self.items.take(kept.astype(np.int32)))
+        return self._with(items=left, index=index.without_items(np.delete(np.arange(len(self.items)), kept)))
 
     def _codes(self) -> PqIndex:
         if isinstance(self.index, PqIndex):

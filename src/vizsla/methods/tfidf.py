@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.explanation import Explanation
@@ -22,6 +23,7 @@ from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
+from vizsla.text.item_changes import kept_items, new_items
 from vizsla.text.ngrams import EQUAL, NgramTfidf
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Tfidf(Movable):
     encoder: NgramTfidf
     index: InvertedIndex
 
+    @checked
     def __init__(self, items: Strings, encoder: NgramTfidf, index: InvertedIndex, *, entries: int | None = None):
         super().__init__(items, encoder, index)
         self.entries = None if entries is None else check_positive("entries", entries)
@@ -121,21 +124,14 @@ class Tfidf(Movable):
         """
         from scipy.sparse import vstack
 
-        pairs = list(items.items() if isinstance(items, Mapping) else items)
-        known = next((item for item, _ in pairs if item in self.items), None)
-        if known is not None:
-            raise InputError(f"`items` must be new. Got {known!r}, which is there: leave it out, or remove it first.")
+        pairs = new_items(self.items, items)
         ids = Strings.unique([*self.items, *(item for item, _ in pairs)], what="item id")
         rows = vstack([self.item_rows(), as_scipy(self.encoder.items([text for _, text in pairs]))], format="csr")
         return self._with(items=ids, index=_inverted(rows, self.entries))
 
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a retriever that has forgotten these items."""
-        if isinstance(ids, str):
-            raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
-        kept = np.ones(len(self.items), np.bool_)
-        kept[[self.items.number(item) for item in ids]] = False
-        numbers = np.flatnonzero(kept)
+        numbers = kept_items(self.items, ids)
         names = Strings.of(self.items.take(numbers.astype(np.int32)))
         return self._with(items=names, index=_inverted(self.item_rows(numbers), self.entries))
 

@@ -227,7 +227,7 @@ class NgramTfidf(Encoder, Artifact):
     def rows_of(lookup: _native.NgramLookup, texts: Sequence[str], dim: int, *, threads: int = 1) -> SparseRows:
         """Return what a native look-up makes of texts."""
         texts = texts if type(texts) is list else listed(texts)
-        if threads != 1:
+        if type(threads) is not int or threads != 1:
             check_positive("threads", threads)
         offsets, features, values = call_with(lookup.rows, texts, threads)
         if type(offsets) is not bytes:

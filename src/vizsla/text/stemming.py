@@ -15,7 +15,7 @@ def check_language(name: str, language: object) -> None:
     >>> check_language("stem", "finnish")
     """
     known = _library().algorithms()
-    if language not in known:
+    if not isinstance(language, str) or language not in known:
         raise InputError(f"`{name}` must be one of {', '.join(known)}. Got {language!r}.")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.encoders.token_table import TokenTable
@@ -24,6 +25,7 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
+from vizsla.text.item_changes import kept_items
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -69,6 +71,7 @@ class Bag(Encoded):
     encoder: TokenTable
     index: BagIndex
 
+    @checked
     def __init__(
         self,
         items: Strings,
@@ -182,13 +185,12 @@ class Bag(Encoded):
         >>> bag({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
         ['b']
         """
-        gone = np.array([self.items.number(id) for id in ids], np.int64)
-        kept = np.ones(len(self.items), np.bool_)
-        kept[gone] = False
+        numbers = kept_items(self.items, ids)
+        kept = np.isin(np.arange(len(self.items)), numbers)
         index = self.index.restricted(kept)
         lengths = self.lengths[kept]
         frequencies = np.bincount(index.item_rows().columns, minlength=self.encoder.dim).astype(np.int64)
-        left = Strings.of(self.items.take(np.flatnonzero(kept).astype(np.int32)))
+        left = Strings.of(self.items.take(numbers.astype(np.int32)))
         index = index.with_norms(_norms(lengths, self.b))
         return self._followed(left, self.encoder.bag, index, frequencies, lengths)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.hold_out import HeldOut, hold_out
 from vizsla.encoders.token_table import TokenTable
@@ -31,6 +32,7 @@ MOST_EPOCHS = 6
 PATIENCE = 2
 
 
+@checked
 def train_tokens(
     bag: Bag,
     clicks: Any,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.fold import Fold, TooFewClicksError, draw_fold
@@ -14,6 +15,7 @@ from vizsla.clicks.log_split import COLD
 from vizsla.clicks.measures import PerQuery
 from vizsla.composable import DEPTH
 from vizsla.compose.sum import Sum
+from vizsla.dataset import Dataset
 from vizsla.errors import check_positive
 from vizsla.methods.fuse.learned import LearnedFusion
 from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
@@ -24,10 +26,8 @@ from vizsla.methods.fuse.trial import Trial, alone
 from vizsla.methods.fuse.verdict import said_of
 from vizsla.retriever import Retriever
 
-if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
 
-
+@checked
 def fuse(
     parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> Retriever:
@@ -66,6 +66,7 @@ def fuse(
     return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).retriever
 
 
+@checked
 def learn_fusion(
     parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> LearnedFusion:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.arguments import is_several
 from vizsla.errors import InputError
 from vizsla.retriever import Retriever
 
@@ -31,6 +32,8 @@ def named_parts(parts: Parts) -> tuple[list[str], list[Part]]:
     >>> named_parts([bm25(["a fig"]), bm25])[0]
     ['Bm25(1 items, lucene)', 'bm25']
     """
+    if not is_several(parts):
+        raise InputError(f"`parts` must be a list, or a mapping from names. Got {type(parts).__name__}.")
     given = list(parts.values()) if isinstance(parts, Mapping) else list(parts)
     for part in given:
         if not callable(part):  # retrievers are, too

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
@@ -44,6 +45,7 @@ class Jpq(Dense):
     kind = "jpq"
     index: PqIndex
 
+    @checked
     def __init__(
         self, items: Strings, encoder: Encoder, index: PqIndex, settings: JpqSettings, *, choice: Choice | None = None
     ):

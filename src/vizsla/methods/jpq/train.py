@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vizsla.checked import checked
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, fewest_said, log_splits, too_few
@@ -33,6 +34,7 @@ SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
 
 
+@checked
 def train_jpq(
     base: Dense,
     clicks: Any = None,
@@ -83,6 +85,7 @@ def train_jpq(
     return trained_retriever(base, run, run.run())
 
 
+@checked
 def jpq(
     base: Dense,
     clicks: Any = None,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import is_several
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex
 from vizsla.indexes.tree_matchers import layer_matchers
@@ -18,6 +17,7 @@ from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
 from vizsla.sparse_rows import as_scipy
 from vizsla.strings import Strings
+from vizsla.text.item_changes import kept_items, new_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,10 +32,9 @@ def add_items(
 ) -> Model:
     """Return a model that also knows these items; see `XrLinear.with_items`."""
     texts, calibration = _text_index(model)
-    pairs = list(items.items() if isinstance(items, Mapping) else items)
+    pairs = new_items(model.items, items)
     if not pairs:
         return model
-    _check_new(model, pairs)
     ids = Strings.unique([*model.items, *(item for item, _ in pairs)], what="item id")
     vectors = as_scipy(model.encoder.items([text for _, text in pairs]))
     near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.training_queries.counts > 0)
@@ -55,15 +54,7 @@ def add_items(
 
 def remove_items(model: Model, ids: Iterable[str]) -> Model:
     """Return a model that has forgotten these items; see `XrLinear.without_items`."""
-    if isinstance(ids, str):
-        raise InputError(f"`ids` must be several ids. Got the text {ids!r}: put it into a list.")
-    if not is_several(ids):
-        raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
-    kept = np.ones(len(model.items), dtype=np.bool_)
-    kept[[model.items.number(item) for item in ids]] = False
-    numbers = np.flatnonzero(kept)
-    if not len(numbers):
-        raise InputError("At least one item must be left. Got the ids of all of them.")
+    numbers = kept_items(model.items, ids)
     return model._with(
         items=Strings.of(model.items.take(numbers.astype(np.int32))),
         index=with_kept_items(model.index, numbers),
@@ -128,22 +119,6 @@ def _with_last_layer(
     sizes = np.bincount(leaf_of, minlength=len(index.layers[-1].child_offsets) - 1)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     return index.with_last_layer(offsets, order.astype(np.int32), NodeWeights.of(matchers[order]))
-
-
-def _is_pair(pair: object) -> bool:
-    return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
-
-
-def _check_new(model: XrLinear, pairs: list[tuple[str, str]]) -> None:
-    wrong = [pair for pair in pairs if not _is_pair(pair)]
-    if wrong:
-        raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {wrong[0]!r:.80}.")
-    known = next((item for item, _ in pairs if item in model.items), None)
-    if known is not None:
-        raise InputError(
-            f"`items` must be new. Got {known!r}, which the model has: leave it out, or remove it first, which also "
-            "forgets its clicks."
-        )
 
 
 def _text_index(model: XrLinear) -> tuple[ItemTexts, Calibration]:

@@ -1,0 +1,55 @@
+"""Items that come and go: what a caller hands over, checked in one way for every method that takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.arguments import is_several
+from vizsla.errors import InputError
+from vizsla.strings import Strings
+
+
+def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return new items as (id, text) pairs; an id that is known, or anything else than such pairs, raises.
+
+    Examples
+    --------
+    >>> new_items(Strings.of(["a"]), {"b": "a fig"})
+    [('b', 'a fig')]
+    """
+    if not is_several(items):
+        raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
+    pairs = list(items.items() if isinstance(items, Mapping) else items)
+    for pair in pairs:
+        if not _is_pair(pair):
+            raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {pair!r:.80}.")
+        if pair[0] in known:
+            raise InputError(f"`items` must be new. Got {pair[0]!r}, which is there: leave it out, or remove it first.")
+    return pairs
+
+
+def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
+    """Return the numbers of all items but these; one must be left.
+
+    Examples
+    --------
+    >>> kept_items(Strings.of(["a", "b", "c"]), ["b"]).tolist()
+    [0, 2]
+    """
+    if isinstance(ids, str):
+        raise InputError(f"`ids` must be several ids. Got the text {ids!r:.60}: put it into a list.")
+    if not is_several(ids):
+        raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
+    kept = np.ones(len(known), dtype=np.bool_)
+    kept[[known.number(item) for item in ids]] = False
+    if not kept.any():
+        raise InputError("At least one item must be left. Got the ids of all of them.")
+    return np.flatnonzero(kept)
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
