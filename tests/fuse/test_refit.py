@@ -9,8 +9,12 @@ from tests.fuse.test_fuse import fruit_log, letters
 from vizsla import load
 from vizsla.clicks.fold import draw_fold
 from vizsla.errors import FormatError, InputError
+from vizsla.methods.bag.model import bag
+from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
+from vizsla.methods.fuse import fuse
+from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.xrlinear.recipe import checked_recipe
 from vizsla.methods.xrlinear.train import train_xrlinear
@@ -83,3 +87,13 @@ def test_a_model_whose_options_are_no_plain_values_is_refused():
 def test_a_recipe_of_a_file_holds_options_of_training_only(recipe):
     with pytest.raises(FormatError, match="must hold options"):
         checked_recipe(recipe)
+
+
+def test_what_cannot_forget_clicks_says_so_and_a_function_serves():
+    learned = train_tokens(bag(LOG), LOG, epochs=1)
+    assert bag(LOG).refitted(TRAIN) is not learned
+    with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
+        fuse([bm25(LOG), learned], LOG)
+    assert fuse([bm25(LOG), lambda log: train_tokens(bag(log), log, epochs=1)], LOG)("red fruit").ids
+    with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
+        jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1).refitted(TRAIN)

@@ -87,7 +87,7 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 def _fused(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.fuse import fuse
 
-    return fuse({name: built[name] for name in ("bm25", "xrlinear", "lsa + pefa-xs")}, dataset, threads=2)
+    return fuse({name: built[name] for name in ("bm25", "xrlinear", "tfidf + pefa-xs")}, dataset, threads=2)
 
 
 def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
@@ -97,7 +97,7 @@ def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     base = built["lsa"]
     if not isinstance(base, Dense):
         return base
-    return jpq(base, dataset, bytes=min(16, base.index.dim), share=0.5, epochs=2, stop=2)
+    return jpq(base, dataset, bytes=min(16, base.index.dim), rounds=5, share=0.5, epochs=2, stop=2)
 
 
 METHODS: dict[str, Method] = {

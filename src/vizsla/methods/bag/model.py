@@ -157,6 +157,15 @@ class Bag(Encoded):
 
         return train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
 
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Return itself, if its table is not learned; a learned one cannot forget clicks, and raises."""
+        if self.learned:
+            raise InputError(
+                "A learned table cannot forget clicks. Give a function in its place, such as "
+                "`lambda dataset: vizsla.train_tokens(vizsla.bag(dataset), dataset)`."
+            )
+        return self
+
     def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
         """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
 

@@ -23,6 +23,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
 
 
 class Jpq(Dense):
@@ -53,6 +54,13 @@ class Jpq(Dense):
             raise InputError(f"`index` must be a PqIndex. Got {type(index).__name__}.")
         self.settings, self.choice = settings, choice
         super().__init__(items, encoder, index)
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Raise: who wants a twin that has not seen some clicks gives the function that trains it."""
+        raise InputError(
+            "A trained JPQ cannot forget clicks. Give a function in its place, such as "
+            "`lambda dataset: vizsla.jpq(base, dataset, bytes=16)`."
+        )
 
     def __repr__(self) -> str:
         size = f"{self.index.bytes} bytes an item, {self.index.compression:.0f}×"

@@ -18,7 +18,7 @@ from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq import ROUNDS, PqIndex
 from vizsla.indexes.stored_index import StoredIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.held_out import HeldOutClicks
@@ -92,6 +92,7 @@ def jpq(
     *,
     bytes: int = 32,
     bits: int = 8,
+    rounds: int = ROUNDS,
     teacher: Retriever | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -107,6 +108,8 @@ def jpq(
         As in `train_jpq`.
     bytes, bits : int
         Bytes an item, and bits a code: 8 or 4; see `PqIndex.build`.
+    rounds : int
+        Of OPQ, before the training.
     teacher : Retriever, optional
         Whom to imitate instead of the base: PEFA over it, for example.
     seed : int
@@ -128,7 +131,7 @@ def jpq(
     (16.0, [['3']])
     """
     rows = base.item_rows()
-    index = PqIndex.build(rows, bytes=bytes, bits=bits, seed=seed, threads=threads)
+    index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
     return train_jpq(
         coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options
