@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "evaluate", "rivals", "io", "dataset"}
 LEFT_OUT |= {"clicks", "examples", "scorers", "interrupts"}
 # And these mostly call the same kernels again, through more Python: CI has no time for them (--quick).
-SLOW = {"contract", "formats", "fuzz", "pefa", "xrlinear", "benchmarks"}
+SLOW = {"contract", "formats", "fuzz", "pefa", "xrlinear", "benchmarks", "fuse", "jpq", "training"}
 RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so"}
 MARKS = {"address": b"__asan_init", "thread": b"__tsan_init"}
 OPTIONS = {

@@ -1,6 +1,7 @@
-"""How much hypothesis tries, which skips pass in CI, and that no test asks the hub for a model."""
+"""How much hypothesis tries, which skips pass in CI, that Ctrl-C works, and that no test asks the hub for a model."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,8 @@ settings.register_profile(
 )
 settings.register_profile("sanitize", settings.get_profile("vizsla"), max_examples=20, derandomize=True)
 settings.load_profile(os.environ.get("VIZSLA_HYPOTHESIS", "vizsla"))
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts its background jobs so, and children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the models of the tests are packages
 
 
