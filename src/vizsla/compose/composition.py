@@ -31,7 +31,8 @@ MAX_NESTING = 50
 def check_nesting(parts: Sequence[Any]) -> None:
     """Raise unless a composition can be made of these parts."""
     if any(_nesting(part) >= MAX_NESTING for part in parts):
-        raise CompositionError(f"Compositions must nest at most {MAX_NESTING} deep. Got one more: use fewer steps.")
+        deep = f"nested at most {MAX_NESTING} deep"
+        raise CompositionError(f"Compositions must be {deep}. Got one more: use fewer steps.")
 
 
 def _nesting(part: Any) -> int:
