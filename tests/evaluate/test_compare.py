@@ -139,7 +139,7 @@ def test_measures_may_be_given_once_only_as_a_generator():
 
 
 def test_what_cannot_be_compared_says_so():
-    with pytest.raises(InputError, match="at least one retriever"):
+    with pytest.raises(InputError, match="at least one system"):
         compare({}, DATA)
     with pytest.raises(InputError, match="`baseline` must be one of weak, strong, strong too"):
         compare(SYSTEMS, DATA, baseline="bm25")

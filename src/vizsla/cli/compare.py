@@ -1,47 +1,52 @@
-"""vizsla compare: put artefacts side by side, with significance and cost."""
+"""vizsla compare: put artefacts and runs side by side, with significance and cost."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from itertools import combinations
 
 from vizsla.cli.options import (
     add_data,
     add_evaluation,
     evaluation_options,
-    load_retriever,
+    load_systems,
     open_data,
-    unique_names,
     write_wanted,
 )
-from vizsla.dataset import Dataset
-from vizsla.retriever import Retriever
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the artefacts and the measures."""
     add_data(parser)
-    parser.add_argument("artefacts", nargs="+", metavar="[NAME=]ARTEFACT")
+    systems = "an artefact, a TREC run, or a folder of runs"
+    parser.add_argument("systems", nargs="+", metavar="[NAME=]SYSTEM", help=systems)
     add_evaluation(parser)
     parser.add_argument("--baseline", metavar="NAME", help="test each system against this one only")
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
-    parser.add_argument("--overlap", type=int, metavar="K", help="count what each pair finds at depth K")
+    parser.add_argument("--overlap", type=int, metavar="K", help="what each system finds at depth K that others miss")
+    each = "every query's measures, tab-separated; printed without FILE"
+    parser.add_argument("--per-query", nargs="?", const="-", metavar="FILE", help=each)
+    parser.add_argument("--differences", type=int, metavar="N", help="N queries that differ most, with both answers")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare and print."""
     from vizsla.evaluate import compare
 
-    systems = {name: load_retriever(path) for name, path in unique_names(arguments.artefacts).items()}
-    options, dataset = evaluation_options(arguments), open_data(arguments)
+    systems, dataset = load_systems(arguments.systems), open_data(arguments)
+    options = evaluation_options(arguments)
+    options["k"] = _depth(options["measures"], arguments.overlap)
     result = compare(systems, dataset, arguments.split, baseline=arguments.baseline, **options)
     result.show()
     if arguments.overlap is not None:
-        _show_overlaps(systems, dataset, arguments)
+        result.overlaps(arguments.overlap).show()
+    for difference in result.differences(arguments.differences) if arguments.differences is not None else ():
+        difference.show()
+    if arguments.per_query == "-":
+        print(result.per_query(), end="")
     write_wanted(
+        (arguments.per_query if arguments.per_query != "-" else None, result.per_query),
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
         (arguments.trec, result.to_trec),
@@ -50,8 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _show_overlaps(systems: Mapping[str, Retriever], dataset: Dataset, arguments: argparse.Namespace) -> None:
-    from vizsla.evaluate.overlap import overlap
+def _depth(measures: list[str], overlap: int | None) -> int | None:
+    """How deep answers must be: as the measures say, or deeper where the overlap is counted deeper."""
+    from vizsla.evaluate.measures import depth_needed, parse_measures
 
-    for (one, a), (other, b) in combinations(systems.items(), 2):
-        overlap(a, b, dataset, arguments.split, k=arguments.overlap, names=(one, other)).show()
+    return None if overlap is None else max(overlap, depth_needed(parse_measures(measures)))

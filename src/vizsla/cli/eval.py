@@ -1,4 +1,4 @@
-"""vizsla eval: measure an artefact's quality and cost on judged queries."""
+"""vizsla eval: measure the quality and cost of an artefact, or of a run, on judged queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from vizsla.cli.options import (
     add_data,
     add_evaluation,
     evaluation_options,
-    load_retriever,
-    named,
+    load_systems,
     open_data,
     write_wanted,
 )
@@ -17,7 +16,7 @@ from vizsla.cli.options import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the artefact, the data and the measures."""
-    parser.add_argument("artefact", metavar="[NAME=]ARTEFACT")
+    parser.add_argument("system", metavar="[NAME=]SYSTEM", help="an artefact or a TREC run")
     add_data(parser)
     add_evaluation(parser)
     parser.add_argument("--trec", metavar="FILE", help="write the run in TREC format")
@@ -27,9 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
     from vizsla.evaluate import evaluate
 
-    name, path = named(arguments.artefact)
-    options = evaluation_options(arguments)
-    result = evaluate(load_retriever(path), open_data(arguments), arguments.split, name=name, **options)
+    ((name, system),) = load_systems([arguments.system]).items()
+    result = evaluate(system, open_data(arguments), arguments.split, name=name, **evaluation_options(arguments))
     result.show()
     write_wanted(
         (arguments.json, result.to_json), (arguments.markdown, result.to_markdown), (arguments.trec, result.to_trec)

@@ -81,6 +81,36 @@ def load_retriever(path: str) -> Retriever:
     return loaded
 
 
+def load_systems(pairs: list[str]) -> dict[str, Any]:
+    """Return systems by name: artefacts, TREC runs, and folders of runs, each of whose files is one."""
+    return {name: _load_system(path) for name, path in _paths(pairs).items()}
+
+
+def _paths(pairs: list[str]) -> dict[str, str]:
+    return unique_names([one for pair in pairs for one in _runs_in(pair)])
+
+
+def _load_system(path: str) -> Any:
+    """A folder is an artefact; a file is a run."""
+    return Path(path) if Path(path).is_file() else load_retriever(path)
+
+
+def _runs_in(pair: str) -> list[str]:
+    """Return the files of a folder that is no artefact, each as NAME=PATH; anything else as it is."""
+    from vizsla.artifacts.manifest import MANIFEST
+    from vizsla.evaluate.evaluate import system_name
+
+    path = Path(named(pair)[1])
+    if path.is_file():
+        return [pair if "=" in pair else f"{system_name(path)}={path}"]
+    if not path.is_dir() or (path / MANIFEST).exists():
+        return [pair]
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not files:
+        raise InputError(f"A folder must be an artefact, or hold TREC runs. Got {path}, which holds neither.")
+    return [f"{system_name(file)}={file}" for file in files]
+
+
 def read_clicks(arguments: argparse.Namespace) -> Any:
     """Return a dataset, or the triples of a click log."""
     from vizsla.io.click_texts import read_click_texts

@@ -12,12 +12,12 @@ from vizsla.evaluate.evaluate import evaluate
 from vizsla.evaluate.judged import JudgedSplits
 from vizsla.evaluate.measures import DEFAULT_MEASURES
 from vizsla.evaluate.significance import TESTS
-from vizsla.retriever import Retriever
+from vizsla.evaluate.system import System
 
 
 @checked
 def compare(
-    systems: Mapping[str, Retriever],
+    systems: Mapping[str, System],
     dataset: JudgedSplits,
     split: str = "test",
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
@@ -36,7 +36,7 @@ def compare(
     Parameters
     ----------
     systems : mapping
-        Retrievers by name.
+        Retrievers by name; a run (Candidates, a dict of dicts, the path of a TREC file) is a system too.
     dataset : Dataset
         Gives query texts and judgements.
     split : str
@@ -57,7 +57,7 @@ def compare(
         Draws the flips and the queries that are timed: the same ones for every system.
     """
     if not systems:
-        raise InputError("`systems` must name at least one retriever. Got none.")
+        raise InputError("`systems` must name at least one system. Got none.")
     # What can be refused is refused before the first search, not after the last.
     check_choice("test", test, TESTS)
     check_range("alpha", alpha, 0, 1)
@@ -66,7 +66,7 @@ def compare(
     asked = measures if isinstance(measures, str) else tuple(measures) if isinstance(measures, Iterable) else measures
     evaluations = {
         name: evaluate(
-            retriever,
+            system,
             dataset,
             split,
             asked,
@@ -76,6 +76,6 @@ def compare(
             name=name,
             seed=seed,
         )
-        for name, retriever in systems.items()
+        for name, system in systems.items()
     }
     return Comparison(evaluations, baseline=baseline, test=test, alpha=alpha, samples=samples, seed=seed)

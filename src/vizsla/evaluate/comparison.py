@@ -7,11 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vizsla.errors import InputError, check_choice, check_range
+from vizsla.errors import InputError, check_choice, check_positive, check_range
+from vizsla.evaluate.differences import Difference, largest_differences
 from vizsla.evaluate.evaluation import Evaluation
+from vizsla.evaluate.overlap_matrix import OverlapMatrix
 from vizsla.evaluate.paired import LETTERS, PairedTest, better_than, letters_of, paired_tests
 from vizsla.evaluate.report import COST_HEADER, cost_cells, file_stem, json_text, measure_cell, print_report
 from vizsla.evaluate.significance import TESTS
+from vizsla.evaluate.system import rows_of
 from vizsla.evaluate.write import write_text
 from vizsla.tables import markdown_table
 
@@ -94,6 +97,51 @@ class Comparison:
         """Return a Markdown table with its footnote; with `path`, also write it there."""
         return write_text(f"{markdown_table(*self._table())}\n\n{self.footnote}\n", path)
 
+    def per_query(self, path: str | Path | None = None) -> str:
+        """Return every measure of every query as tab-separated lines, a column a system; with `path`, also write it."""
+        queries = next(iter(self.evaluations.values())).queries
+        lines = ["\t".join(["measure", "query", "text", *map(_column, self.names)])]
+        for measure in self.measures:
+            columns = [self.evaluations[name].per_query[measure].tolist() for name in self.names]
+            for query, text, *values in zip(queries.ids, queries.texts, *columns, strict=True):
+                lines.append("\t".join([measure, _column(query), _column(text), *(f"{value:.6g}" for value in values)]))
+        return write_text("\n".join(lines) + "\n", path)
+
+    def differences(
+        self, count: int = 5, *, a: str | None = None, b: str | None = None, measure: str | None = None
+    ) -> list[Difference]:
+        """Return the queries on which two systems differ most, with both answers.
+
+        Parameters
+        ----------
+        count : int
+            How many queries.
+        a, b : str, optional
+            The systems; by default the baseline, or the first, and the best of the others.
+        measure : str, optional
+            What they differ by; by default the first one.
+        """
+        by = measure or self.measures[0]
+        check_choice("measure", by, self.measures)
+        if len(self.names) < 2:
+            raise InputError(f"Differences need two systems. Got {len(self.names)}.")
+        one = a or self.baseline or next(name for name in self.names if name != b)
+        others = sorted((name for name in self.names if name != one), key=lambda n: -self.evaluations[n].measures[by])
+        for argument, name in (("a", one), ("b", b or others[0])):
+            check_choice(argument, name, self.names)
+        pair = self.evaluations[one], self.evaluations[b or others[0]]
+        return largest_differences(*pair, by, check_positive("count", count))
+
+    def overlaps(self, k: int = 100) -> OverlapMatrix:
+        """Count which relevant items each system finds that each other one misses, at a depth of `k`.
+
+        Answers that were measured less deep than `k` are taken as deep as they are.
+        """
+        queries = next(iter(self.evaluations.values())).queries
+        depth = check_positive("k", k)
+        found = {name: rows_of(one.run, queries, depth) for name, one in self.evaluations.items()}
+        return OverlapMatrix.of(found, queries, depth)
+
     def to_trec(self, folder: str | Path, *, by_rank: bool = False) -> dict[str, Path]:
         """Write each system's TREC run into a folder, and return the files by name."""
         files: dict[str, Path] = {}
@@ -135,6 +183,9 @@ class Comparison:
         said = [f"{first.cost.queries:,} queries."]
         if first.unjudged:
             said.append(f"{first.unjudged:,} queries without judgements are left out.")
+        for name, one in self.evaluations.items():
+            if one.unanswered:
+                said.append(f"{name} answers {len(one.query_ids) - one.unanswered:,} of them; the others count as 0.")
         if self.tests:
             kind = "paired randomisation test" if self.test == "randomisation" else "paired t-test"
             count = f"{len(self.tests)} comparison{'s' * (len(self.tests) > 1)}"
@@ -155,6 +206,11 @@ class Comparison:
     def _cell(self, name: str, measure: str, letters: Mapping[str, str]) -> str:
         raised = sorted(letters[other] for other in self.better_than(name, measure))
         return measure_cell(self.evaluations[name].measures[measure]) + "".join(LETTERS.get(one, "") for one in raised)
+
+
+def _column(text: str) -> str:
+    """Return a text that can stand between tabs."""
+    return " ".join(text.split())
 
 
 def _check_alike(evaluations: Mapping[str, Evaluation]) -> None:

@@ -20,23 +20,25 @@ TIMED_QUERIES = 200
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a retriever's answers cost.
+    """What a system's answers cost; None where nobody knows, as of a run that another program made.
 
     Parameters
     ----------
     ms_p50, ms_p99 : float or None
         Median and 99th percentile of the milliseconds that one query takes when it comes alone; None when no
         time was taken.
-    bytes : int
+    bytes : int or None
         Bytes that answering needs, without the item ids.
-    scored : float
+    scored : float or None
         (query, item) pairs a query that were scored one by one by arithmetic.
-    model_calls : float
+    model_calls : float or None
         (query, item) pairs a query that went to a model, such as a cross-encoder.
     queries : int
         Queries that were evaluated.
     items : int
         Items that can be found.
+    ms_quartiles : pair of float, optional
+        Between these lies the middle half of the measured times: how sure `ms_p50` is.
 
     Examples
     --------
@@ -46,16 +48,17 @@ class Cost:
 
     ms_p50: float | None
     ms_p99: float | None
-    bytes: int
-    scored: float
-    model_calls: float
+    bytes: int | None
+    scored: float | None
+    model_calls: float | None
     queries: int
     items: int
+    ms_quartiles: tuple[float, float] | None = None
 
     @property
-    def bytes_per_item(self) -> float:
+    def bytes_per_item(self) -> float | None:
         """Bytes of the index divided by the items in it."""
-        return self.bytes / max(self.items, 1)
+        return None if self.bytes is None else self.bytes / max(self.items, 1)
 
     def to_dict(self) -> dict[str, float | None]:
         """Return what `--json` writes."""
@@ -72,8 +75,15 @@ class Cost:
 def cost_of(retriever: Retriever, run: Candidates, ms: NDArray[np.float64]) -> Cost:
     """Sum up a run's cost and the times of single queries."""
     p50, p99 = np.percentile(ms, [50, 99]).tolist() if len(ms) else (None, None)
+    quartiles = (float(np.percentile(ms, 25)), float(np.percentile(ms, 75))) if len(ms) else None
     scored, calls = (float(count / max(len(run), 1)) for count in (run.stats.scored, run.stats.model_calls))
-    return Cost(p50, p99, int(retriever.nbytes), scored, calls, len(run), len(retriever.items))
+    return Cost(p50, p99, int(retriever.nbytes), scored, calls, len(run), len(retriever.items), quartiles)
+
+
+def unknown_cost(run: Candidates, queries: int) -> Cost:
+    """Return the cost of a run that is given: unknown."""
+    items = len(run.catalogue) if run.catalogue is not None else 0
+    return Cost(None, None, None, None, None, queries, items)
 
 
 def measured_ms(

@@ -1,8 +1,8 @@
-"""Evaluation: how good and how dear one retriever's answers are."""
+"""Evaluation: how good and how dear one system's answers are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.evaluate.cost import Cost
+from vizsla.evaluate.judged import JudgedQueries
 from vizsla.evaluate.measuring import ranked_run
 from vizsla.evaluate.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, trec_tag
 from vizsla.evaluate.write import write_text
@@ -20,33 +21,45 @@ from vizsla.tables import markdown_table
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Quality and cost of one retriever on one split.
+    """Quality and cost of one system on one split.
 
     Parameters
     ----------
     name : str
-        What the retriever is called in tables and files.
+        What the system is called in tables and files.
     measures : mapping
         Each measure's mean over the judged queries.
     per_query : mapping
         Each measure's values, one for each of `query_ids`; NaN where a measure is not defined for a query.
-    query_ids : sequence of str
-        The judged queries.
+    queries : JudgedQueries
+        The judged queries, with their texts and judgements.
     cost : Cost
         Time, bytes and scorer calls.
     run : Candidates
         The answers that were measured.
-    unjudged : int
-        Queries of the split that were left out because nothing is known about them.
     """
 
     name: str
     measures: Mapping[str, float]
     per_query: Mapping[str, NDArray[np.float64]]
-    query_ids: Sequence[str]
+    queries: JudgedQueries
     cost: Cost
     run: Candidates
-    unjudged: int = 0
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The judged queries' ids."""
+        return self.queries.ids
+
+    @property
+    def unjudged(self) -> int:
+        """Queries of the split that were left out because nothing is known about them."""
+        return self.queries.unjudged
+
+    @property
+    def unanswered(self) -> int:
+        """Judged queries that the run does not name; they count as 0."""
+        return len(set(self.queries.ids).difference(self.run.query_ids))
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"measures": …, "cost": …}`."""

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vizsla.errors import check_positive
+from vizsla.evaluate.evaluate import system_name
 from vizsla.evaluate.judged import JudgedQueries, JudgedSplits
 from vizsla.evaluate.report import json_text
+from vizsla.evaluate.system import System, answers_of
 from vizsla.evaluate.write import write_text
-from vizsla.retriever import Retriever
 from vizsla.tables import markdown_table, print_table
 
 
@@ -90,8 +91,8 @@ class Overlap:
 
 
 def overlap(
-    a: Retriever,
-    b: Retriever,
+    a: System,
+    b: System,
     dataset: JudgedSplits,
     split: str = "test",
     *,
@@ -103,8 +104,8 @@ def overlap(
 
     Parameters
     ----------
-    a, b : Retriever
-        The systems.
+    a, b : Retriever, Candidates, dict or path
+        The systems; runs as for `evaluate`.
     dataset : Dataset
         Gives query texts and judgements; a grade above 0 is relevant.
     split : str
@@ -118,16 +119,13 @@ def overlap(
     """
     queries = JudgedQueries.of(dataset, split)
     depth = check_positive("k", k)
-    found = [system(queries.texts, depth, threads=threads).ids for system in (a, b)]
+    found = [answers_of(system, queries, depth, threads=threads) for system in (a, b)]
     counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
     for query, by_a, by_b in zip(queries.ids, *found, strict=True):
         in_a, in_b = set(by_a), set(by_b)
         for item, grade in queries.qrels[query].items():
             if grade > 0:
                 counts[item in in_a, item in in_b] += 1
-    called = names or (_name(a), _name(b))
+    called = names or (system_name(a), system_name(b))
     return Overlap(*called, depth, *counts.values())
 
-
-def _name(system: Retriever) -> str:
-    return str(getattr(system, "kind", type(system).__name__))

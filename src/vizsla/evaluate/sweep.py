@@ -26,13 +26,13 @@ class Sweep:
     setting : str
         What is varied, such as "beam".
     evaluations : mapping
-        Evaluations by the setting's value.
+        Evaluations by the setting's value; they are shown and drawn in its order.
     """
 
     def __init__(self, setting: str, evaluations: Mapping[float, Evaluation]):
         if not evaluations:
             raise InputError("A sweep must have at least one setting. Got none.")
-        self.setting, self.evaluations = setting, dict(evaluations)
+        self.setting, self.evaluations = setting, dict(sorted(evaluations.items()))
 
     @property
     def measures(self) -> list[str]:
@@ -40,7 +40,7 @@ class Sweep:
         return list(next(iter(self.evaluations.values())).measures)
 
     def curve(self, *, x: str = "ms_p50", y: str | None = None) -> list[tuple[float, float]]:
-        """Return the (cost, quality) of every setting, in the order given.
+        """Return the (cost, quality) of every setting, in the setting's order.
 
         Parameters
         ----------
@@ -94,7 +94,15 @@ class Sweep:
         curves = {measure: self.curve(x=x, y=measure) for measure in self.measures}
         values = [f"{value:g}" for value in self.evaluations]
         said = title or f"Quality against {COSTS[x][0]}, {self.setting} {values[0]} to {values[-1]}"
-        return plot_curves(curves, path, xlabel=COSTS[x][1], ylabel="quality", title=said)
+        spread = self._spread() if x == "ms_p50" else None
+        return plot_curves(
+            curves, path, xlabel=COSTS[x][1], ylabel="quality", title=said, names=values, spread=spread
+        )
+
+    def _spread(self) -> list[tuple[float, float]] | None:
+        """Return between which times the middle half of each setting's queries lies."""
+        spread = [one.cost.ms_quartiles for one in self.evaluations.values()]
+        return None if None in spread else [pair for pair in spread if pair is not None]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
