@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
     from vizsla.filter import Filter as Filter
+    from vizsla.function_retriever import FunctionRetriever as FunctionRetriever
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
@@ -76,6 +77,7 @@ _PUBLIC = {
     "Filter": "vizsla.filter",
     "FunctionEncoder": "vizsla.encoder",
     "Queries": "vizsla.queries",
+    "FunctionRetriever": "vizsla.function_retriever",
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
     "Jpq": "vizsla.methods.jpq.model",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 from vizsla.checked import checked
 from vizsla.errors import CompositionError
@@ -85,6 +85,12 @@ class Composable:
 
     def __add__(self, other: Retriever) -> Sum:
         return self.plus(_operand(other, Composable, "+"))
+
+    def __radd__(self, other: object) -> NoReturn:
+        raise CompositionError(
+            f"`+` must stand between Retrievers. Got {type(other).__name__}. `sum([a, b])` begins at 0: write `a + b`, or "
+            "`functools.reduce(operator.add, parts)`."
+        )
 
     def __mul__(self, weight: float) -> Sum:
         return self.times(_operand(weight, (int, float), "*"))

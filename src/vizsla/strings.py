@@ -229,8 +229,15 @@ def _iterated(strings: Any) -> Iterable[str]:
 
 def _encode(string: str) -> bytes:
     if not isinstance(string, str):
-        raise InputError(f"Every string must be a text. Got {string!r:.60}.")
+        raise InputError(f"Every string must be a text. Got {string!r:.60}{_remedy(string)}.")
     try:
         return string.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"Every string must be valid Unicode. Got {string!r}, {error.reason}.") from error
+
+
+def _remedy(value: object) -> str:
+    """Say what to do with something that is often given as an id or a text and is none."""
+    if value is None:
+        return ": leave it out, or write an empty text"
+    return ": ids are texts, so write str(id)" if isinstance(value, int | np.integer) else ""

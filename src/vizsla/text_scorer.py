@@ -123,7 +123,10 @@ def checked_numbers(given: Any, count: int) -> Scores:
     >>> checked_numbers([1, 2.5], 2).tolist()
     [1.0, 2.5]
     """
-    scores = np.asarray(given, dtype=np.float32)
+    try:
+        scores = np.asarray(given, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"The scorer must return numbers. Got others: {error}.") from None
     if scores.shape != (count,):
         raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
     if np.isnan(scores).any():

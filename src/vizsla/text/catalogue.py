@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from vizsla.arguments import is_several
@@ -47,9 +47,9 @@ class TextStream:
 
     def __iter__(self) -> Iterator[str]:
         remaining = iter(self._items)
-        first = next(remaining, None)
-        rows = chain([] if first is None else [first], remaining)
-        if first is None or isinstance(first, str):
+        head = list(islice(remaining, 1))
+        rows = chain(head, remaining)
+        if not head or isinstance(head[0], str):
             yield from self._plain(rows)
         else:
             yield from self._named(rows)
@@ -79,4 +79,5 @@ def _id_and_text(row: Any, number: int) -> tuple[str, str]:
         return row.id, row.default_text()
     if isinstance(row, (tuple, list)) and len(row) == 2 and isinstance(row[0], str):
         return row[0], row[1]
-    raise InputError(f"Every item must be a text or an (id, text) pair. Got {row!r:.100} at position {number}.")
+    remedy = ": ids are texts, so write str(id)" if isinstance(row, tuple | list) and len(row) == 2 else ""
+    raise InputError(f"Every item must be a text or an (id, text) pair. Got {row!r:.100} at position {number}{remedy}.")
