@@ -88,8 +88,8 @@ class Composable:
 
     def __radd__(self, other: object) -> NoReturn:
         raise CompositionError(
-            f"`+` must stand between Retrievers. Got {type(other).__name__}. `sum([a, b])` begins at 0: write `a + b`, or "
-            "`functools.reduce(operator.add, parts)`."
+            f"`+` must stand between Retrievers. Got {type(other).__name__}. `sum([a, b])` begins at 0: write `a + b`, "
+            "or `functools.reduce(operator.add, parts)`."
         )
 
     def __mul__(self, weight: float) -> Sum:

@@ -33,7 +33,7 @@ class FunctionRetriever(Retriever):
     Parameters
     ----------
     function : callable
-        `function(query, k)` returns the best `k` items at most as `{item id: score}` or pairs of both, higher is better.
+        `function(query, k)` returns the best `k` items at most, `{item id: score}` or pairs of both; higher is better.
     items : iterable of str
         All ids that it may find.
     score : callable, optional
@@ -116,13 +116,13 @@ class FunctionRetriever(Retriever):
         if not numbers:
             return np.zeros(0, np.float32)
         if self._scoring is not None:
-            return checked_numbers(self._scoring(query, self._items.take(numbers)), len(numbers))
+            return checked_numbers(self._scoring(query, self._items.take(np.array(numbers, np.int32))), len(numbers))
         found = self._found(query, len(self._items))
         unknown = next((number for number in numbers if number not in found), None)
         if unknown is not None:
             raise CompositionError(
-                f"{self!r} has no score for {self._items[unknown]!r}, which it does not find. Give it `score=`, or join "
-                'by what needs none: `a | b`, `a.normalised("rank")`.'
+                f"{self!r} has no score for {self._items[unknown]!r}, which it does not find. Give it `score=`, or "
+                'join by what needs none: `a | b`, `a.normalised("rank")`.'
             )
         return np.array([found[number] for number in numbers], np.float32)
 
