@@ -5,6 +5,9 @@ ROOT := $(shell dirname "$(strip $(MAKEFILE_LIST))")
 PYTHON_CHOICE := $(if $(filter undefined,$(origin PYTHON)),,--this-python)
 PYTHON ?= python3
 ARGS ?=
+# How many processes share the tests; WORKERS=0 runs them in one, where a debugger can follow.
+WORKERS ?= auto
+PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 ifneq ($(origin CXX),default)
 export CXX
 endif
@@ -29,11 +32,11 @@ demo: ## search the Python that is installed on this machine
 
 test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" chooses
 	@$(PREPARE) --extras test-neural
-	@$(HERE) .venv/bin/python -m pytest $(ARGS)
+	@$(HERE) .venv/bin/python $(PYTEST) $(ARGS)
 
 test-core: ## the same without torch and ONNX, in an environment that has neither
 	@$(PREPARE) --venv .venv-core --extras test
-	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python -m pytest $(ARGS)
+	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python $(PYTEST) $(ARGS)
 
 lint: ## ruff, mypy (strict), and the native core without compiler warnings
 	@$(PREPARE) --extras dev

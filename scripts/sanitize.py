@@ -37,7 +37,8 @@ def main(kind: str, arguments: list[str]) -> int:
     chosen = folders(LEFT_OUT | SLOW) if arguments == ["--quick"] else arguments or folders(LEFT_OUT)
     # What a sanitizer keeps beside every block says nothing about how much memory the library takes.
     quiet = ["-p", "no:cacheprovider", "--durations=5", "--ignore-glob=*/test_memory.py"]
-    pytest = [sys.executable, "-m", "pytest", *quiet, *chosen]
+    shared = ["-n", "auto", "--dist", "worksteal"] if kind == "address" else []
+    pytest = [sys.executable, "-m", "pytest", *quiet, *shared, *chosen]
     return subprocess.run([*unrandomised(kind), *pytest], cwd=ROOT, env=environment(kind)).returncode
 
 
