@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from vizsla.encoders.open import open_encoder as open_encoder
     from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
+    from vizsla.encoders.token_vectors import TokenVectors as TokenVectors
     from vizsla.encoders.vectors import Vectors as Vectors
+    from vizsla.encoders.word_encoder import WordEncoder as WordEncoder
     from vizsla.evaluate.compare import compare as compare
     from vizsla.filter import Filter as Filter
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from vizsla.methods.jpq.model import Jpq as Jpq
     from vizsla.methods.jpq.train import jpq as jpq
     from vizsla.methods.jpq.train import train_jpq as train_jpq
+    from vizsla.methods.late_interaction import LateInteraction as LateInteraction
+    from vizsla.methods.late_interaction import late_interaction as late_interaction
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
@@ -92,6 +96,10 @@ _PUBLIC = {
     "Statistics": "vizsla.methods.bm25_statistics",
     "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
+    "TokenVectors": "vizsla.encoders.token_vectors",
+    "WordEncoder": "vizsla.encoders.word_encoder",
+    "LateInteraction": "vizsla.methods.late_interaction",
+    "late_interaction": "vizsla.methods.late_interaction",
     "open_encoder": "vizsla.encoders.open",
     "bag": "vizsla.methods.bag.model",
     "bm25": "vizsla.methods.bm25",
