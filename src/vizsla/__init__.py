@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
     from vizsla.compose.shards import shards as shards
+    from vizsla.cross_encoder import CrossEncoder as CrossEncoder
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
+    from vizsla.methods.cross_encoder.train import train_cross_encoder as train_cross_encoder
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.fuse import fuse as fuse
@@ -105,6 +107,8 @@ _PUBLIC = {
     "bm25": "vizsla.methods.bm25",
     "jpq": "vizsla.methods.jpq.train",
     "train_jpq": "vizsla.methods.jpq.train",
+    "CrossEncoder": "vizsla.cross_encoder",
+    "train_cross_encoder": "vizsla.methods.cross_encoder.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
     "fuse": "vizsla.methods.fuse.learn",

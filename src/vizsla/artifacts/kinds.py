@@ -33,6 +33,7 @@ BUILT_IN = {
     "vectors": "vizsla.encoders.vectors:Vectors",
     "word-encoder": "vizsla.encoders.word_encoder:WordEncoder",
     "token-vectors": "vizsla.encoders.token_vectors:TokenVectors",
+    "cross-encoder": "vizsla.cross_encoder:CrossEncoder",
     "late-interaction": "vizsla.methods.late_interaction:LateInteraction",
     "bm25": "vizsla.methods.bm25:Bm25",
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",

@@ -66,8 +66,8 @@ class OnnxEncoder(TokenEncoder):
         given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalise": normalise}
         given |= {"max_tokens": max_tokens, "pooling": pooling}
         self.settings = OnnxSettings.read(self.path / SETTINGS, given)
-        self._tokenizer = _tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
-        self._session = _session(self.path / MODEL, self.threads)
+        self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
 
     def __repr__(self) -> str:
@@ -142,17 +142,19 @@ class OnnxEncoder(TokenEncoder):
 
     def _states(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the model's vectors of all tokens, texts × tokens × dimensions, and which of them are none."""
-        encoded = self._tokenizer.encode_batch(texts)
-        mask = np.array([text.attention_mask for text in encoded], np.int64)
-        known = {
-            "input_ids": np.array([text.ids for text in encoded], np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.array([text.type_ids for text in encoded], np.int64),
-        }
-        return self._session.run(None, {name: known[name] for name in self._inputs})[0], mask
+        known = onnx_inputs(self._tokenizer.encode_batch(texts))
+        states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+        return states, known["attention_mask"]
 
 
-def _tokenizer(file: Path, max_tokens: int) -> Any:
+def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
+    """Return what a model may ask of tokenised texts, by name."""
+    parts = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+    return {name: np.array([getattr(text, part) for text in encoded], np.int64) for name, part in parts.items()}
+
+
+def onnx_tokenizer(file: Path, max_tokens: int) -> Any:
+    """Return a folder's tokeniser, which cuts and pads."""
     package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
     try:
         tokenizer = package.Tokenizer.from_file(str(file))
@@ -165,7 +167,8 @@ def _tokenizer(file: Path, max_tokens: int) -> Any:
     return tokenizer
 
 
-def _session(file: Path, threads: int) -> Any:
+def onnx_session(file: Path, threads: int) -> Any:
+    """Return a folder's model, ready to run on so many threads."""
     onnxruntime = import_extra("onnxruntime", f"Encoding with {file.parent}", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1

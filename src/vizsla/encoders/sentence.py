@@ -15,6 +15,7 @@ from vizsla.checked import checked
 from vizsla.encoder import check_texts
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
+from vizsla.encoders.weights import weights_checksum
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
@@ -75,10 +76,7 @@ class SentenceEncoder(TokenEncoder):
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's weights, the limit of tokens, the prompts and the normalisation."""
-        seen = 0
-        for name, weights in sorted(self.model.state_dict().items()):
-            values = weights.detach().cpu().contiguous().float().numpy().reshape(-1).view(np.uint8)
-            seen = _native.checksum(np.frombuffer(name.encode(), np.uint8), _native.checksum(values, seen))
+        seen = weights_checksum(self.model)
         rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
         return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
