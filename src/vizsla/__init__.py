@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vizsla.evaluate.compare import compare as compare
     from vizsla.filter import Filter as Filter
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
+    from vizsla.http_reranker import HttpReranker as HttpReranker
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bag.model import Bag as Bag
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.queries import Queries as Queries
+    from vizsla.retrying import Retrying as Retrying
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
@@ -108,6 +110,8 @@ _PUBLIC = {
     "jpq": "vizsla.methods.jpq.train",
     "train_jpq": "vizsla.methods.jpq.train",
     "CrossEncoder": "vizsla.cross_encoder",
+    "HttpReranker": "vizsla.http_reranker",
+    "Retrying": "vizsla.retrying",
     "train_cross_encoder": "vizsla.methods.cross_encoder.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",

@@ -45,6 +45,7 @@ from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
+from vizsla.retrying import Retrying
 from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
@@ -184,6 +185,7 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
     "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
     "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
     "cache": _cached,
+    "retrying": lambda: Retrying(FunctionScorer(_overlap, ITEMS)),
     "budget of a cache": lambda: Budget(_cached(), calls=10_000),
     **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
 }

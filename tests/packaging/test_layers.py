@@ -22,7 +22,7 @@ LAYERS = [
     {"retriever", "composable", "indexes", "encoders"},
     {"clicks", "encoded", "text_scorer"},
     {"function_scorer", "movable", "spending", "wrapped_scorer", "score_file", "score_store", "pairs"},
-    {"compose", "export", "budget", "score_cache", "training", "cross_encoder"},
+    {"compose", "export", "budget", "score_cache", "training", "cross_encoder", "retrying", "http_reranker"},
     {"methods"},
     {"evaluate"},
     {"demo"},
