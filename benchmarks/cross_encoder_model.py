@@ -18,8 +18,8 @@ from vizsla.methods.cross_encoder.run import Watched
 from vizsla.methods.cross_encoder.train import train_cross_encoder
 from vizsla.pairs.torch_pairs import TorchPairModel
 
-MAX_TOKENS = 96
-LAYERS = 3
+MAX_TOKENS = 80
+LAYERS = 2
 
 
 def squad() -> Dataset:
@@ -41,8 +41,8 @@ def trained(folder: Path, *, steps: int, layers: int = LAYERS) -> TorchPairModel
     start = perf_counter()
     model = train_cross_encoder(
         squad(), minilm(), folder / "torch",
-        layers=layers, max_tokens=MAX_TOKENS, most_steps=steps, batch=16, negatives=7, rate=1e-4, every=100,
-        held_out=150, bfloat16=True, checkpoint=folder / "state", watch=_said(start),
+        layers=layers, max_tokens=MAX_TOKENS, most_steps=steps, batch=8, negatives=5, depth=30, rate=2e-4, every=100,
+        held_out=60, patience=10, checkpoint=folder / "state", watch=_said(start),
     )  # fmt: skip
     print(f"trained in {(perf_counter() - start) / 60:.1f} minutes", file=sys.stderr)
     return model
@@ -62,7 +62,7 @@ def main() -> None:
     """Train, and say where it is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cross_encoder_model")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--layers", type=int, default=LAYERS)
     arguments = parser.parse_args()
     print(trained(arguments.folder, steps=arguments.steps, layers=arguments.layers))
