@@ -93,5 +93,5 @@ class Retrying(WrappedScorer):
 
     def _pause(self, attempt: int, failure: Exception) -> float:
         pause = min(self.most_pause_s, self.pause_s * 2**attempt)
-        asked = getattr(failure, "wait_s", None)
+        asked = failure.wait_s if isinstance(failure, ScorerError) else None
         return max(pause * self._random.uniform(0.5, 1.0), asked or 0.0)

@@ -21,7 +21,8 @@ def log(items: int = 30) -> Dataset:
     texts = {f"i{number}": " ".join(pick.sample(WORDS, 4)) for number in range(items)}
     asked = [(text.split()[0] + " " + pick.choice(WORDS), item) for item, text in texts.items() for _ in range(3)]
     queries = {f"q{number}": query for number, (query, _) in enumerate(asked)}
-    return Dataset.of(texts, queries=queries, clicks={f"q{number}": {item: 1.0} for number, (_, item) in enumerate(asked)})
+    clicks = {f"q{number}": {item: 1.0} for number, (_, item) in enumerate(asked)}
+    return Dataset.of(texts, queries=queries, clicks=clicks)
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,8 @@ class LateInteraction(Retriever):
     ) -> Scores:
         stored = self.tokens.stored
         given = (asked.rows, asked.offsets, stored.rows, stored.low, stored.step, self.tokens.offsets)
-        return np.frombuffer(_native.max_sims(*given, rows, candidates.items, threads), np.float32)
+        scores: Any = _native.max_sims(*given, rows, candidates.items, threads)
+        return np.frombuffer(scores, np.float32)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         asked, tokens = self._query_tokens(queries).rows.astype(np.float64), self.tokens.item(item).astype(np.float64)

@@ -120,7 +120,7 @@ def _load(name: str, form: str | None, layers: int | None, *, download: bool, se
     options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not download}
     try:
         config = package.AutoConfig.from_pretrained(name, **options)
-        form = check_form(form or getattr(config, FORM, "head"))
+        form = check_form(form or str(getattr(config, FORM, "head")))
         config.num_labels = 1 if form == "head" else config.num_labels
         config.num_hidden_layers = min(layers or config.num_hidden_layers, config.num_hidden_layers)
         import_extra("torch", f"Scoring with {name!r}", "neural").manual_seed(seed)
