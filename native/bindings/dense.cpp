@@ -11,6 +11,7 @@
 #include "bindings/interrupt.hpp"
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
+#include "bindings/stored_rows.hpp"
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
 #include "dense/flat_search.hpp"
@@ -21,46 +22,12 @@ namespace vizsla {
 
 namespace {
 
-using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Whole = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Scale = std::optional<InArray<float>>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const std::uint8_t> bytes_of(const std::optional<Flags>& flags) {
   if (!flags) return {};
   return {reinterpret_cast<const std::uint8_t*>(flags->data()), flags->size()};
-}
-
-template <class T>
-void check_below(std::span<const T> numbers, std::size_t limit, const char* otherwise) {
-  for (const T number : numbers) require(number >= 0 && static_cast<std::size_t>(number) < limit, otherwise);
-}
-
-StoredRows stored_rows(const AnyMatrix& rows, const Scale& low, const Scale& step) {
-  StoredRows stored{};
-  stored.count = rows.shape(0);
-  stored.dim = rows.shape(1);
-  require(stored.dim > 0, "vectors must have at least one column");
-  require(stored.count <= INT32_MAX, "there must be fewer than 2^31 vectors");
-  const nb::dlpack::dtype type = rows.dtype();
-  if (type == nb::dtype<std::uint8_t>()) {
-    require(low && step && low->size() == stored.dim && step->size() == stored.dim,
-            "bytes need low and step, a number for each column");
-    stored.rows = static_cast<const std::uint8_t*>(rows.data());
-    stored.low = view(*low);
-    stored.step = view(*step);
-    return stored;
-  }
-  require(!low && !step, "only bytes have low and step");
-  if (type == nb::dtype<float>()) {
-    stored.rows = static_cast<const float*>(rows.data());
-  } else {
-    require(type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && type.bits == 16 && type.lanes == 1,
-            "vectors must be float32, float16 or uint8");
-    stored.rows = static_cast<const Half*>(rows.data());
-  }
-  return stored;
 }
 
 nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix vectors, Scale low, Scale step,

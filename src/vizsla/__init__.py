@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
     from vizsla.compose.shards import shards as shards
+    from vizsla.cross_encoder import CrossEncoder as CrossEncoder
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
     from vizsla.encoders.open import open_encoder as open_encoder
     from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
+    from vizsla.encoders.token_vectors import TokenVectors as TokenVectors
     from vizsla.encoders.vectors import Vectors as Vectors
+    from vizsla.encoders.word_encoder import WordEncoder as WordEncoder
     from vizsla.evaluate.compare import compare as compare
     from vizsla.filter import Filter as Filter
     from vizsla.function_retriever import FunctionRetriever as FunctionRetriever
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
+    from vizsla.http_reranker import HttpReranker as HttpReranker
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
     from vizsla.methods.bag.model import Bag as Bag
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
+    from vizsla.methods.cross_encoder.train import train_cross_encoder as train_cross_encoder
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.fuse import fuse as fuse
@@ -48,6 +53,8 @@ if TYPE_CHECKING:
     from vizsla.methods.jpq.model import Jpq as Jpq
     from vizsla.methods.jpq.train import jpq as jpq
     from vizsla.methods.jpq.train import train_jpq as train_jpq
+    from vizsla.methods.late_interaction import LateInteraction as LateInteraction
+    from vizsla.methods.late_interaction import late_interaction as late_interaction
     from vizsla.methods.pefa import pefa as pefa
     from vizsla.methods.pefa import pefa_max as pefa_max
     from vizsla.methods.pefa import pefa_xl as pefa_xl
@@ -59,6 +66,7 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.queries import Queries as Queries
+    from vizsla.retrying import Retrying as Retrying
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
@@ -94,11 +102,19 @@ _PUBLIC = {
     "Statistics": "vizsla.methods.bm25_statistics",
     "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
+    "TokenVectors": "vizsla.encoders.token_vectors",
+    "WordEncoder": "vizsla.encoders.word_encoder",
+    "LateInteraction": "vizsla.methods.late_interaction",
+    "late_interaction": "vizsla.methods.late_interaction",
     "open_encoder": "vizsla.encoders.open",
     "bag": "vizsla.methods.bag.model",
     "bm25": "vizsla.methods.bm25",
     "jpq": "vizsla.methods.jpq.train",
     "train_jpq": "vizsla.methods.jpq.train",
+    "CrossEncoder": "vizsla.cross_encoder",
+    "HttpReranker": "vizsla.http_reranker",
+    "Retrying": "vizsla.retrying",
+    "train_cross_encoder": "vizsla.methods.cross_encoder.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
     "fuse": "vizsla.methods.fuse.learn",

@@ -152,6 +152,11 @@ class Strings:
 
     def find_all(self, arg: list[str], /) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
+def max_sims(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vectors: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, portable: bool = False) -> object:
+    """
+    For each pair of a query and an item the sum over the query's tokens of the best inner product with a token of the item, as bytes of float32. `portable` leaves the CPU's own instructions unused, for tests.
+    """
+
 def ngrams(text: str, lower: bool, kind: int) -> list:
     """
     The n-grams of a text in their order; kind 0: word unigrams, 1: word bigrams, 2: character trigrams.

@@ -37,6 +37,22 @@ class BudgetError(VizslaError):
     """A call that a Budget does not cover; it was not made, and nothing was spent."""
 
 
+class ScorerError(VizslaError):
+    """A scorer did not answer, for a reason that may pass: a service that is busy, a connection that broke.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    wait_s : float, optional
+        How many seconds to wait before the next attempt, where the scorer said so.
+    """
+
+    def __init__(self, message: str, *, wait_s: float | None = None):
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
 class MissingExtraError(VizslaError, ImportError):
     """A feature needs a package that is not installed; the message gives the command that installs it."""
 

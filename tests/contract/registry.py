@@ -22,8 +22,10 @@ from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.token_vectors import TokenVectors
 from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.vectors import Vectors
+from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.function_scorer import FunctionScorer
 from vizsla.index import Index
 from vizsla.indexes.bag import BagIndex
@@ -36,12 +38,14 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train import jpq
+from vizsla.methods.late_interaction import late_interaction
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
+from vizsla.retrying import Retrying
 from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
@@ -137,6 +141,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "tfidf cut": RetrieverCase(lambda: tfidf(ITEMS, kind_shares=(1, 0.5, 0.5), entries=20)),
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
     "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),
+    "late interaction": RetrieverCase(lambda: late_interaction(ITEMS, WordEncoder(_lsa()))),
+    "late interaction int8": RetrieverCase(lambda: late_interaction(ITEMS, WordEncoder(_lsa()), storage="int8")),
     "dense flat": RetrieverCase(lambda: dense(ITEMS, _lsa())),
     "pefa-xs": RetrieverCase(lambda: pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5, calibrated=True)),
     "pefa-xs bm25": RetrieverCase(lambda: pefa_xs(_bm25(), _log(), weight=0.5)),
@@ -179,6 +185,7 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
     "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
     "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
     "cache": _cached,
+    "retrying": lambda: Retrying(FunctionScorer(_overlap, ITEMS)),
     "budget of a cache": lambda: Budget(_cached(), calls=10_000),
     **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
 }
@@ -236,6 +243,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
     "token table": lambda: _learned_bag().encoder,
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
+    "words": lambda: WordEncoder(_lsa()),
 }
 """Encoders that can be saved, fitted on ITEMS."""
 
@@ -250,3 +258,8 @@ def bundled_model() -> BundledModel:
 def item_vectors() -> Vectors:
     """Return the encoded ITEMS as an artefact."""
     return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)
+
+
+def token_vectors() -> TokenVectors:
+    """Return the words of ITEMS as vectors, as an artefact."""
+    return TokenVectors.build(ITEMS, WordEncoder(_lsa()))

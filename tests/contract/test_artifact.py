@@ -18,6 +18,7 @@ from tests.contract.registry import (
     bundled_model,
     item_vectors,
     statistics,
+    token_vectors,
     training_state,
 )
 from tests.formats.mutations import mutations
@@ -34,6 +35,7 @@ ARTIFACTS = {
     "training state": lambda: (training_state(), _state_of),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
+    "token vectors": lambda: (token_vectors(), lambda v: (list(v.ids), v.offsets.tolist(), v.item(3).tolist())),
     "strings": lambda: (StringTable(Strings.of(ITEMS)), lambda table: (list(table.strings), table.strings.find("b"))),
     "model": lambda: (bundled_model(), lambda m: (m.description, {p: d.tobytes() for p, d in m.files.items()})),
 }

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _add_onnx(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a sentence-transformers hub id or folder, or an ONNX folder")
     add_output(parser)
+    parser.add_argument("--cross-encoder", action="store_true", help="MODEL reads a query and an item together")
     parser.add_argument("--query-prompt", metavar="TEXT", help="put before every query, and remembered")
     parser.add_argument("--item-prompt", metavar="TEXT", help="put before every item, and remembered")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="cut texts there (default: the model's limit)")
@@ -52,6 +53,10 @@ def _export(arguments: argparse.Namespace) -> int:
         raise InputError(f"`--output` must be new. Got {output}, which is there: add --overwrite.")
     if arguments.int8 and not arguments.data:
         raise InputError("`--data` must be given with --int8: its queries show what is lost. Got none.")
+    if arguments.cross_encoder:
+        from vizsla.cli.export_pairs import export_pairs
+
+        return export_pairs(arguments)
     if not arguments.int8:
         _say(_float32(arguments, output), "float32")
         return 0

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from vizsla.cli import train_tokens as tokens
 from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.train_cross_encoder import add_arguments as add_cross_encoder
 from vizsla.cli.train_jpq import add_arguments as add_jpq
 
 OPTIONS = (
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     methods = parser.add_subparsers(metavar="METHOD", required=True)
     tokens.add_arguments(methods.add_parser("tokens", help="what the tokens of a query weigh, and call to mind"))
     _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
+    add_cross_encoder(methods.add_parser("cross-encoder", help="a transformer that reads query and item together"))
     add_jpq(methods.add_parser("jpq", help="codes of items whose centroids learn together with the query side"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.lazy import LazyEncoder
-from vizsla.encoders.model_files import check_path
+from vizsla.encoders.model_files import check_path, unpacked
 from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -54,11 +53,7 @@ class BundledModel(LazyEncoder, Artifact):
         return f"BundledModel({self.description['kind']}, {self.dim:,} dimensions, {size / 1e6:,.1f} MB)"
 
     def _load(self) -> Encoder:
-        with tempfile.TemporaryDirectory(prefix="vizsla.") as folder:
-            for path, data in self.files.items():
-                file = Path(folder) / path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                data.tofile(file)
+        with unpacked(self.files) as folder:
             # The fingerprint is taken before the files go.
             return self._checked(self._make(folder, download=False), "inside the artefact")
 

@@ -9,6 +9,7 @@ from typing import Any
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
 from vizsla.encoders.download import VARIABLE, download_allowed
+from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import InputError
 
 MODELS = ("sentence", "onnx")
@@ -43,6 +44,24 @@ class LazyEncoder(AbsentEncoder):
     def items(self, texts: Sequence[str]) -> Any:
         """Encode item texts."""
         return self.loaded().items(texts)
+
+    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the queries' tokens."""
+        return self._with_tokens().query_tokens(texts)
+
+    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the items' tokens."""
+        return self._with_tokens().item_tokens(texts)
+
+    def query_words(self, text: str) -> list[str]:
+        """Return the pieces that a query is cut into."""
+        return self._with_tokens().query_words(text)
+
+    def _with_tokens(self) -> TokenEncoder:
+        model = self.loaded()
+        if not isinstance(model, TokenEncoder):
+            raise InputError(f"`encoder` must give a vector for every token. Got {model!r}, which gives none.")
+        return model
 
     def loaded(self) -> Encoder:
         """Return the model itself."""

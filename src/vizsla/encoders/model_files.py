@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.artifacts.manifest import MANIFEST, NAME
 from vizsla.encoders.modules import module_paths
@@ -16,6 +21,8 @@ ALLOWED = (".safetensors", ".onnx", ".onnx_data", ".onnx.data", ".json", ".txt",
 """How names of stored files end. The last two are vocabularies of tokenisers."""
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 DEEPEST = 4
+PAIR_SETTINGS = "pairs.json"
+"""What a cross-encoder has instead of an encoder's settings."""
 
 
 def model_files(kind: str, name: str) -> dict[str, Path]:
@@ -43,6 +50,17 @@ def model_bytes(files: dict[str, Path]) -> int:
     return sum(file.stat().st_size for file in files.values())
 
 
+@contextmanager
+def unpacked(files: Mapping[str, NDArray[np.uint8]]) -> Iterator[str]:
+    """Put a model's files into a temporary folder, where nothing else lies, for as long as it is being loaded."""
+    with TemporaryDirectory(prefix="vizsla.") as folder:
+        for path, data in files.items():
+            file = Path(folder) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            data.tofile(file)
+        yield folder
+
+
 def check_path(path: str) -> None:
     """Raise ValueError unless a stored file may lie at this path of a model's folder.
 
@@ -64,7 +82,7 @@ def _onnx_files(folder: Path) -> Iterator[tuple[str, Path]]:
     # Large models keep their weights beside model.onnx, under a name that begins like it.
     for file in sorted(folder.glob(f"{MODEL}*")):
         yield file.name, file
-    for name in (TOKENIZER, SETTINGS):
+    for name in (TOKENIZER, SETTINGS, PAIR_SETTINGS):
         if (folder / name).exists():
             yield name, folder / name
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.checked import checked
-from vizsla.encoder import Encoder, check_texts
+from vizsla.encoder import check_texts
+from vizsla.encoders.lengths import by_length
 from vizsla.encoders.onnx_settings import OnnxSettings
+from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
@@ -23,7 +25,7 @@ Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
 
 
-class OnnxEncoder(Encoder):
+class OnnxEncoder(TokenEncoder):
     """A folder with `model.onnx`, `tokenizer.json` and, from `export_onnx`, `encoder.json` (extra `onnx`).
 
     The model's first output must be one vector a token; they are pooled here.
@@ -64,8 +66,8 @@ class OnnxEncoder(Encoder):
         given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalise": normalise}
         given |= {"max_tokens": max_tokens, "pooling": pooling}
         self.settings = OnnxSettings.read(self.path / SETTINGS, given)
-        self._tokenizer = _tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
-        self._session = _session(self.path / MODEL, self.threads)
+        self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
 
     def __repr__(self) -> str:
@@ -104,31 +106,55 @@ class OnnxEncoder(Encoder):
         """Encode item texts, each after the item prompt."""
         return self._encode([self.settings.item_prompt + text for text in check_texts(texts)])
 
+    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the queries' tokens."""
+        return self._tokens([self.settings.query_prompt + text for text in check_texts(texts)])
+
+    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the items' tokens."""
+        return self._tokens([self.settings.item_prompt + text for text in check_texts(texts)])
+
+    def query_words(self, text: str) -> list[str]:
+        """Return the pieces that a query is cut into."""
+        tokens: list[str] = self._tokenizer.encode(self.settings.query_prompt + text).tokens
+        return tokens
+
     def _encode(self, texts: list[str]) -> Floats:
         rows = np.zeros((len(texts), self.dim), np.float32)
-        # Texts of like length share a batch, so that little is padded.
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        for start in range(0, len(order), self._batch):
-            chosen = order[start : start + self._batch]
+        for chosen in by_length(texts, self._batch):
             rows[chosen] = self._run([texts[number] for number in chosen])
         return unit_rows(rows) if self.settings.normalise else rows
 
+    def _tokens(self, texts: list[str]) -> TokenRows:
+        parts: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(texts)
+        for chosen in by_length(texts, self._batch):
+            states, mask = self._states([texts[number] for number in chosen])
+            for number, vectors, real in zip(chosen, states, mask.astype(np.bool_), strict=True):
+                parts[number] = unit_rows(vectors[real]) if self.settings.normalise else vectors[real]
+        return TokenRows.of(parts, dim=self.dim)
+
     def _run(self, texts: list[str]) -> Floats:
-        encoded = self._tokenizer.encode_batch(texts)
-        mask = np.array([text.attention_mask for text in encoded], np.int64)
-        known = {
-            "input_ids": np.array([text.ids for text in encoded], np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.array([text.type_ids for text in encoded], np.int64),
-        }
-        states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+        states, mask = self._states(texts)
         if self.settings.pooling == "cls":
             return np.asarray(states[:, 0], np.float32)
         weights = mask[:, :, None].astype(np.float32)
         return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9), np.float32)
 
+    def _states(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the model's vectors of all tokens, texts × tokens × dimensions, and which of them are none."""
+        known = onnx_inputs(self._tokenizer.encode_batch(texts))
+        states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+        return states, known["attention_mask"]
 
-def _tokenizer(file: Path, max_tokens: int) -> Any:
+
+def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
+    """Return what a model may ask of tokenised texts, by name."""
+    parts = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+    return {name: np.array([getattr(text, part) for text in encoded], np.int64) for name, part in parts.items()}
+
+
+def onnx_tokenizer(file: Path, max_tokens: int) -> Any:
+    """Return a folder's tokeniser, which cuts and pads."""
     package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
     try:
         tokenizer = package.Tokenizer.from_file(str(file))
@@ -141,7 +167,8 @@ def _tokenizer(file: Path, max_tokens: int) -> Any:
     return tokenizer
 
 
-def _session(file: Path, threads: int) -> Any:
+def onnx_session(file: Path, threads: int) -> Any:
+    """Return a folder's model, ready to run on so many threads."""
     onnxruntime = import_extra("onnxruntime", f"Encoding with {file.parent}", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1

@@ -26,7 +26,7 @@ def write_encoder(writer: ArtifactWriter, encoder: Encoder, *, name: str = NAME)
     """Store an encoder that is an artefact as a child, and a model if that is wanted; of any other, how to find it."""
     inside = encoder if isinstance(encoder, Artifact) else _bundled(encoder, writer.saving)
     if inside is None:
-        writer.parameters(**{name: _from_here(describe(encoder), writer.saving), f"{name}_saved": False})
+        writer.parameters(**{name: from_here(describe(encoder), writer.saving), f"{name}_saved": False})
         return
     writer.parameters(**{name: describe(inside), f"{name}_saved": True})
     writer.child(name, inside)
@@ -58,7 +58,7 @@ def read_encoder(reader: ArtifactReader, *, name: str = NAME) -> Encoder:
         return child
     if description.get("kind") not in MODELS:
         return AbsentEncoder(description)
-    return LazyEncoder(_from_root(description, reader.loading.root.path))
+    return LazyEncoder(from_root(description, reader.loading.root.path))
 
 
 def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
@@ -80,10 +80,10 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
     return saving.stand_in(encoder, lambda: BundledModel.of(description, files))
 
 
-def _from_here(description: dict[str, Any], saving: Saving) -> dict[str, Any]:
+def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...] = MODELS) -> dict[str, Any]:
     """Name a model's folder by the way from the artefact, where some folder is around both."""
     name = description.get("name")
-    if description.get("kind") not in MODELS or not isinstance(name, str) or not Path(name).is_absolute():
+    if description.get("kind") not in kinds or not isinstance(name, str) or not Path(name).is_absolute():
         return description
     root = os.path.realpath(saving.root)
     if not saving.lasting or os.path.commonpath([root, os.path.realpath(name)]) == os.sep:
@@ -92,7 +92,8 @@ def _from_here(description: dict[str, Any], saving: Saving) -> dict[str, Any]:
     return {**others, "path": os.path.relpath(os.path.realpath(name), root)}
 
 
-def _from_root(description: dict[str, Any], root: Path) -> dict[str, Any]:
+def from_root(description: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Return a description that `from_here` made, with the name of the model's folder on this machine."""
     path = description.get("path")
     if not isinstance(path, str):
         return description

@@ -49,8 +49,8 @@ def resumable_encode(
     check_choice("storage", storage, ["float16", "float32"])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder), (folder / ROWS).open("ab") as rows:
-        _Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
+    with locked(folder), (folder / ROWS).open("ab") as rows:
+        Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
     size = (folder / ROWS).stat().st_size
     if not size:
         return np.zeros((0, encoder.dim), storage)
@@ -62,16 +62,32 @@ def remove_encoding(folder: str | Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Encoding:
-    def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any):
+class Encoding:
+    """Rows on their way into a file.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Makes them.
+    folder : Path
+        Where file and record lie.
+    storage : str
+        How numbers are kept.
+    rows : file
+        Open for appending.
+    **rules
+        What else a record must agree with.
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any, **rules: Any):
         self._encoder, self._storage, self._rows = encoder, storage, rows
         self._record, self._row_bytes = folder / RECORD, encoder.dim * np.dtype(storage).itemsize
-        self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage}
+        self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage, **rules}
         self._done, self._seen = self._recorded(folder)
 
     def run(self, texts: Iterable[str], count: int | None) -> None:
         """Skip what is done, encode the rest."""
-        self._rows.truncate(self._done * self._row_bytes)
+        self._forget_unsure()
         number, seen = 0, 0
         total = None if count is None else -(-count // BATCH)
         for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
@@ -85,11 +101,16 @@ class _Encoding:
         if number < self._done:
             raise InputError(f"`texts` must be those of the first call. Got {number}, of {self._done} encoded ones.")
 
-    def _append(self, batch: list[str], number: int, seen: int) -> None:
+    def _forget_unsure(self) -> None:
+        """Cut off what was written after the record was."""
+        self._rows.truncate(self._done * self._row_bytes)
+
+    def _write(self, batch: list[str]) -> None:
         rows = checked_rows(self._encoder, self._encoder.items(batch), len(batch))
-        self._rows.write(np.ascontiguousarray(rows, self._storage).data)
-        self._rows.flush()
-        os.fsync(self._rows.fileno())
+        write_through(self._rows, np.ascontiguousarray(rows, self._storage))
+
+    def _append(self, batch: list[str], number: int, seen: int) -> None:
+        self._write(batch)
         with writing(self._record, overwrite=True) as out:
             out.write(json.dumps({**self._rules, "rows": number, "texts": seen}).encode())
 
@@ -111,9 +132,20 @@ class _Encoding:
             raise InputError(
                 f"{folder} must hold rows of this encoder and storage. Got {record!r:.300}: remove it to start anew."
             )
-        if (folder / ROWS).stat().st_size < done * self._row_bytes:
+        if (folder / ROWS).stat().st_size < self._sure_bytes(done):
             raise InputError(f"{folder / ROWS} must hold {done} rows. Got fewer: remove {folder} to start anew.")
         return done, seen
+
+    def _sure_bytes(self, done: int) -> int:
+        """Return how long the file must be after so many texts."""
+        return done * self._row_bytes
+
+
+def write_through(file: Any, values: NDArray[Any]) -> None:
+    """Append an array to a file; it is on the disk when this returns."""
+    file.write(values.data)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _chained(texts: list[str], seen: int) -> int:
@@ -123,7 +155,8 @@ def _chained(texts: list[str], seen: int) -> int:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
+    """Keep others from encoding into the same folder."""
     with (folder / LOCK).open("wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.checked import checked
-from vizsla.encoder import Encoder, check_texts
+from vizsla.encoder import check_texts
 from vizsla.encoders.modules import refuse_own_code
+from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
+from vizsla.encoders.weights import weights_checksum
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
@@ -22,7 +24,7 @@ from vizsla.short_text import short_text
 Floats = NDArray[np.float32]
 
 
-class SentenceEncoder(Encoder):
+class SentenceEncoder(TokenEncoder):
     """A transformer as sentence-transformers loads it (extra `neural`). Code from the hub is never run.
 
     Parameters
@@ -74,10 +76,7 @@ class SentenceEncoder(Encoder):
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's weights, the limit of tokens, the prompts and the normalisation."""
-        seen = 0
-        for name, weights in sorted(self.model.state_dict().items()):
-            values = weights.detach().cpu().contiguous().float().numpy().reshape(-1).view(np.uint8)
-            seen = _native.checksum(np.frombuffer(name.encode(), np.uint8), _native.checksum(values, seen))
+        seen = weights_checksum(self.model)
         rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
         return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
@@ -104,6 +103,28 @@ class SentenceEncoder(Encoder):
     def items(self, texts: Sequence[str]) -> Floats:
         """Encode item texts, each after the item prompt."""
         return self._encode([self.item_prompt + text for text in check_texts(texts)])
+
+    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the queries' tokens."""
+        return self._tokens([self.query_prompt + text for text in check_texts(texts)])
+
+    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the items' tokens."""
+        return self._tokens([self.item_prompt + text for text in check_texts(texts)])
+
+    def query_words(self, text: str) -> list[str]:
+        """Return the pieces that a query is cut into."""
+        limit = {"truncation": True, "max_length": self.model.max_seq_length}
+        numbers = self.model.tokenizer(self.query_prompt + text, **limit)["input_ids"]
+        words: list[str] = self.model.tokenizer.convert_ids_to_tokens(numbers)
+        return words
+
+    def _tokens(self, texts: list[str]) -> TokenRows:
+        if not texts:
+            return TokenRows.of([], dim=self.dim)
+        options = {"batch_size": self._batch, "show_progress_bar": False, "output_value": "token_embeddings"}
+        parts = [rows.float().cpu().numpy() for rows in self.model.encode(texts, **options)]
+        return TokenRows.of([unit_rows(rows) for rows in parts] if self.normalise else parts, dim=self.dim)
 
     def _encode(self, texts: list[str]) -> Floats:
         if not texts:

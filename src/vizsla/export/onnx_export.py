@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,7 @@ def export_onnx(
     pooling = _pooling(encoder.model)
     with writing_folder(path, overwrite=overwrite) as folder:
         _export(encoder.model, folder / MODEL)
-        encoder.model.tokenizer.save_pretrained(str(folder / "tokenizer"))
-        (folder / "tokenizer" / TOKENIZER).rename(folder / TOKENIZER)
-        shutil.rmtree(folder / "tokenizer")
+        write_tokenizer(encoder.model.tokenizer, folder)
         settings = encoder.options | {"pooling": pooling, "max_tokens": int(encoder.model.max_seq_length)}
         OnnxSettings(**settings).write(folder / SETTINGS)
     return OnnxEncoder(path, threads=threads)
@@ -67,24 +66,32 @@ def _pooling(model: Any) -> str:
 
 
 def _export(model: Any, file: Path) -> None:
-    torch = import_extra("torch", "Exporting to ONNX", "neural")
     inner = getattr(model[0], "auto_model", None) or model[0].model
+    write_traced(inner, lambda given: inner(**given).last_hidden_state, file, output=("states", ("texts", "tokens")))
+
+
+def write_traced(
+    inner: Any, forward: Callable[[dict[str, Any]], Any], file: Path, *, output: tuple[str, tuple[str, ...]]
+) -> None:
+    """Write what `forward` makes of a transformer's inputs as ONNX; `output` is its name and its axes."""
+    torch = import_extra("torch", "Exporting to ONNX", "neural")
     before = inner.config._attn_implementation
     inner.set_attn_implementation("eager")  # the others take short cuts that depend on the traced mask
     names = [name for name in INPUTS if name != "token_type_ids" or hasattr(inner.config, "type_vocab_size")]
     device = next(inner.parameters()).device
     mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3], device=device)
     example = tuple({"input_ids": mask, "attention_mask": mask}.get(name, mask * 0) for name in names)
+    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {output[0]: dict(enumerate(output[1]))}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.onnx.export(
-                _states(inner, names),
+                _traceable(inner, names, forward),
                 example,
                 str(file),
                 input_names=list(names),
-                output_names=["states"],
-                dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*names, "states")},
+                output_names=[output[0]],
+                dynamic_axes=axes,
                 opset_version=17,
                 dynamo=False,
             )
@@ -92,15 +99,22 @@ def _export(model: Any, file: Path) -> None:
         inner.set_attn_implementation(before)
 
 
-def _states(inner: Any, names: list[str]) -> Any:
+def write_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write a tokeniser as the one file that ONNX folders have."""
+    tokenizer.save_pretrained(str(folder / "tokenizer"))
+    (folder / "tokenizer" / TOKENIZER).rename(folder / TOKENIZER)
+    shutil.rmtree(folder / "tokenizer")
+
+
+def _traceable(inner: Any, names: list[str], forward: Callable[[dict[str, Any]], Any]) -> Any:
     torch = import_extra("torch", "Exporting to ONNX", "neural")
 
-    class States(torch.nn.Module):  # type: ignore[name-defined, misc]
+    class Traced(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
             super().__init__()
             self.inner = inner
 
         def forward(self, *given: Any) -> Any:
-            return self.inner(**dict(zip(names, given, strict=True))).last_hidden_state
+            return forward(dict(zip(names, given, strict=True)))
 
-    return States().eval()
+    return Traced().eval()

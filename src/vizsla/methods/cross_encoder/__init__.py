@@ -1,0 +1,1 @@
+"""Training a cross-encoder on clicks."""

@@ -1,0 +1,180 @@
+"""LateInteraction: every token of a query looks for its best token of an item; the exact sum is the score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.candidates import Candidates, Scores
+from vizsla.checked import checked
+from vizsla.encoder import Encoder
+from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.encoders.token_encoder import QueryTokens, TokenRows, check_gives_tokens
+from vizsla.encoders.token_vectors import TokenVectors
+from vizsla.encoders.word_encoder import WordEncoder
+from vizsla.errors import FormatError, InputError
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.scored import Scored
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+
+class LateInteraction(Retriever):
+    """Scores by MaxSim: the sum, over the query's tokens, of the best inner product with a token of the item.
+
+    A query is encoded once a call; scoring a pair is arithmetic, not a model call. A search scores every item, so it is
+    exact, and slow for large catalogues: `bm25 >> late_interaction(…)` scores only what BM25 found. An item without
+    tokens scores 0, and a query without tokens, or with nothing but zeros, finds nothing.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        How queries become token vectors: an OnnxEncoder, a SentenceEncoder, a WordEncoder.
+    tokens : TokenVectors
+        The items' token vectors.
+
+    Examples
+    --------
+    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.encoders.word_encoder import WordEncoder
+    >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "fgip"] for t in texts], dim=4, name="fgip")
+    >>> search = late_interaction({"a": "fig tree", "b": "ripe pear"}, WordEncoder(letters))
+    >>> search("ripe fig").to_dict()
+    {'0': {'a': 4.0, 'b': 3.0}}
+    >>> print(search.explain("ripe fig", "a"))
+    4.0000  late interaction: the best of 2 tokens for each of the query's, added up
+    ├─ 1.0000  'ripe': token 1 of the item
+    └─ 3.0000  'fig': token 1 of the item
+    """
+
+    kind = "late-interaction"
+    scale = "late interaction"
+
+    @checked
+    def __init__(self, encoder: Encoder, tokens: TokenVectors):
+        if encoder.fingerprint != tokens.fingerprint:
+            wanted = f"the one that made the tokens ({tokens.fingerprint!r})"
+            raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
+        if encoder.dim != tokens.dim:
+            raise InputError(f"`encoder` must give the tokens' {tokens.dim} dimensions. Got {encoder.dim}.")
+        self.encoder, self.tokens = encoder, tokens
+        self._asking: Any = QueryTokens(encoder)
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self.tokens.ids
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the token vectors and of the encoder."""
+        return self.tokens.nbytes + self.encoder.nbytes
+
+    def __repr__(self) -> str:
+        stored = f"{len(self.tokens.stored):,} tokens, {self.tokens.dim} dimensions, {self.tokens.stored.storage}"
+        return f"LateInteraction({len(self.items):,} items, {stored})"
+
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Return the same with the encoder it was built with, or its base, where a load could not bring that back."""
+        if encoder.fingerprint == self.encoder.fingerprint:
+            return type(self)(encoder, self.tokens)
+        if isinstance(self.encoder, WordEncoder):
+            return type(self)(self.encoder.with_encoder(encoder), self.tokens)
+        raise InputError(f"`encoder` must be {self.encoder.fingerprint!r}. Got {encoder.fingerprint!r}.")
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        asked = self._query_tokens(queries)
+        numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
+        rows = [numbers if says else numbers[:0] for says in asked.says().tolist()]
+        everything = Candidates.matches(rows, catalogue=self.items)
+        scored = self._score(queries, everything, filter, threads)
+        return everything.rescored(scored, k=k).with_stats(scored.stats.with_exact(True))
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        counts = np.diff(candidates.offsets)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        scores = self._max_sims(self._query_tokens(queries), rows, candidates, threads)
+        read = np.diff(self.tokens.offsets)[candidates.items].sum() * self.tokens.dim * self.tokens.stored.rows.itemsize
+        return Scored(scores, Stats(scored=len(scores), bytes=int(read)))
+
+    def _query_tokens(self, queries: Queries) -> TokenRows:
+        tokens: Any = queries.encoded(self._asking)
+        return tokens  # type: ignore[no-any-return]
+
+    def _max_sims(
+        self, asked: TokenRows, rows: NDArray[np.int64], candidates: Candidates, threads: int
+    ) -> Scores:
+        stored = self.tokens.stored
+        given = (asked.rows, asked.offsets, stored.rows, stored.low, stored.step, self.tokens.offsets)
+        scores: Any = _native.max_sims(*given, rows, candidates.items, threads)
+        return np.frombuffer(scores, np.float32)
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        asked, tokens = self._query_tokens(queries).rows.astype(np.float64), self.tokens.item(item).astype(np.float64)
+        score = self._score_one(queries, item)
+        what = f"late interaction: the best of {len(tokens)} tokens for each of the query's, added up"
+        if not len(tokens) or not len(asked):
+            return Explanation(score, what)
+        products, names = asked @ tokens.T, self.encoder.query_words(queries.texts[0])  # type: ignore[attr-defined]
+        best = products.argmax(axis=1).tolist()
+        shares = [float(row[at]) for row, at in zip(products, best, strict=True)]
+        reasons = [f"{name!r}: token {at + 1} of the item" for name, at in zip(names, best, strict=True)]
+        return Explanation(score, what, [Explanation(*pair) for pair in zip(shares, reasons, strict=True)])
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        write_encoder(writer, self.encoder)
+        writer.child("tokens", self.tokens)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        tokens = reader.child("tokens", TokenVectors)
+        try:
+            return cls(read_encoder(reader), tokens)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+@checked
+def late_interaction(
+    items: Dataset | Mapping[str, str] | Iterable[Any],
+    encoder: Encoder,
+    *,
+    ids: Iterable[str] | None = None,
+    storage: str = "float16",
+    path: str | Path | None = None,
+) -> LateInteraction:
+    """Encode a catalogue token by token, for exact late interaction.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs.
+    encoder : Encoder
+        One that gives a vector for every token: an OnnxEncoder, a SentenceEncoder, or WordEncoder(any other).
+    ids : iterable of str, optional
+        Ids for texts that have none.
+    storage : {"float16", "int8", "float32"}
+        How the vectors' numbers are kept.
+    path : path, optional
+        Where to write the token vectors, as an artefact that is memory-mapped; the same call continues after a kill.
+        One that is there is used if it is this encoder's. In memory unless given.
+    """
+    check_gives_tokens(encoder)
+    if path is None:
+        return LateInteraction(encoder, TokenVectors.build(items, encoder, ids=ids, storage=storage))
+    if Path(path).exists():
+        return LateInteraction(encoder, TokenVectors.load(path))
+    return LateInteraction(encoder, TokenVectors.encode(items, encoder, path, ids=ids, storage=storage))

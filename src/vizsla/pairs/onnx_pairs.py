@@ -1,0 +1,68 @@
+"""OnnxPairModel: a cross-encoder served by ONNX Runtime, without torch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vizsla import _native
+from vizsla.checked import checked
+from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_inputs, onnx_session, onnx_tokenizer
+from vizsla.errors import InputError, check_positive
+from vizsla.pairs.pair_model import Floats, PairModel, checksum_of
+from vizsla.pairs.settings import SETTINGS, PairSettings
+from vizsla.short_text import short_text
+
+
+class OnnxPairModel(PairModel):
+    """A folder with `model.onnx`, `tokenizer.json` and, from `export_pair_model`, `pairs.json` (extra `onnx`).
+
+    The model's first output must be one number a pair.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    max_tokens : int, optional
+        Cut pairs after so many tokens, the longer text first; what `pairs.json` says, or 512, unless given.
+    batch : int
+        Pairs that go through the model at once.
+    threads : int
+        What ONNX Runtime may use.
+    """
+
+    @checked
+    def __init__(self, path: str | Path, *, max_tokens: int | None = None, batch: int = 16, threads: int = 1):
+        self.path, self.batch = Path(path), check_positive("batch", batch)
+        self.threads = check_positive("threads", threads)
+        self.settings = PairSettings.read(self.path / SETTINGS, max_tokens=max_tokens)
+        self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._session = onnx_session(self.path / MODEL, self.threads)
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
+
+    def __repr__(self) -> str:
+        return short_text(f"OnnxPairModel({self.path}", ")")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the model's file, the tokeniser and the limit of tokens."""
+        seen = 0
+        for name in (MODEL, TOKENIZER):
+            seen = _native.checksum(np.fromfile(self.path / name, np.uint8), seen)
+        return f"onnx-pairs:{checksum_of(self.settings.max_tokens, seen):016x}"
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """What an artefact remembers, to load the model again."""
+        return {"kind": "onnx", "name": str(self.path.absolute()), "options": {"max_tokens": self.settings.max_tokens}}
+
+    def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
+        """Score a few pairs."""
+        known = onnx_inputs(self._tokenizer.encode_batch(list(zip(queries, texts, strict=True))))
+        scores = np.asarray(self._session.run(None, {name: known[name] for name in self._inputs})[0], np.float32)
+        if scores.shape not in ((len(texts),), (len(texts), 1)):
+            raise InputError(f"{self.path / MODEL} must give one number a pair. Got shape {scores.shape}.")
+        return scores.reshape(-1)

@@ -1,0 +1,109 @@
+"""LateInteraction as a retriever and a scorer; token vectors that are encoded in several goes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vizsla
+from vizsla.encoder import FunctionEncoder
+from vizsla.encoders.resume_tokens import resumable_tokens
+from vizsla.encoders.token_vectors import TokenVectors
+from vizsla.encoders.word_encoder import WordEncoder
+from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.late_interaction import LateInteraction, late_interaction
+from vizsla.queries import Queries
+
+ITEMS = {"a": "a ripe fig", "b": "pear tree", "c": "fig tree, apple tree", "d": ""}
+calls: list[list[str]] = []
+
+
+def letters(texts):
+    calls.append(list(texts))
+    return [[text.count(letter) for letter in "aefgiprt"] for text in texts]
+
+
+def words() -> WordEncoder:
+    return WordEncoder(FunctionEncoder(letters, dim=8, name="letters"))
+
+
+def test_scores_are_the_sum_of_the_best():
+    search = late_interaction(ITEMS, words(), storage="float32")
+    rows = {word: np.array(letters([word])[0]) for word in ("fig", "pear", "tree")}
+    wanted = sum(max(rows[word] @ rows[other] for other in ("pear", "tree")) for word in ("fig", "tree"))
+    assert search.score("fig tree", search("fig tree", 4)).to_dict()["0"]["b"] == wanted
+    assert search("fig tree", 4).to_dict()["0"]["d"] == 0
+
+
+def test_explanations_add_up_and_name_the_query():
+    search = late_interaction(ITEMS, words())
+    why = search.explain("fig tree", "c")
+    assert why.score == sum(part.score for part in why.parts) == search("fig tree").to_dict()["0"]["c"]
+    assert [part.reason for part in why.parts] == ["'fig': token 1 of the item", "'tree': token 2 of the item"]
+
+
+def test_a_query_is_encoded_once_a_call_and_calls_no_model():
+    search = bm25(ITEMS) >> late_interaction(ITEMS, words())
+    calls.clear()
+    stats = search("fig tree").stats
+    assert calls == [["fig", "tree"]] and stats.model_calls == 0
+    queries = Queries(["fig", "tree"])
+    search.score(queries, search(queries))
+    calls.clear()
+    part = queries.take(np.array([1]))
+    search.score(part, search(part))
+    assert calls == []
+
+
+def test_encoding_goes_on_where_it_stopped(tmp_path):
+    texts = [f"{'fig ' * (number % 7)}tree" for number in range(1200)]
+    whole = TokenVectors.build(texts, words())
+
+    def failing(given):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return letters(given)
+
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        TokenVectors.encode(texts, WordEncoder(FunctionEncoder(failing, dim=8, name="letters")), tmp_path / "tokens")
+    for name in ("rows.partial", "counts.partial"):
+        with (tmp_path / "tokens.encoding" / name).open("ab") as torn:
+            torn.write(b"torn")
+    encoded = TokenVectors.encode(texts, words(), tmp_path / "tokens")
+    assert len(calls) == 3
+    assert np.array_equal(encoded.offsets, whole.offsets) and np.array_equal(encoded.stored.rows, whole.stored.rows)
+    assert not (tmp_path / "tokens.encoding").exists()
+    opened = late_interaction(texts, words(), path=tmp_path / "tokens")
+    assert opened("fig").ids == late_interaction(texts, words())("fig").ids
+
+
+def test_a_torn_record_is_refused(tmp_path):
+    resumable_tokens(words(), ["fig", "pear tree"], tmp_path / "working")
+    (tmp_path / "working" / "counts.partial").write_bytes(b"")
+    with pytest.raises(InputError, match="must hold 2 counts"):
+        resumable_tokens(words(), ["fig", "pear tree"], tmp_path / "working")
+
+
+def test_the_encoder_must_be_the_one(tmp_path):
+    search = late_interaction(ITEMS, words())
+    other = WordEncoder(FunctionEncoder(letters, dim=8, name="other"))
+    with pytest.raises(InputError, match="the one that made the tokens"):
+        LateInteraction(other, search.tokens)
+    with pytest.raises(InputError, match="WordEncoder"):
+        late_interaction(ITEMS, FunctionEncoder(letters, dim=8, name="letters"))
+    saved = vizsla.load(search.save(tmp_path / "saved"))
+    with pytest.raises(InputError, match="with_encoder"):
+        saved("fig")
+    for given in (words(), words().base):
+        assert saved.with_encoder(given)("fig tree").to_dict() == search("fig tree").to_dict()
+    with pytest.raises(InputError, match="must be"):
+        saved.with_encoder(other)
+
+
+def test_offsets_are_checked():
+    tokens = TokenVectors.build(ITEMS, words())
+    for bad in (tokens.offsets + 1, tokens.offsets[::-1].copy(), tokens.offsets[:-1]):
+        with pytest.raises((InputError, FormatError), match="offsets"):
+            TokenVectors(tokens.ids, bad, tokens.stored, tokens.fingerprint)

@@ -1,0 +1,129 @@
+"""A re-ranking service, played by a server on this machine."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from vizsla.budget import Budget
+from vizsla.candidates import Candidates
+from vizsla.errors import CompositionError, InputError, ScorerError
+from vizsla.http_reranker import HttpReranker
+from vizsla.methods.bm25 import bm25
+from vizsla.retrying import Retrying
+
+ITEMS = {"a": "fig", "b": "fig tree", "c": "fig tree leaf"}
+WANTED = Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0), "1": {"c": 0.0}})
+KEY = "a secret"
+
+
+class Service(BaseHTTPRequestHandler):
+    """Scores by length, worst first; `answers` are given before it does."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append((asked, self.headers.get("Authorization")))
+        status, headers, body = self.server.answers.pop(0) if self.server.answers else (200, {}, None)
+        if body is None:
+            results = [{"index": at, "relevance_score": len(text)} for at, text in enumerate(asked["documents"])]
+            body = json.dumps({"results": results[::-1]})
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *given):
+        pass
+
+
+@pytest.fixture
+def service():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    server.asked, server.answers = [], []
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def reranker(server, **options):
+    return HttpReranker(ITEMS, f"http://127.0.0.1:{server.server_port}/v2/rerank", model="rerank", **options)
+
+
+def test_scores_come_back_in_the_texts_order(service):
+    scorer = reranker(service, batch=2)
+    found = scorer.score(["fig", "tree"], WANTED)
+    assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
+    assert found.stats.model_calls == 4
+    sizes = [(asked["query"], len(asked["documents"])) for asked, _ in service.asked]
+    assert sizes == [("fig", 2), ("fig", 1), ("tree", 1)]
+    assert all(asked["model"] == "rerank" and asked["top_n"] == len(asked["documents"]) for asked, _ in service.asked)
+
+
+def test_the_key_is_read_from_the_environment_and_kept_nowhere(service, monkeypatch, tmp_path):
+    scorer = reranker(service, key_variable="VIZSLA_TEST_KEY")
+    monkeypatch.delenv("VIZSLA_TEST_KEY", raising=False)
+    with pytest.raises(InputError, match="VIZSLA_TEST_KEY"):
+        scorer.score(["fig", "tree"], WANTED)
+    monkeypatch.setenv("VIZSLA_TEST_KEY", KEY)
+    scorer.score(["fig", "tree"], WANTED)
+    assert {said for _, said in service.asked} == {f"Bearer {KEY}"}
+    assert KEY not in repr(vars(scorer)) and KEY not in scorer.fingerprint
+    service.answers[:] = [(429, {}, "{}")]
+    with pytest.raises(ScorerError) as failure:
+        scorer.score(["fig", "tree"], WANTED)
+    assert failure.value.__cause__ is None and KEY not in str(failure.value)
+    with pytest.raises(CompositionError, match="artefact"):
+        (bm25(ITEMS) >> scorer).save(tmp_path / "saved")
+
+
+def test_a_busy_service_is_asked_again_when_it_says(service):
+    service.answers[:] = [(429, {"Retry-After": "3"}, "{}"), (500, {"Retry-After": "soon"}, "{}"), (503, {}, "{}")]
+    budget = Budget(reranker(service), calls=100)
+    scorer = Retrying(budget, pause_s=0.0)
+    pauses = []
+    scorer._sleep = pauses.append
+    assert scorer.score(["fig", "tree"], WANTED).stats.model_calls == 16 == budget.spent
+    assert pauses == [3.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 302])
+def test_what_will_not_pass_is_not_asked_again(service, status):
+    service.answers[:] = [(status, {"Location": "http://127.0.0.1:1/"}, "{}")]
+    with pytest.raises(InputError, match=f"HTTP {status}"):
+        Retrying(reranker(service), pause_s=0.0).score(["fig", "tree"], WANTED)
+    assert len(service.asked) == 1
+
+
+def results(*pairs):
+    return json.dumps({"results": [{"index": at, "relevance_score": score} for at, score in pairs]})
+
+
+ODD = ["no JSON", "[]", "{}", '{"results": 3}', '{"results": [{"index": 0}]}', "[" * 100_000]
+ODD += [results((0, 1)), results((0, 1), (1, 1), (2, float("nan"))), results((0, 1), (1, 1), (3, 1))]
+
+
+@pytest.mark.parametrize("body", ODD, ids=range(len(ODD)))
+def test_an_answer_of_another_shape_is_refused(service, body):
+    service.answers[:] = [(200, {}, body)]
+    with pytest.raises(InputError, match="relevance_score"):
+        reranker(service).score(["fig", "tree"], WANTED)
+
+
+def test_nobody_there(service):
+    service.shutdown()
+    service.server_close()
+    with pytest.raises(ScorerError, match="must answer"):
+        reranker(service, timeout_s=5.0).score(["fig", "tree"], WANTED)
+
+
+def test_only_safe_addresses():
+    for url in ("http://rerank.example/", "file:///etc/hosts", "rerank", "ftp://127.0.0.1/", ""):
+        with pytest.raises(InputError, match="url"):
+            HttpReranker(ITEMS, url, model="rerank")
