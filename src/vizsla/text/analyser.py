@@ -38,7 +38,7 @@ class Analyser:
     stop_words : str or sequence of str, optional
         A language with a built-in list, or your own list: tokens to drop, before stemming.
     stem : str, optional
-        The language of the Snowball stemmer (needs the extra `stem`); only for words.
+        The language of the Snowball stemmer; only for words.
     min_chars, max_chars : int, optional
         Lengths of the n-grams, for "chars" only; 1 and 2 unless given. A shorter word is kept whole.
 

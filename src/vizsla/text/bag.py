@@ -154,7 +154,7 @@ class BagOfWords(Encoder, Artifact):
     @property
     def _table(self) -> NDArray[np.int32]:
         """A row of terms for each form, a column for each language."""
-        return self.term_of_form.reshape(len(self.forms), -1)
+        return self.term_of_form.reshape(len(self.forms), len(self.analyser.languages))
 
     @property
     def dim(self) -> int:
