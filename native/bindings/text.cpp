@@ -12,6 +12,7 @@
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
 #include "text/tokens.hpp"
+#include "text/vocabulary.hpp"
 
 namespace vizsla {
 
@@ -133,6 +134,29 @@ class BoundBagLookup {
   BagLookup lookup_;
 };
 
+nb::tuple distinct(const nb::list& list) {
+  Vocabulary vocabulary;
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(nb::len(list));
+  std::string padded;
+  for (nb::handle text : list) {
+    if (text.is_none()) {
+      numbers.push_back(-1);
+      continue;
+    }
+    const Text utf8(text);
+    if (utf8.view().empty()) throw std::invalid_argument("a term must not be empty");
+    padded.assign(utf8.view());
+    padded.append(WordBuffer::padding, ' ');
+    numbers.push_back(static_cast<std::int32_t>(vocabulary.at(std::string_view(padded).substr(0, utf8.view().size())).number()));
+  }
+  const auto& bytes = vocabulary.bytes();
+  const auto& offsets = vocabulary.offsets();
+  return nb::make_tuple(to_numpy(std::vector<std::uint8_t>(bytes.data(), bytes.data() + bytes.size())),
+                        to_numpy(std::vector<std::int64_t>(offsets.data(), offsets.data() + offsets.size())),
+                        to_numpy(std::move(numbers)));
+}
+
 void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots) {
   StringTable(view(bytes), view(offsets), view(slots)).check_vocabulary();
 }
@@ -143,6 +167,8 @@ void register_text(nb::module_& module) {
   module.attr("unicode_version") = unicode_ranges::version;
   module.def("tokens", &tokens, nb::arg("text"), nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"),
              nb::arg("any_language"), "The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.");
+  module.def("distinct", &distinct, nb::arg("strings"),
+             "The distinct strings by first occurrence, as bytes and offsets, and the number of each; -1 for None.");
   module.def("check_vocabulary", &check_vocabulary, nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
              "Raises unless the strings are UTF-8, distinct, and found by their slots.");
   nb::class_<BoundBagBuilder>(module, "BagBuilder")

@@ -76,8 +76,8 @@ class AnyLanguage(Analyser):
 
     @property
     def skipped(self) -> frozenset[str]:
-        """The tokens that are not even counted: none while they tell languages apart."""
-        return self.dropped if len(self.languages) == 1 else frozenset()
+        """The tokens that are not even counted: none, for they tell languages apart."""
+        return frozenset()
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of an item in their order; with "auto", in the language of this text alone."""
@@ -168,7 +168,11 @@ def _read(analyser: AnyLanguage, text: str) -> tuple[_native.BagBuilder, Strings
 
 def surface_of(builder: _native.BagBuilder) -> Strings:
     """Return the forms that a builder has met."""
-    data, offsets = builder.forms()
+    return strings_of(*builder.forms())
+
+
+def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
+    """Return a table of what native code wrote."""
     return Strings(data, offsets, _native.build_slots(data, offsets)[0])
 
 
