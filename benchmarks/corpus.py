@@ -33,7 +33,8 @@ def clean(text: str) -> list[str]:
     return [word for word in WORD.findall(text.lower()) if word not in DROPPED]
 
 
-def _texts(file: str, sets: tuple[str, ...]) -> Iterator[str]:
+def texts_of(file: str, sets: tuple[str, ...]) -> Iterator[str]:
+    """Yield the texts of some sets as they are."""
     for name in sets:
         with gzip.open(data_folder() / name / file, "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -46,7 +47,7 @@ def passages(count: int, *, seed: int = 7) -> Iterator[str]:
 
     A passage is made of pieces of up to 60 words, each cut from one real text at a seeded random place.
     """
-    words = [text.split() for text in _texts("corpus.jsonl.gz", SETS)]
+    words = [text.split() for text in texts_of("corpus.jsonl.gz", SETS)]
     # A text is drawn in proportion to its length, as a passage collection would be cut from long documents.
     lengths = np.array([len(text) for text in words], dtype=np.float64)
     edges = np.cumsum(lengths) / lengths.sum()
@@ -68,6 +69,6 @@ def _splice(words: list[list[str]], edges: np.ndarray, random: np.random.Generat
 
 def queries(count: int, *, seed: int = 7) -> list[str]:
     """Return cleaned real queries of 6 to 9 content words."""
-    fitting = [words for words in map(clean, _texts("queries.jsonl.gz", QUERY_SETS)) if 6 <= len(words) <= 9]
+    fitting = [words for words in map(clean, texts_of("queries.jsonl.gz", QUERY_SETS)) if 6 <= len(words) <= 9]
     chosen = np.random.default_rng(seed).permutation(len(fitting))[:count]
     return [" ".join(fitting[number]) for number in chosen]

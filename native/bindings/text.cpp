@@ -12,13 +12,14 @@
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
 #include "text/tokens.hpp"
+#include "text/vocabulary.hpp"
 
 namespace vizsla {
 
 namespace {
 
-nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
-  const TokenRule rule{lower, min_chars, max_chars};
+nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars, bool any_language) {
+  const TokenRule rule{lower, min_chars, max_chars, any_language};
   rule.check();
   const Text utf8(text);
   WordBuffer buffer;
@@ -29,8 +30,8 @@ nb::list tokens(nb::str text, bool lower, int min_chars, int max_chars) {
 
 class BoundBagBuilder {
  public:
-  BoundBagBuilder(bool lower, int min_chars, int max_chars, const std::vector<std::string>& skipped)
-      : builder_({lower, min_chars, max_chars}, skipped) {}
+  BoundBagBuilder(bool lower, int min_chars, int max_chars, bool any_language, const std::vector<std::string>& skipped)
+      : builder_({lower, min_chars, max_chars, any_language}, skipped) {}
 
   void add(const nb::list& list) {
     const Turn turn(busy_);
@@ -46,12 +47,28 @@ class BoundBagBuilder {
     return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
   }
 
-  nb::tuple take_rows(InArray<std::int32_t> term_of_form) {
+  nb::object evidence(InArray<std::int32_t> row_of_form, InArray<std::int32_t> weights, std::uint32_t columns) {
+    const Turn turn(busy_);
+    std::vector<std::int32_t> sums;
+    {
+      nb::gil_scoped_release unlocked;
+      sums = builder_.evidence(view(row_of_form), view(weights), columns);
+    }
+    return nb::cast(to_numpy(std::move(sums)));
+  }
+
+  nb::object holders(InArray<std::int32_t> row_of_form, std::uint32_t forms, std::uint32_t columns,
+                     InArray<std::int32_t> column_of_row) {
+    const Turn turn(busy_);
+    return nb::cast(to_numpy(builder_.holders(view(row_of_form), forms, columns, view(column_of_row))));
+  }
+
+  nb::tuple take_rows(InArray<std::int32_t> terms, std::uint32_t columns, InArray<std::int32_t> column_of_row) {
     const Turn turn(busy_);
     BagRows rows;
     {
       nb::gil_scoped_release unlocked;
-      rows = builder_.take_rows(view(term_of_form));
+      rows = builder_.take_rows(view(terms), columns, view(column_of_row));
     }
     return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.terms)), to_numpy(std::move(rows.counts)));
   }
@@ -80,13 +97,14 @@ nb::bytes raw(const std::vector<T>& values) {
 
 class BoundBagLookup {
  public:
-  BoundBagLookup(bool lower, int min_chars, int max_chars, InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets,
-                 InArray<std::uint32_t> slots, InArray<std::int32_t> term_of_form)
+  BoundBagLookup(bool lower, int min_chars, int max_chars, bool any_language, InArray<std::uint8_t> bytes,
+                 InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, InArray<std::int32_t> terms, std::uint32_t columns)
       : bytes_(bytes),
         offsets_(offsets),
         slots_(slots),
-        term_of_form_(term_of_form),
-        lookup_({lower, min_chars, max_chars}, StringTable(view(bytes_), view(offsets_), view(slots_)), view(term_of_form_)) {
+        terms_(terms),
+        lookup_({lower, min_chars, max_chars, any_language}, StringTable(view(bytes_), view(offsets_), view(slots_)), view(terms_),
+                columns) {
     if (slots_.size() == 0) throw std::invalid_argument("a vocabulary needs its slots");
   }
 
@@ -112,9 +130,32 @@ class BoundBagLookup {
   InArray<std::uint8_t> bytes_;
   InArray<std::int64_t> offsets_;
   InArray<std::uint32_t> slots_;
-  InArray<std::int32_t> term_of_form_;
+  InArray<std::int32_t> terms_;
   BagLookup lookup_;
 };
+
+nb::tuple distinct(const nb::list& list) {
+  Vocabulary vocabulary;
+  std::vector<std::int32_t> numbers;
+  numbers.reserve(nb::len(list));
+  std::string padded;
+  for (nb::handle text : list) {
+    if (text.is_none()) {
+      numbers.push_back(-1);
+      continue;
+    }
+    const Text utf8(text);
+    if (utf8.view().empty()) throw std::invalid_argument("a term must not be empty");
+    padded.assign(utf8.view());
+    padded.append(WordBuffer::padding, ' ');
+    numbers.push_back(static_cast<std::int32_t>(vocabulary.at(std::string_view(padded).substr(0, utf8.view().size())).number()));
+  }
+  const auto& bytes = vocabulary.bytes();
+  const auto& offsets = vocabulary.offsets();
+  return nb::make_tuple(to_numpy(std::vector<std::uint8_t>(bytes.data(), bytes.data() + bytes.size())),
+                        to_numpy(std::vector<std::int64_t>(offsets.data(), offsets.data() + offsets.size())),
+                        to_numpy(std::move(numbers)));
+}
 
 void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots) {
   StringTable(view(bytes), view(offsets), view(slots)).check_vocabulary();
@@ -125,19 +166,27 @@ void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets
 void register_text(nb::module_& module) {
   module.attr("unicode_version") = unicode_ranges::version;
   module.def("tokens", &tokens, nb::arg("text"), nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"),
-             "The tokens of a text: words, or n-grams of words when the lengths are not 0.");
+             nb::arg("any_language"), "The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.");
+  module.def("distinct", &distinct, nb::arg("strings"),
+             "The distinct strings by first occurrence, as bytes and offsets, and the number of each; -1 for None.");
   module.def("check_vocabulary", &check_vocabulary, nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
              "Raises unless the strings are UTF-8, distinct, and found by their slots.");
   nb::class_<BoundBagBuilder>(module, "BagBuilder")
-      .def(nb::init<bool, int, int, const std::vector<std::string>&>(), nb::arg("lower"), nb::arg("min_chars"),
-           nb::arg("max_chars"), nb::arg("skipped"))
+      .def(nb::init<bool, int, int, bool, const std::vector<std::string>&>(), nb::arg("lower"), nb::arg("min_chars"),
+           nb::arg("max_chars"), nb::arg("any_language"), nb::arg("skipped"))
       .def("add", &BoundBagBuilder::add)
       .def("forms", &BoundBagBuilder::forms)
-      .def("take_rows", &BoundBagBuilder::take_rows);
+      .def("evidence", &BoundBagBuilder::evidence, nb::arg("row_of_form"), nb::arg("weights"), nb::arg("columns"),
+           "The weights of each row's forms, added up, a column after another.")
+      .def("holders", &BoundBagBuilder::holders, nb::arg("row_of_form"), nb::arg("forms"), nb::arg("columns"),
+           nb::arg("column_of_row"), "How many rows of each column hold each of some forms.")
+      .def("take_rows", &BoundBagBuilder::take_rows, nb::arg("terms"), nb::arg("columns"), nb::arg("column_of_row"),
+           "The rows, each read in its column of the terms; none given: the forms themselves.");
   nb::class_<BoundBagLookup>(module, "BagLookup")
-      .def(nb::init<bool, int, int, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int32_t>>(),
-           nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
-           nb::arg("term_of_form"))
+      .def(nb::init<bool, int, int, bool, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>,
+                    InArray<std::int32_t>, std::uint32_t>(),
+           nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("any_language"), nb::arg("bytes"),
+           nb::arg("offsets"), nb::arg("slots"), nb::arg("terms"), nb::arg("columns"))
       .def("rows", &BoundBagLookup::rows,
            "Offsets, terms and counts as bytes, and the forms that nobody knows.")
       .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),

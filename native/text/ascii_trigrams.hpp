@@ -23,7 +23,7 @@ constexpr std::array<std::uint8_t, 256> make_codes() {
   std::uint8_t code = 0;
   made[static_cast<unsigned char>(MarkedText::mark)] = code++;
   for (std::size_t byte = 0; byte < 0x80; ++byte) {
-    if (ascii::as_is[byte] != 0) made[byte] = code++;
+    if (ascii::folded<false, false>[byte] != 0) made[byte] = code++;
   }
   return made;
 }

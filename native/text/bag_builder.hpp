@@ -1,6 +1,7 @@
 // Reads texts one after another and counts the tokens of each: the rows of a bag-of-words matrix.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -56,22 +57,61 @@ class BagBuilder {
     return {std::vector<std::uint8_t>(bytes.data() + begin, bytes.data() + bytes.size()), std::move(starts)};
   }
 
-  // Hands the rows over, terms ascending. `term_of_form` renumbers the forms, -1 drops one; forms of one term are
-  // added up. The rows are rewritten where they lie: each only gets shorter.
-  BagRows take_rows(std::span<const std::int32_t> term_of_form) {
-    const std::size_t forms = vocabulary_.size() - skipped_;
-    if (!term_of_form.empty() && term_of_form.size() != forms) {
-      throw std::invalid_argument("term_of_form must have one entry for every form");
+  // What each row says for each of `columns`: its counts times `weights`, of which each form may have a row
+  // (`row_of_form`, -1 for none).
+  std::vector<std::int32_t> evidence(std::span<const std::int32_t> row_of_form, std::span<const std::int32_t> weights,
+                                     std::size_t columns) const {
+    check_table(row_of_form, 1);
+    for (const std::int32_t row : row_of_form) {
+      if (row >= 0 && (static_cast<std::size_t>(row) + 1) * columns > weights.size()) {
+        throw std::invalid_argument("row_of_form must hold rows of the weights");
+      }
     }
-    for (const std::int32_t term : term_of_form) {
-      if (term >= static_cast<std::int64_t>(forms)) throw std::invalid_argument("there are no more terms than forms");
+    std::vector<std::int32_t> sums(rows() * columns, 0);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < static_cast<std::size_t>(rows_.offsets[row + 1]); ++i) {
+        const std::int32_t found = row_of_form[static_cast<std::size_t>(rows_.terms[i])];
+        if (found < 0) continue;
+        add_weights(weights.subspan(static_cast<std::size_t>(found) * columns, columns), rows_.counts[i], &sums[row * columns]);
+      }
     }
-    const auto bound = static_cast<std::uint32_t>(forms);
+    return sums;
+  }
+
+  // How many rows of each column hold each of some forms: `row_of_form` numbers them, -1 for others.
+  std::vector<std::int64_t> holders(std::span<const std::int32_t> row_of_form, std::size_t forms, std::size_t columns,
+                                    std::span<const std::int32_t> column_of_row) const {
+    check_table(row_of_form, 1);
+    for (const std::int32_t row : row_of_form) {
+      if (row >= 0 && static_cast<std::size_t>(row) >= forms) throw std::invalid_argument("row_of_form holds a larger number");
+    }
+    if (column_of_row.size() != rows()) throw std::invalid_argument("every row must have a column");
+    check_columns(column_of_row, columns);
+    std::vector<std::int64_t> counts(forms * columns, 0);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto column = static_cast<std::size_t>(column_of_row[row]);
+      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < static_cast<std::size_t>(rows_.offsets[row + 1]); ++i) {
+        const std::int32_t found = row_of_form[static_cast<std::size_t>(rows_.terms[i])];
+        if (found >= 0) ++counts[static_cast<std::size_t>(found) * columns + column];
+      }
+    }
+    return counts;
+  }
+
+  // Hands the rows over, terms ascending. `terms` has a row of `columns` for each form: the term in each column, -1 drops
+  // it; forms of one term are added up. Every row is read in its own column, the first where none is given. The rows are
+  // rewritten where they lie: each only gets shorter.
+  BagRows take_rows(std::span<const std::int32_t> terms, std::size_t columns, std::span<const std::int32_t> column_of_row) {
+    if (!terms.empty()) check_table(terms, columns);
+    if (!column_of_row.empty() && column_of_row.size() != rows()) throw std::invalid_argument("every row must have a column");
+    check_columns(column_of_row, columns);
+    const auto bound = static_cast<std::uint32_t>(terms.empty() ? vocabulary_.size() - skipped_
+                                                                : static_cast<std::size_t>(*std::max_element(terms.begin(), terms.end()) + 1));
     std::vector<Cell> cells, spare;
     std::size_t out = 0;
     for (std::size_t row = 0, begin = 0; row < rows(); ++row) {
       const auto end = static_cast<std::size_t>(rows_.offsets[row + 1]);
-      gather(begin, end, term_of_form, cells);
+      gather(begin, end, terms, columns, column_of_row.empty() ? 0 : static_cast<std::size_t>(column_of_row[row]), cells);
       radix_sort(cells, spare, bound, [](const Cell& cell) { return static_cast<std::uint32_t>(cell.term); });
       out = write(cells, out);
       rows_.offsets[row + 1] = static_cast<std::int64_t>(out);
@@ -102,11 +142,33 @@ class BagBuilder {
     rows_.counts.push_back(1);
   }
 
-  void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> term_of_form, std::vector<Cell>& cells) const {
+  void check_table(std::span<const std::int32_t> table, std::size_t columns) const {
+    if (table.size() != (vocabulary_.size() - skipped_) * columns) {
+      throw std::invalid_argument("the table must have one row for every form");
+    }
+  }
+
+  static void check_columns(std::span<const std::int32_t> column_of_row, std::size_t columns) {
+    for (const std::int32_t column : column_of_row) {
+      if (column < 0 || static_cast<std::size_t>(column) >= columns) throw std::invalid_argument("there are fewer columns");
+    }
+  }
+
+  static void add_weights(std::span<const std::int32_t> weights, float count, std::int32_t* sums) {
+    // A text has fewer than 2^31 bytes, but weights times counts may exceed what is counted: enough is enough.
+    constexpr std::int64_t most = INT32_MAX;
+    for (std::size_t column = 0; column < weights.size(); ++column) {
+      const std::int64_t more = static_cast<std::int64_t>(count) * weights[column];
+      sums[column] = static_cast<std::int32_t>(std::clamp(sums[column] + more, -most, most));
+    }
+  }
+
+  void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> terms, std::size_t columns, std::size_t column,
+              std::vector<Cell>& cells) const {
     cells.clear();
     for (std::size_t i = begin; i < end; ++i) {
       const std::int32_t form = rows_.terms[i];
-      const std::int32_t term = term_of_form.empty() ? form : term_of_form[static_cast<std::size_t>(form)];
+      const std::int32_t term = terms.empty() ? form : terms[static_cast<std::size_t>(form) * columns + column];
       if (term >= 0) cells.push_back({term, rows_.counts[i]});
     }
   }

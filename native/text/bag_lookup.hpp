@@ -20,19 +20,20 @@ struct LookedUp {
   std::vector<std::int32_t> terms;
   std::vector<float> counts;
   std::vector<std::string> unknown;
-  std::span<const std::int32_t> answers;  // the terms of the unknown forms, -1 for none, once they are known
+  std::span<const std::int32_t> answers;  // the terms of the unknown forms, a row each, once they are known
   std::size_t answered = 0;
 };
 
 class BagLookup {
  public:
-  // `term_of_form` gives every form's term, -1 for none; when it is empty the forms are the terms, and what the table
-  // does not hold is of no interest.
-  BagLookup(const TokenRule& rule, const StringTable& forms, std::span<const std::int32_t> term_of_form)
-      : rule_(rule), forms_(forms), term_of_form_(term_of_form) {
+  // `terms` has a row of `columns` for every form: the terms that it may stand for, -1 for none; when it is empty the
+  // forms are the terms, and what the table does not hold is of no interest.
+  BagLookup(const TokenRule& rule, const StringTable& forms, std::span<const std::int32_t> terms, std::size_t columns)
+      : rule_(rule), forms_(forms), terms_(terms), columns_(columns) {
     rule.check();
-    if (!term_of_form.empty() && term_of_form.size() != forms.size()) {
-      throw std::invalid_argument("every form must have one term number");
+    if (columns == 0) throw std::invalid_argument("there must be a column");
+    if (!terms.empty() && terms.size() != forms.size() * columns) {
+      throw std::invalid_argument("every form must have one row of term numbers");
     }
     if (forms.size() > INT32_MAX) throw std::invalid_argument("a vocabulary holds fewer than 2^31 forms");
   }
@@ -47,18 +48,29 @@ class BagLookup {
  private:
   void find(std::string_view token, LookedUp& rows) const {
     const std::int64_t form = forms_.find(token);
-    if (term_of_form_.empty()) {
+    if (terms_.empty()) {
       if (form >= 0) rows.terms.push_back(static_cast<std::int32_t>(form));
       return;
     }
-    const std::int32_t term = form >= 0 ? term_of_form_[static_cast<std::size_t>(form)] : answer(token, rows);
-    if (term >= 0) rows.terms.push_back(term);
+    push(form >= 0 ? terms_.subspan(static_cast<std::size_t>(form) * columns_, columns_) : answer(token, rows), rows);
   }
 
-  static std::int32_t answer(std::string_view token, LookedUp& rows) {
-    if (rows.answered < rows.answers.size()) return rows.answers[rows.answered++];
+  // Every term once that a word may stand for.
+  static void push(std::span<const std::int32_t> terms, LookedUp& rows) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const bool known = std::find(terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(i), terms[i]) !=
+                         terms.begin() + static_cast<std::ptrdiff_t>(i);
+      if (terms[i] >= 0 && !known) rows.terms.push_back(terms[i]);
+    }
+  }
+
+  std::span<const std::int32_t> answer(std::string_view token, LookedUp& rows) const {
+    if (rows.answered + columns_ <= rows.answers.size()) {
+      rows.answered += columns_;
+      return rows.answers.subspan(rows.answered - columns_, columns_);
+    }
     rows.unknown.emplace_back(token);
-    return -1;
+    return {};
   }
 
   // Sorts the last row's terms and counts equal ones.
@@ -78,7 +90,8 @@ class BagLookup {
 
   TokenRule rule_;
   StringTable forms_;
-  std::span<const std::int32_t> term_of_form_;
+  std::span<const std::int32_t> terms_;
+  std::size_t columns_;
 };
 
 }  // namespace vizsla

@@ -1,4 +1,4 @@
-"""Writes unicode_ranges.hpp from Python's unicodedata: which characters make words, and their lower case.
+"""Writes unicode_ranges.hpp from Python's unicodedata: which characters make words, their lower case, and who needs no spaces.
 
 Run it with the oldest Python that Vizsla supports: `python native/text/make_unicode_tables.py`.
 """
@@ -6,17 +6,32 @@ Run it with the oldest Python that Vizsla supports: `python native/text/make_uni
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 LAST = 0x10FFFF
 FOLDED = {"İ": "i", "ς": "σ"}
 """İ loses its dot and the final sigma its form, so that one word has one spelling wherever it stands."""
 
+UNSPACED = ("CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO ", "HANGUL ", "HALFWIDTH HANGUL")
+UNSPACED += ("THAI ", "LAO ", "KHMER ", "MYANMAR ", "TAI ", "NEW TAI ")
+"""Scripts that write words without spaces, or (Hangul) with endings that a query lacks; by how their characters' names begin."""
+
 
 def is_word(character: str) -> bool:
     """Return whether a character belongs to words: a letter, a mark, a number, or the underscore."""
     return unicodedata.category(character)[0] in "LMN" or character == "_"
+
+
+def is_mark(character: str) -> bool:
+    """Return whether a character belongs to the one before it."""
+    return unicodedata.category(character)[0] == "M"
+
+
+def is_unspaced(character: str) -> bool:
+    """Return whether a character is a letter of a script that is searched by n-grams; digits are words everywhere."""
+    letter = unicodedata.category(character) in ("Lo", "Lm", "Nl")
+    return letter and unicodedata.name(character, "").startswith(UNSPACED)
 
 
 def lower(character: str) -> str:
@@ -27,10 +42,10 @@ def lower(character: str) -> str:
     return lowered
 
 
-def word_ranges() -> list[tuple[int, int]]:
-    """Return the first and last code point of every run of word characters."""
+def ranges_of(holds: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return the first and last code point of every run of characters for which this holds."""
     ranges: list[tuple[int, int]] = []
-    for code in filter(lambda c: is_word(chr(c)), range(LAST + 1)):
+    for code in filter(lambda c: holds(chr(c)), range(LAST + 1)):
         if ranges and ranges[-1][1] == code - 1:
             ranges[-1] = (ranges[-1][0], code)
         else:
@@ -75,13 +90,23 @@ namespace vizsla::unicode_ranges {{
 
 inline constexpr char version[] = "{unicodedata.unidata_version}";
 
-struct WordRange {{
+struct Range {{
   std::uint32_t first, last;
 }};
 
 // Letters, marks, numbers, and the underscore.
-inline constexpr WordRange words[] = {{
-{rows(word_ranges())}
+inline constexpr Range words[] = {{
+{rows(ranges_of(is_word))}
+}};
+
+// Letters of scripts that are searched by n-grams.
+inline constexpr Range unspaced[] = {{
+{rows(ranges_of(is_unspaced))}
+}};
+
+// Marks, which belong to the character before them.
+inline constexpr Range marks[] = {{
+{rows(ranges_of(is_mark))}
 }};
 
 struct LowerRun {{

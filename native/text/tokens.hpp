@@ -1,9 +1,10 @@
-// Tokens: whole words, or the character n-grams of words for languages that write without spaces.
+// Tokens: whole words, the character n-grams of words, or what suits each script.
 #pragma once
 
 #include <stdexcept>
 #include <string_view>
 
+#include "text/any_language.hpp"
 #include "text/words.hpp"
 
 namespace vizsla {
@@ -15,10 +16,12 @@ struct TokenRule {
   bool lower = true;
   int min_chars = 0;
   int max_chars = 0;
+  bool any_language = false;
 
   bool words() const { return max_chars == 0; }
 
   void check() const {
+    if (any_language && max_chars != 0) throw std::invalid_argument("n-gram lengths must be 0 for any language");
     if (min_chars == 0 && max_chars == 0) return;
     if (min_chars < 1 || max_chars < min_chars || max_chars > longest) {
       throw std::invalid_argument("n-gram lengths must satisfy 1 <= min_chars <= max_chars <= 64");
@@ -47,7 +50,9 @@ void for_each_ngram(std::string_view word, const TokenRule& rule, Emit&& emit) {
 
 template <class Emit>
 void for_each_token(std::string_view text, const TokenRule& rule, WordBuffer& buffer, Emit&& emit) {
-  if (rule.words()) {
+  if (rule.any_language) {
+    any_language::for_each_token(text, rule.lower, buffer, emit);
+  } else if (rule.words()) {
     for_each_word(text, rule.lower, buffer, emit);
   } else {
     for_each_word(text, rule.lower, buffer, [&](std::string_view word) { for_each_ngram(word, rule, emit); });

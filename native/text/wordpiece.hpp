@@ -76,7 +76,7 @@ class WordPiece {
       const std::string_view rewritten = model.normaliser_->rewrite(text, bytes_);
       const char* at = rewritten.data();
       for (const char* const end = at + rewritten.size(); at < end;) {
-        const std::size_t size = bytes_before_zero(at);
+        const std::size_t size = bytes_before_less<1>(at);
         if (size > 0) take(pieces(model, std::string_view(at, size)));
         at += size + 1;
       }

@@ -13,17 +13,19 @@
 
 namespace vizsla {
 
-// A text rewritten for cutting: words as they will be emitted, and a zero byte for every character between them.
+// A text rewritten for cutting: words as they will be emitted, and a zero byte for every character between them; with
+// `joined` a byte from 1 to 5 for a character that may join numbers.
 // Words may be read `padding` bytes past their end (see Vocabulary).
 class WordBuffer {
  public:
   static constexpr std::size_t padding = 16;
 
+  template <bool joined = false>
   std::string_view rewrite(std::string_view text, bool lower) {
     // Lower case lengthens a character from two bytes to three at most.
     const std::size_t room = text.size() + text.size() / 2 + 2 * block + padding;
     if (bytes_.size() < room) bytes_.resize(room);
-    const std::size_t size = lower ? rewrite<true>(text) : rewrite<false>(text);
+    const std::size_t size = lower ? rewritten<true, joined>(text) : rewritten<false, joined>(text);
     std::memset(bytes_.data() + size, 0, padding);
     return {bytes_.data(), size};
   }
@@ -31,25 +33,25 @@ class WordBuffer {
  private:
   static constexpr std::size_t block = 32;
 
-  template <bool lower>
-  std::size_t rewrite(std::string_view text) {
+  template <bool lower, bool joined>
+  std::size_t rewritten(std::string_view text) {
     char* out = bytes_.data();
     const char* at = text.data();
     const char* const end = at + text.size();
     while (static_cast<std::size_t>(end - at) >= block) {
-      if (rewrite_ascii<lower>(at, out)) {
+      if (rewrite_ascii<lower, joined>(at, out)) {
         at += block;
         out += block;
       } else {
-        at = rewrite_slowly<lower>(at, at + block, end, out);
+        at = rewrite_slowly<lower, joined>(at, at + block, end, out);
       }
     }
-    rewrite_slowly<lower>(at, end, end, out);
+    rewrite_slowly<lower, joined>(at, end, end, out);
     return static_cast<std::size_t>(out - bytes_.data());
   }
 
   // One block, without branches so that it is compiled to vector instructions; false if it was not all ASCII.
-  template <bool lower>
+  template <bool lower, bool joined>
   static bool rewrite_ascii(const char* in, char* out) {
     unsigned char seen = 0;
     for (std::size_t i = 0; i < block; ++i) {
@@ -58,20 +60,22 @@ class WordBuffer {
       const bool letter = static_cast<unsigned char>(lowered - 'a') < 26;
       const bool digit = static_cast<unsigned char>(byte - '0') < 10;
       const unsigned char kept = lower && letter ? lowered : byte;
-      out[i] = static_cast<char>(letter | digit | (byte == '_') ? kept : 0);
+      const auto joiner = static_cast<unsigned char>(byte - ascii::first_joiner);
+      const unsigned char between = joined && joiner < ascii::joiners ? static_cast<unsigned char>(joiner + 1) : 0;
+      out[i] = static_cast<char>(letter | digit | (byte == '_') ? kept : between);
       seen |= byte;
     }
     return seen < 0x80;
   }
 
   // Characters that begin before `stop`, one by one; moves `out` and returns where the next character begins.
-  template <bool lower>
+  template <bool lower, bool joined>
   static const char* rewrite_slowly(const char* at, const char* stop, const char* end, char*& out) {
     const Unicode& unicode = Unicode::get();
     while (at < stop) {
       const auto byte = static_cast<unsigned char>(*at);
       if (byte < 0x80) {
-        *out++ = (lower ? ascii::lowered : ascii::as_is)[byte];
+        *out++ = ascii::folded<lower, joined>[byte];
         ++at;
         continue;
       }
@@ -86,15 +90,16 @@ class WordBuffer {
   std::vector<char> bytes_;
 };
 
-// The number of bytes before the first zero byte; 8 bytes must be readable after it.
-inline std::size_t bytes_before_zero(const char* begin) {
+// The number of bytes before the first one that is less than `bound`; 8 bytes must be readable after it.
+template <std::uint8_t bound>
+std::size_t bytes_before_less(const char* begin) {
   static_assert(std::endian::native == std::endian::little);
   for (const char* at = begin;; at += 8) {
     std::uint64_t word;
     std::memcpy(&word, at, sizeof word);
-    // The lowest bit that is set stands in the first zero byte.
-    const std::uint64_t zeros = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
-    if (zeros != 0) return static_cast<std::size_t>(at - begin) + static_cast<std::size_t>(std::countr_zero(zeros)) / 8;
+    // The lowest bit that is set stands in the first such byte.
+    const std::uint64_t less = (word - bound * 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+    if (less != 0) return static_cast<std::size_t>(at - begin) + static_cast<std::size_t>(std::countr_zero(less)) / 8;
   }
 }
 
@@ -104,7 +109,7 @@ void for_each_word(std::string_view text, bool lower, WordBuffer& buffer, Emit&&
   const std::string_view rewritten = buffer.rewrite(text, lower);
   const char* at = rewritten.data();
   for (const char* const end = at + rewritten.size(); at < end;) {
-    const std::size_t size = bytes_before_zero(at);
+    const std::size_t size = bytes_before_less<1>(at);
     if (size > 0) emit(std::string_view(at, size));
     at += size + 1;
   }

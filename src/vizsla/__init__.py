@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from vizsla.retrying import Retrying as Retrying
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
+    from vizsla.text.any_language import AnyLanguage as AnyLanguage
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
     from vizsla.text.wordpiece import WordPiece as WordPiece
     from vizsla.text_scorer import TextScorer as TextScorer
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "Analyser": "vizsla.text.analyser",
+    "AnyLanguage": "vizsla.text.any_language",
     "Bag": "vizsla.methods.bag.model",
     "Budget": "vizsla.budget",
     "Bm25": "vizsla.methods.bm25",

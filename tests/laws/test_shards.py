@@ -17,9 +17,11 @@ from vizsla.errors import CompositionError, FormatError, InputError
 from vizsla.methods.bm25 import VARIANTS, Bm25, bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.text.analyser import Analyser
+from vizsla.text.any_language import AnyLanguage
 
 ANALYSERS = {"words": Analyser(), "english": Analyser.named("english"), "chars": Analyser("chars")}
-WORDS = ["fig", "figs", "the", "pear", "apple", "apples", "plum", "tree", "leaf", "ω", "größe"]
+ANALYSERS |= {"german": AnyLanguage("german"), "two languages": AnyLanguage(["english", "german"], content=["die"])}
+WORDS = ["fig", "figs", "the", "pear", "apple", "apples", "plum", "tree", "leaf", "ω", "größe", "der", "die", "3/8", "水果"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 catalogues = st.lists(texts, min_size=1, max_size=25)
 queries = st.lists(texts, min_size=1, max_size=4)
@@ -74,7 +76,7 @@ def large() -> tuple[dict[str, str], list[str]]:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_long_lists_in_three_uneven_shards(large: tuple[dict[str, str], list[str]], variant: str) -> None:
     items, asked = large
-    whole = bm25(items, variant=variant)
+    whole = bm25(items, variant=variant, analyser=Analyser())
     parts = sharded(cut_up(items, [0.05, 0.8]), Analyser(), variant)
     assert [len(part.items) for part in parts.parts] == [600, 9000, 2400]
     for k in (1, 10, 100):

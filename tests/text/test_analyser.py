@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
 import Stemmer
 
 from tests.text import twin
-from vizsla.errors import FormatError, InputError, MissingExtraError
+from vizsla.errors import FormatError, InputError
 from vizsla.text.analyser import Analyser
 from vizsla.text.stop_words import STOP_WORDS
 
@@ -98,13 +97,6 @@ def test_wrong_parameters_are_refused(change: dict[str, Any]) -> None:
 def test_wrong_keys_are_refused(values: Any) -> None:
     with pytest.raises(FormatError, match="keys"):
         Analyser.from_dict(values)
-
-
-def test_a_missing_stemmer_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "Stemmer", None)
-    with pytest.raises(MissingExtraError, match=r"vizsla\[stem\]"):
-        Analyser(stem="english")
-    assert Analyser()("No stemmer needed") == ["no", "stemmer", "needed"]
 
 
 def test_a_text_must_be_a_string() -> None:

@@ -49,7 +49,7 @@ def test_every_character_of_unicode() -> None:
 
 def native_of_each(characters: list[str]) -> list[str]:
     # Between two letters that no other character touches, a separator leaves the letters alone.
-    cut = _native.tokens(" ".join(f"q{c}q q" for c in characters), True, 0, 0)
+    cut = _native.tokens(" ".join(f"q{c}q q" for c in characters), True, 0, 0, False)
     found, at = [], 0
     for _ in characters:
         joined = len(cut[at]) > 1
@@ -109,4 +109,4 @@ def test_words_around_the_width_of_a_block(size: int, letter: str) -> None:
 @pytest.mark.parametrize("lengths", [(0, 1), (2, 1), (1, 65), (-1, -1), (1, 0)])
 def test_the_native_tokeniser_refuses_impossible_lengths(lengths: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="n-gram lengths"):
-        _native.tokens("text", True, *lengths)
+        _native.tokens("text", True, *lengths, False)

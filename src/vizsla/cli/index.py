@@ -11,6 +11,7 @@ from vizsla.cli import index_dense as dense
 from vizsla.cli import index_pq as pq
 from vizsla.cli import index_tfidf as tfidf
 from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.methods.bm25_statistics import Statistics
@@ -56,18 +57,27 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_analyser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--language", metavar="LANGUAGES", help="auto (the default) finds them; or names: english,german")
+    parser.add_argument("--words", action="store_true", help="plain lower-cased words, whatever the language")
     parser.add_argument("--stop-words", metavar="LANGUAGE", help="leave out a language's most frequent words")
     parser.add_argument("--stem", metavar="LANGUAGE", help="Snowball stemming")
     parser.add_argument("--chars", action="store_true", help="character n-grams, for languages without spaces")
 
 
 def _analyser(arguments: argparse.Namespace, counted: Statistics | None) -> Analyser:
-    """Return the analyser that was asked for; nothing asked for means that of the statistics."""
+    """Return the analyser that was asked for; nothing asked for means that of the statistics, or any language."""
     from vizsla.text.analyser import Analyser
+    from vizsla.text.any_language import AnyLanguage
 
-    kind = "chars" if arguments.chars else "words"
-    asked = Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
-    return asked if counted is None or asked != Analyser() else counted.analyser
+    plain = arguments.words or arguments.chars or arguments.stop_words or arguments.stem
+    if arguments.language and plain:
+        raise InputError("`--language` must stand alone. Got --words, --chars, --stop-words or --stem with it.")
+    if plain:
+        kind = "chars" if arguments.chars else "words"
+        return Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
+    if arguments.language is None:
+        return AnyLanguage() if counted is None else counted.analyser
+    return AnyLanguage("auto" if arguments.language == "auto" else arguments.language.split(","))
 
 
 def _loaded(path: str | None) -> Statistics | None:
@@ -83,7 +93,7 @@ def _build_statistics(arguments: argparse.Namespace) -> None:
     counted = Statistics.of(open_data(arguments), analyser=_analyser(arguments, before))
     counted = counted if before is None else before.merged(counted)
     counted.save(arguments.output, overwrite=arguments.overwrite)
-    print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms")
+    print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms{_spoken(counted)}")
 
 
 def _build_bm25(arguments: argparse.Namespace) -> None:
@@ -102,4 +112,11 @@ def _build_bm25(arguments: argparse.Namespace) -> None:
     )
     built.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
-    print(f"{arguments.output}: {len(built.items):,} items, {built.nbytes / 1e6:.1f} MB, {seconds:.1f} s")
+    spoken = _spoken(built.statistics)
+    print(f"{arguments.output}: {len(built.items):,} items, {built.nbytes / 1e6:.1f} MB, {seconds:.1f} s{spoken}")
+
+
+def _spoken(counted: Statistics) -> str:
+    """Return the languages of a catalogue for the line that sums up, where there are some."""
+    languages = counted.analyser.languages
+    return f", {', '.join(languages)}" if languages else ""

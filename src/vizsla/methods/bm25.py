@@ -25,6 +25,7 @@ from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
+from vizsla.text.any_language import AnyLanguage
 from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
 
@@ -99,8 +100,7 @@ class Bm25(Movable):
     ) -> Self:
         """Read a catalogue once and index it; see `bm25` for the parameters."""
         weighting = Weighting(variant, k1, b, delta)
-        if statistics is not None:
-            analyser = analyser or statistics.analyser
+        analyser = analyser or (AnyLanguage() if statistics is None else statistics.analyser)
         stream = TextStream(items, ids)
         bag, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
         if statistics is None:
@@ -115,7 +115,9 @@ class Bm25(Movable):
         return int(super().nbytes + self.frequencies.nbytes)
 
     def __repr__(self) -> str:
-        return f"Bm25({len(self.items):,} items, {self.weighting.variant})"
+        analyser = self.bag.analyser
+        spoken = "".join(f", {language}" for language in analyser.languages) if isinstance(analyser, AnyLanguage) else ""
+        return f"Bm25({len(self.items):,} items, {self.weighting.variant}{spoken})"
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
@@ -151,7 +153,7 @@ class Bm25(Movable):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
-        words = Counter(self.bag.analyser(queries.texts[0]))
+        words = Counter(self.bag.analyser.query_tokens(queries.texts[0]))
         parts = [self._share(word, count, item) for word, count in words.items()]
         return Explanation(score, f"bm25 {self.weighting.variant}, the sum over the query's words", parts)
 
@@ -206,7 +208,7 @@ def bm25(
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     analyser : Analyser, optional
-        How texts become words: lower-cased words unless given.
+        How texts become words: `AnyLanguage` unless given, which finds out the languages by itself.
     variant : {"lucene", "robertson", "atire", "bm25l", "bm25+"}
         The formula.
     k1 : float

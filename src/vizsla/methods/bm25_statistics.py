@@ -17,6 +17,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.analyser import Analyser
+from vizsla.text.any_language import AnyLanguage
 from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
 
@@ -80,9 +81,13 @@ class Statistics(Artifact):
         items
             As for `bm25`.
         analyser : Analyser, optional
-            How texts become words: lower-cased words unless given.
+            How texts become words: `AnyLanguage` unless given. Its "auto" holds the items' words until their languages
+            are known; with languages given, as with any other analyser, only counts are held.
         """
+        analyser = analyser or AnyLanguage()
         texts = iter(progress(TextStream(items), what="counting"))
+        if not analyser.settled:
+            return cls.of_rows(*BagOfWords.fit(texts, analyser))
         return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit(chunk, analyser)) for chunk in _chunks(texts)))
 
     @classmethod

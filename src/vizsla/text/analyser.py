@@ -38,7 +38,7 @@ class Analyser:
     stop_words : str or sequence of str, optional
         A language with a built-in list, or your own list: tokens to drop, before stemming.
     stem : str, optional
-        The language of the Snowball stemmer (needs the extra `stem`); only for words.
+        The language of the Snowball stemmer; only for words.
     min_chars, max_chars : int, optional
         Lengths of the n-grams, for "chars" only; 1 and 2 unless given. A shorter word is kept whole.
 
@@ -67,7 +67,7 @@ class Analyser:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return a preset: "words", "cjk" (n-grams of 1 and 2 characters), or a language that has a stemmer.
+        """Return a preset: "words", "cjk" (n-grams of 1 and 2 characters), "auto", or a language that has a stemmer.
 
         Examples
         --------
@@ -93,15 +93,42 @@ class Analyser:
         return stem_words(self.stem, tokens) if self.stem else tokens
 
     @property
-    def rule(self) -> tuple[bool, int, int]:
-        """What the native tokeniser needs to know: lower, min_chars, max_chars (0 and 0 for words)."""
-        return self.lower, self.min_chars or 0, self.max_chars or 0
+    def rule(self) -> tuple[bool, int, int, bool]:
+        """What the native tokeniser needs to know: lower, min_chars, max_chars (0 and 0 for words), every script its own way."""
+        return self.lower, self.min_chars or 0, self.max_chars or 0, False
 
     @cached_property
     def dropped(self) -> frozenset[str]:
         """The tokens that are dropped: the stop words, cut and lower-cased as a text is."""
         words = STOP_WORDS[self.stop_words] if isinstance(self.stop_words, str) else self.stop_words or ()
-        return frozenset(token for word in words for token in _native.tokens(word, self.lower, 0, 0))
+        return frozenset(token for word in words for token in _native.tokens(word, self.lower, 0, 0, False))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages whose stemmers may change a word; none for words as they are written."""
+        return () if self.stem is None else (self.stem,)
+
+    def folded(self, forms: list[str]) -> list[list[str | None]]:
+        """Return for each of the languages what stands for each form, None for nothing."""
+        return [list(stem_words(language, forms)) for language in self.languages]
+
+    def query_tokens(self, text: str) -> list[str]:
+        """Return the tokens of a query; they differ from an item's where there are several languages."""
+        return self(text)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the texts that are indexed have no more say in how they are read."""
+        return True
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The tokens that are not even counted while texts are read."""
+        return self.dropped
+
+    def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Analyser, NDArray[np.int32]]:
+        """Return the analyser as the texts that were read settle it, and the place of each text's language, if several."""
+        return self, np.zeros(0, np.int32)
 
     @property
     def vocabulary(self) -> Strings | None:
@@ -110,7 +137,7 @@ class Analyser:
 
     def _lookup(self, forms: Strings, term_of_form: NDArray[np.int32]) -> Any:
         """Return what turns texts into counts of known terms."""
-        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form)
+        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form, len(self.languages) or 1)
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
         """Store the analyser among an artefact's files."""

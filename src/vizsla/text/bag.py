@@ -16,7 +16,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.stemming import stem_words
+from vizsla.text.any_language import KIND, AnyLanguage, strings_of, surface_of
 from vizsla.text.texts import batches, call_with, listed
 from vizsla.text.vocabulary import joined, read_vocabulary
 from vizsla.text.wordpiece import WordPiece
@@ -32,7 +32,8 @@ class BagOfWords(Encoder, Artifact):
     """An analyser and the vocabulary it met; turns a text into counts of known terms.
 
     Terms are numbered by their first occurrence. With stemming, `forms` holds the words as they were written,
-    and `term_of_form` the term of each (-1 for a stop word): only a form never seen has to be stemmed.
+    and `term_of_form` the term of each (-1 for a stop word): only a form never seen has to be stemmed. With several
+    languages it holds a term for each of them, one form after another: an item is read in its own, a query in all.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class BagOfWords(Encoder, Artifact):
     forms : Strings, optional
         The words as written, when the analyser stems.
     term_of_form : int32 array, optional
-        A term for each form.
+        A term for each form in each of the analyser's languages.
 
     Examples
     --------
@@ -87,18 +88,18 @@ class BagOfWords(Encoder, Artifact):
         if analyser.vocabulary is not None:
             bag = cls(analyser, analyser.vocabulary)
             return bag, SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)
-        dropped = sorted(analyser.dropped)
-        builder = _native.BagBuilder(*analyser.rule, dropped)
+        builder = _native.BagBuilder(*analyser.rule, sorted(analyser.skipped))
         for batch in batches(texts):
             call_with(builder.add, batch)
-        data, offsets = builder.forms()
-        surface = Strings(data, offsets, _native.build_slots(data, offsets)[0])
-        if analyser.stem is None:
-            return cls(analyser, surface), _rows(builder, np.zeros(0, np.int32), len(surface))
-        terms, term_of_form = _stems(analyser.stem, surface)
-        rows = _rows(builder, term_of_form, len(terms))
-        forms = Strings.of([*surface, *dropped])
-        return cls(analyser, terms, forms, np.append(term_of_form, np.full(len(dropped), -1, np.int32))), rows
+        surface = surface_of(builder)
+        analyser, columns = analyser.settled_by(builder, surface)
+        if not analyser.languages:
+            return cls(analyser, surface), _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
+        terms, table = _terms(analyser.folded(surface[:]))
+        rows = _rows(builder, table, columns, len(terms))
+        absent = [word for word in sorted(analyser.dropped) if word not in surface]
+        term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
+        return cls(analyser, terms, joined(surface, Strings.of(absent)), term_of_form), rows
 
     def grown(self, texts: Iterable[str]) -> Self:
         """Return a bag that also knows the words of these texts; all that this one knows keeps its number.
@@ -135,21 +136,24 @@ class BagOfWords(Encoder, Artifact):
             raise InputError(f"`other` must have the same analyser ({self.analyser}). Got {other.analyser}.")
         forms = list(other.forms)
         new = ~self._knows(forms)
-        if self.analyser.stem is not None:
-            new &= other.term_of_form >= 0
+        if self.analyser.languages:
+            new &= (other._table >= 0).any(axis=1)
         return self._with_forms([forms[place] for place in np.flatnonzero(new).tolist()])
 
     def _with_forms(self, forms: list[str]) -> Self:
         """Return a bag that also knows these words, which are new and given once, as the analyser cuts them."""
         if not forms:
             return self
-        stem = self.analyser.stem
-        if stem is None:
+        if not self.analyser.languages:
             return type(self)(self.analyser, joined(self.terms, Strings.of(forms)))
-        terms, term_of_form = _more_stems(self.terms, stem_words(stem, forms))
-        return type(self)(
-            self.analyser, terms, joined(self.forms, Strings.of(forms)), np.append(self.term_of_form, term_of_form)
-        )
+        terms, table = _more_terms(self.terms, self.analyser.folded(forms))
+        known = joined(self.forms, Strings.of(forms))
+        return type(self)(self.analyser, terms, known, np.append(self.term_of_form, table.reshape(-1)))
+
+    @property
+    def _table(self) -> NDArray[np.int32]:
+        """A row of terms for each form, a column for each language."""
+        return self.term_of_form.reshape(len(self.forms), len(self.analyser.languages))
 
     @property
     def dim(self) -> int:
@@ -177,20 +181,39 @@ class BagOfWords(Encoder, Artifact):
         texts = texts if type(texts) is list else listed(texts)
         offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
         if unknown:
-            stems = self.terms.find_all(stem_words(str(self.analyser.stem), unknown))
-            offsets, terms, counts, _ = self._lookup.rows_with(texts, stems.astype(np.int32))
+            offsets, terms, counts, _ = self._lookup.rows_with(texts, self._terms_of(list(unknown)).reshape(-1))
         array = np.frombuffer
         return SparseRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32), self.dim)
 
+    def items(self, texts: Sequence[str]) -> SparseRows:
+        """Count the known terms of each item: as a query's, but each in its own language."""
+        if len(self.analyser.languages) < 2:
+            return self.queries(texts)
+        builder = _native.BagBuilder(*self.analyser.rule, [])
+        call_with(builder.add, listed(texts))
+        surface = surface_of(builder)
+        columns = self.analyser.settled_by(builder, surface)[1]
+        numbers = self.forms.find_all(surface)
+        table = self._table[numbers]
+        unknown = np.flatnonzero(numbers < 0)
+        table[unknown] = self._terms_of([surface[number] for number in unknown.tolist()])
+        return _rows(builder, table, columns, self.dim)
+
     def __repr__(self) -> str:
-        return f"BagOfWords({self.dim:,} terms, {self.analyser.kind})"
+        spoken = f": {', '.join(self.analyser.languages)}" if isinstance(self.analyser, AnyLanguage) else ""
+        return f"BagOfWords({self.dim:,} terms, {self.analyser.kind}{spoken})"
+
+    def _terms_of(self, forms: list[str]) -> NDArray[np.int32]:
+        """Return the known terms of forms that are not known, a column for each language."""
+        ways = [self.terms.find_all([stem or "" for stem in stems]) for stems in self.analyser.folded(forms)]
+        return np.stack(ways, axis=1).astype(np.int32)
 
     def _write(self, writer: ArtifactWriter) -> None:
         self.analyser.write(writer, ANALYSER)
         if self.analyser.vocabulary is not None:
             return
         writer.strings("terms", self.terms)
-        if self.analyser.stem is not None:
+        if self.analyser.languages:
             writer.strings("forms", self.forms)
             writer.array("term_of_form", self.term_of_form)
 
@@ -202,7 +225,7 @@ class BagOfWords(Encoder, Artifact):
             if analyser.vocabulary is not None:
                 return cls(analyser, analyser.vocabulary)
             terms = read_vocabulary(reader, "terms")
-            if analyser.stem is not None:
+            if analyser.languages:
                 forms = read_vocabulary(reader, "forms")
                 term_of_form = reader.array("term_of_form", np.int32)
             return cls(analyser, terms, forms, term_of_form)
@@ -215,37 +238,43 @@ class BagOfWords(Encoder, Artifact):
     def _check_forms(self) -> None:
         if self.analyser.vocabulary is not None and self.terms is not self.analyser.vocabulary:
             raise InputError("`terms` must be the analyser's own vocabulary. Got others.")
-        if (self.analyser.stem is not None) != (self.forms is not self.terms):
+        if not self.analyser.settled:
+            raise InputError("`analyser` must have settled languages. Got 'auto': use BagOfWords.fit.")
+        if bool(self.analyser.languages) != (self.forms is not self.terms):
             raise InputError("`forms` must be given exactly when the analyser stems.")
         if self.forms is self.terms:
             return
-        numbers, count = self.term_of_form, len(self.forms)
+        numbers, count = self.term_of_form, len(self.forms) * len(self.analyser.languages)
         if len(numbers) != count:
             raise InputError(f"`term_of_form` must have an entry for each of {count} forms. Got {len(numbers)}.")
         if count and (numbers.min() < -1 or numbers.max() >= self.dim):
             raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
 
 
-def _rows(builder: _native.BagBuilder, term_of_form: NDArray[np.int32], width: int) -> SparseRows:
-    offsets, terms, counts = builder.take_rows(term_of_form)
+def _rows(
+    builder: _native.BagBuilder, table: NDArray[np.int32], columns: NDArray[np.int32], width: int
+) -> SparseRows:
+    flat = np.ascontiguousarray(table).reshape(-1)
+    offsets, terms, counts = builder.take_rows(flat, table.shape[1], columns)
     return SparseRows(offsets, terms, counts, width)
 
 
-def _stems(language: str, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
-    """Return the distinct stems by first occurrence, and each form's."""
-    numbers: dict[str, int] = {}
-    stems = stem_words(language, list(surface))
-    term_of_form = np.fromiter((numbers.setdefault(s, len(numbers)) for s in stems), np.int32, len(stems))
-    return Strings.of(numbers), term_of_form
+def _terms(ways: list[list[str | None]]) -> tuple[Strings, NDArray[np.int32]]:
+    """Return the distinct terms, form by form, and a row of terms for each form."""
+    flat = ways[0] if len(ways) == 1 else [stem for way in zip(*ways, strict=True) for stem in way]
+    data, offsets, numbers = _native.distinct(flat)
+    return strings_of(data, offsets), numbers.reshape(-1, len(ways))
 
 
-def _more_stems(terms: Strings, stems: list[str]) -> tuple[Strings, NDArray[np.int32]]:
-    """Return the terms followed by the stems that are new, and each stem's number."""
+def _more_terms(terms: Strings, ways: list[list[str | None]]) -> tuple[Strings, NDArray[np.int32]]:
+    """Return the terms followed by those that are new, form by form, and a row of terms for each form."""
+    stems = [stem or "" for way in zip(*ways, strict=True) for stem in way]
     numbers = terms.find_all(stems)
     new: dict[str, int] = {}
     for place in np.flatnonzero(numbers < 0).tolist():
-        numbers[place] = new.setdefault(stems[place], len(terms) + len(new))
-    return joined(terms, Strings.of(new)), numbers.astype(np.int32)
+        if stems[place]:
+            numbers[place] = new.setdefault(stems[place], len(terms) + len(new))
+    return joined(terms, Strings.of(new)), numbers.astype(np.int32).reshape(-1, len(ways))
 
 
 def _forms(analyser: Analyser, texts: list[str]) -> list[str]:
@@ -260,7 +289,8 @@ def _analyser(reader: ArtifactReader) -> Analyser:
     values = reader.json(ANALYSER)
     if isinstance(values, dict) and values.get("kind") == "wordpiece":
         return WordPiece.read(reader, values)
+    made = AnyLanguage if isinstance(values, dict) and values.get("kind") == KIND else Analyser
     try:
-        return Analyser.from_dict(values)
+        return made.from_dict(values)
     except FormatError as error:
         raise FormatError(f"{reader.path / ANALYSER}.json: {error}") from error

@@ -1,10 +1,10 @@
-"""Snowball stemming by PyStemmer, the extra `stem`."""
+"""Snowball stemming by PyStemmer."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vizsla.errors import InputError, MissingExtraError
+from vizsla.errors import InputError
 
 
 def check_language(name: str, language: object) -> None:
@@ -34,8 +34,6 @@ def stem_words(language: str, words: list[str]) -> list[str]:
 
 
 def _library() -> Any:
-    try:
-        import Stemmer
-    except ImportError:
-        raise MissingExtraError("Stemming", "stem") from None
+    import Stemmer  # where it is used: plain words need none
+
     return Stemmer

@@ -127,6 +127,74 @@ _LISTS = {
         вот тут там здесь теперь тогда всё все весь вся всех всем сам сама само сами более меньше
         другой
     """,
+    "arabic": """
+        في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين اللذان اللتان ما لا لم لن إن أن أو ثم قد
+        كان كانت كانوا يكون تكون ليس ليست هو هي هم هن نحن أنا أنت أنتم كل بعض غير بين حتى إذا لو كما
+        عند بعد قبل منذ حيث أي أين كيف متى لماذا هل بل لكن لقد فيه فيها منه منها به بها له لها لهم
+        عليه عليها إليه هناك هنا خلال دون أكثر جدا
+    """,
+    "czech": """
+        a i nebo ale že aby když kdyby protože jako než co kdo který která které kteří jaký jaká
+        jaké ten ta to ti ty tento tato toto tyto já mě mi tě on ona ono my nás vy vás oni jich jim
+        jeho její jejich můj má mé svůj svou své se si je jsem jsi jsme jste jsou byl byla bylo byli
+        být bude budou není v ve na do z ze s k ke o od po pro při přes před mezi bez u za pod nad
+        ani také jen už ještě velmi více zde tam kde kdy jak proč tak
+    """,
+    "finnish": """
+        ja tai mutta että jos kun koska kuin niin ei en et emme ette eivät on ovat oli olivat olen
+        olet olemme olla ollut se sen sitä siinä siitä ne niiden niitä tämä tämän tätä tässä nämä
+        näiden tuo tuon minä minun minut minua sinä sinun hän hänen me meidän te teidän he heidän
+        joka jonka jota jossa josta jotka joiden mikä mitä missä mistä kuka ketä myös vain vielä jo
+        nyt sitten siellä täällä ovatko ollaan kanssa ilman ennen jälkeen
+    """,
+    "greek": """
+        ο η το οι τα του τησ των τον την τουσ τισ στο στη στην στον στα στουσ στισ ένα ένασ μια μία
+        ενόσ και ή αλλά όμωσ αν ότι που πωσ να θα δεν μην μη με σε από για προσ κατά μετά πριν χωρίσ
+        μέχρι ωσ όπωσ όταν γιατί επειδή ενώ αυτό αυτή αυτόσ αυτά αυτοί αυτών εγώ εσύ εμείσ εσείσ μου
+        σου μασ σασ είναι ήταν είμαι είσαι είμαστε έχει έχουν είχε είχαν έχω πολύ πιο εδώ εκεί πού
+        πώσ τι ποιοσ ποια ποιο κάθε όλα όλοι
+    """,
+    "hindi": """
+        का के की को में से है हैं था थे थी हो होता होती होते और या एक यह ये वह वे इस उस इन उन इसके
+        उसके इसकी उसकी पर ने तो भी ही कि जो जब तब तक साथ लिए कर करने करना करते किया गया गई गए कुछ
+        कोई सब अपने अपनी अपना मैं हम तुम आप मेरा मेरे मेरी हमारे क्या कौन कब कहाँ कैसे क्यों नहीं न
+        बहुत अब यहाँ वहाँ फिर लेकिन अगर द्वारा बाद पहले
+    """,
+    "hungarian": """
+        a az egy és vagy de hogy ha mert mint nem ne is csak már még meg el ki be fel le ez ezt
+        ennek ezek azt annak azok én engem te téged ő őt mi minket ti ők volt voltak van vannak
+        vagyok vagyunk lesz lenne legyen aki akik amely amelyek ami amit mely melyek mit milyen hol
+        hogyan mikor miért itt ott nagyon minden sem való által szerint után előtt között alatt
+        felett nélkül majd pedig illetve így úgy
+    """,
+    "indonesian": """
+        yang dan di ke dari untuk pada dengan adalah ini itu atau juga tidak bukan akan telah sudah
+        belum sedang dapat bisa harus oleh sebagai dalam antara karena jika kalau maka bahwa agar
+        saat ketika sebelum sesudah setelah seperti saya aku kamu anda dia ia kami kita mereka nya
+        ada apa siapa mana kapan bagaimana mengapa hanya lebih sangat para sebuah seorang tersebut
+        lagi pun tetapi namun hingga sampai secara
+    """,
+    "polish": """
+        i w we na z ze do od po za o u przy przez dla bez pod nad przed między oraz lub albo ale że
+        żeby aby gdy kiedy jeśli bo ponieważ jak niż co kto który która które którzy których jaki
+        jaka jakie ten ta to ci te tego tej tym tych ja mnie mi ty ciebie on ona ono my nas wy oni
+        one jego jej ich się jest są był była było były być będzie będą nie tak też także tylko już
+        jeszcze bardzo więcej tu tam gdzie dlaczego czy mój swój swoje
+    """,
+    "romanian": """
+        și şi sau dar că să dacă când pentru în din de la cu pe prin după până fără între sub peste
+        către un o unui unei unor al ai ale cel cea cei cele acest această acești aceste acel acea
+        acei eu mă mine tu te tine el ea noi vă ne voi ei ele lui lor meu mea mei este sunt eram era
+        erau fi fost va vor am are avem aveți au nu mai foarte doar tot toate toți care ce cine cum
+        unde atunci aici acolo ca
+    """,
+    "turkish": """
+        ve veya ya da de ile için ama fakat ancak ki gibi kadar daha en çok az bir bu şu o bunlar
+        şunlar onlar ben sen biz siz beni seni onu bizi sizi bana sana ona benim senin onun bizim
+        sizin kendi ne neden niçin nasıl nerede kim hangi her bütün tüm hiç değil var yok olan
+        olarak oldu olduğu olduğunu olmak eder etti mi mı mu mü ise eğer çünkü sonra önce göre karşı
+        arasında üzerinde şey bazı diye bile
+    """,
 }
 
 STOP_WORDS: dict[str, tuple[str, ...]] = {language: tuple(words.split()) for language, words in _LISTS.items()}

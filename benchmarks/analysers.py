@@ -1,0 +1,105 @@
+"""The default analyser against the older settings: quality on judged sets, cost, and indexing beside tantivy.
+
+Run it with `python -m benchmarks.analysers [--quick|--full] [--json FILE]`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from time import process_time
+
+from benchmarks.contestant import Contestant, ContestantError
+from benchmarks.corpus import SETS, data_folder, texts_of
+from benchmarks.rows import Row, arguments, median, report
+from vizsla.dataset import Dataset
+from vizsla.evaluate.evaluate import evaluate
+from vizsla.methods.bm25 import bm25
+from vizsla.text.analyser import Analyser
+from vizsla.text.any_language import AnyLanguage
+from vizsla.text.bag import BagOfWords
+
+MEASURE = "nDCG@10"
+WITHIN = 0.01
+OLDER = {
+    "plain": Analyser(),
+    "stop words": Analyser(stop_words="english"),
+    "stemming": Analyser(stem="english"),
+    "both": Analyser.named("english"),
+}
+SPLITS = {
+    "cranfield": ("train", "test"),
+    "xquad-en": ("train", "test"),
+    "tldr": ("train", "test-seen", "test-unseen"),
+    "squad-sent": ("train", "test-seen", "test-unseen"),
+    "debian-synopsis": ("train", "test"),
+    "wordnet-senses": ("train", "test"),
+}
+MOST_COST = 1.5
+
+
+def main() -> None:
+    options = arguments("analysers")
+    chosen = ["cranfield", "xquad-en"] if options.quick else list(SPLITS)
+    rows = [row for name in chosen for row in quality_rows(name)]
+    report([*rows, *cost_rows(5_000 if options.quick else 100_000, 1 if options.quick else 5)], options.json)
+
+
+def quality_rows(name: str) -> list[Row]:
+    """Return the default beside the best of the older settings, a row a split."""
+    dataset = Dataset.open(data_folder() / name)
+    analysers: Mapping[str, Analyser] = {"default": AnyLanguage()} | OLDER
+    built = {label: bm25(dataset, analyser=analyser) for label, analyser in analysers.items()}
+    rows = []
+    for split in SPLITS[name]:
+        found = {
+            label: float(evaluate(one, dataset, split, [MEASURE], latency_queries=0).measures[MEASURE])
+            for label, one in built.items()
+        }
+        ours = found.pop("default")
+        best = max(found, key=found.__getitem__)
+        others = ", ".join(f"{label} {value:.4f}" for label, value in found.items())
+        work = f"{MEASURE}, {name} {split}"
+        rows.append(Row(work, ours, f"{best} - {WITHIN}", found[best] - WITHIN, "", ">= 1.0", False, others))
+    return rows
+
+
+def cost_rows(count: int, rounds: int) -> list[Row]:
+    """Return CPU seconds of counting words, and documents that are indexed in one, of texts as they are."""
+    texts = list(islice(texts_of("corpus.jsonl.gz", SETS), count))
+    analysers: Mapping[str, Analyser] = {"default": AnyLanguage(), "plain": OLDER["plain"]}
+    counting = _medians(rounds, {n: (lambda a=a: BagOfWords.fit(texts, a)) for n, a in analysers.items()})
+    building = _medians(rounds, {n: (lambda a=a: bm25(texts, analyser=a)) for n, a in analysers.items()})
+    docs, note = count / building["default"], ""
+    tantivy = None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "texts.txt"
+        file.write_text("".join(f"{' '.join(text.split())}\n" for text in texts), encoding="utf-8")
+        try:
+            with Contestant("bm25_tantivy", ".venv-peers") as rival:
+                tantivy = median([count / rival.ask("index", file=str(file)) for _ in range(rounds)])
+        except ContestantError as error:
+            note = str(error)
+    limit = f"plain words × {MOST_COST}"
+    return [
+        Row(f"counting {count:,} texts", counting["default"], limit, MOST_COST * counting["plain"], "CPU s", ">= 1.0"),
+        Row(f"indexing {count:,} texts", building["default"], limit, MOST_COST * building["plain"], "CPU s", ">= 1.0"),
+        Row("indexing, default", docs, "tantivy", tantivy, "docs per CPU s", ">= 1.0", False, note),
+    ]
+
+
+def _medians(rounds: int, contestants: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Return everybody's median CPU seconds; they take turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, call in contestants.items():
+            start = process_time()
+            call()
+            seconds[name].append(process_time() - start)
+    return {name: float(median(times) or 0) for name, times in seconds.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""AnyLanguage: the default analyser, which needs no choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.errors import FormatError, InputError
+from vizsla.strings import Strings
+from vizsla.text.analyser import Analyser
+from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, listed
+from vizsla.text.stemming import check_language, stem_words
+from vizsla.text.stop_words import STOP_WORDS
+
+AUTO = "auto"
+KIND = "any language"
+
+
+class AnyLanguage(Analyser):
+    """Words of every language: each script is cut in its own way, and each item is stemmed in its own language.
+
+    Scripts with spaces give words. Chinese, Japanese, Korean, Thai, Lao, Khmer and Myanmar give single characters and
+    pairs of neighbours. Numbers with letters or joiners (``WH-1000XM4``, ``3/8``) are found whole and in parts. Stop
+    words are dropped and words stemmed in the language that an item is found to be in; a query is read in all languages
+    of its catalogue.
+
+    Parameters
+    ----------
+    language : str or sequence of str
+        "auto" finds the languages in the texts that are indexed. A language, or several with the most common first,
+        settles it; an empty sequence neither drops nor stems words.
+    content : sequence of str
+        Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto" finds
+        them too.
+
+    Examples
+    --------
+    >>> AnyLanguage("english")("The WH-1000XM4 headphones")
+    ['wh', '1000xm4', '1000', 'xm', '4', 'wh1000xm4', 'headphon']
+    >>> AnyLanguage()("东京塔 and the tower of Tokyo")
+    ['东', '东京', '京', '京塔', '塔', 'tower', 'tokyo']
+    """
+
+    language: str | tuple[str, ...]
+    content: tuple[str, ...]
+
+    def __init__(self, language: str | Iterable[str] = AUTO, *, content: Iterable[str] = ()):
+        values = {"kind": KIND, "lower": True, "stop_words": None, "stem": None, "min_chars": None, "max_chars": None}
+        for name, value in (values | {"language": _checked(language), "content": _words(content)}).items():
+            object.__setattr__(self, name, value)  # the class is frozen
+
+    @property
+    def settled(self) -> bool:
+        """Whether the languages are known."""
+        return self.language != AUTO
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages, the most common first; none while they are not known."""
+        return () if isinstance(self.language, str) else self.language
+
+    @property
+    def rule(self) -> tuple[bool, int, int, bool]:
+        """What the native tokeniser needs to know."""
+        return True, 0, 0, True
+
+    @cached_property
+    def dropped(self) -> frozenset[str]:
+        """The tokens that are dropped in every text: stop words of any of the languages, but for `content`."""
+        return listed(self.languages) - frozenset(self.content)
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The tokens that are not even counted: none, for they tell languages apart."""
+        return frozenset()
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of an item in their order; with "auto", in the language of this text alone."""
+        tokens = self._cut(text)
+        if not self.settled:
+            return self.settled_by(*_read(self, text))[0](text)
+        if not self.languages:
+            return tokens
+        column = int(self.columns(*_read(self, text))[0]) if len(self.languages) > 1 else 0
+        return [term for term in self.folded(tokens)[column] if term is not None]
+
+    def query_tokens(self, text: str) -> list[str]:
+        """Return the tokens of a query: every term that one of its words may stand for, in one of the languages."""
+        if len(self.languages) < 2:
+            return self(text)
+        ways = zip(*self.folded(self._cut(text)), strict=True)
+        return [term for way in ways for term in dict.fromkeys(way) if term is not None]
+
+    def folded(self, forms: list[str]) -> list[list[str | None]]:
+        """Return for each language the stem of each form, None for a stop word."""
+        found = []
+        for language in self.languages:
+            stop = self.dropped | listed([language])
+            stems = stem_words(language, forms)
+            found.append([None if form in stop else stem for form, stem in zip(forms, stems, strict=True)])
+        return found
+
+    def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Self, NDArray[np.int32]]:
+        """Return the analyser with languages as the texts have them, and the language's place of each text."""
+        if self.settled:
+            return self, self.columns(builder, surface)
+        said = _evidence(builder, surface)
+        languages = languages_of(said)
+        if len(languages) < 2:
+            return type(self)(languages), np.zeros(0, np.int32)
+        columns = columns_of(said, languages)
+        return type(self)(languages, content=content_words(builder, surface, languages, columns)), columns
+
+    def columns(self, builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
+        """Return the place of each text's language; nothing where there is one at most."""
+        if len(self.languages) < 2:
+            return np.zeros(0, np.int32)
+        return columns_of(_evidence(builder, surface), self.languages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters, ready for JSON."""
+        language = self.language if isinstance(self.language, str) else list(self.language)
+        return {"kind": KIND, "language": language, "content": list(self.content)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build an analyser from what `to_dict` gave; anything else raises FormatError."""
+        if not isinstance(values, Mapping) or set(values) != {"kind", "language", "content"} or values["kind"] != KIND:
+            raise FormatError(f"An analyser of any language must have the keys kind, language, content. Got {values!r:.200}.")
+        try:
+            return cls(values["language"], content=values["content"])
+        except InputError as error:
+            raise FormatError(f"An analyser cannot be read: {error}") from error
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyLanguage) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.language, self.content))
+
+    def __repr__(self) -> str:
+        return f"AnyLanguage({', '.join(self.languages) or ('auto' if not self.settled else 'no language')})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.to_dict(),)
+
+    def _cut(self, text: str) -> list[str]:
+        if not isinstance(text, str):
+            raise InputError(f"`text` must be a str. Got {type(text).__name__}.")
+        found: list[str] = _native.tokens(text, *self.rule)
+        return found
+
+
+def _restored(values: dict[str, Any]) -> AnyLanguage:
+    return AnyLanguage.from_dict(values)
+
+
+def _read(analyser: AnyLanguage, text: str) -> tuple[_native.BagBuilder, Strings]:
+    builder = _native.BagBuilder(*analyser.rule, [])
+    builder.add([text])
+    return builder, surface_of(builder)
+
+
+def surface_of(builder: _native.BagBuilder) -> Strings:
+    """Return the forms that a builder has met."""
+    return strings_of(*builder.forms())
+
+
+def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
+    """Return a table of what native code wrote."""
+    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
+
+
+def _evidence(builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
+    row_of_form, weights = evidence_of(surface)
+    width = weights.shape[1]
+    said: NDArray[np.int32] = builder.evidence(row_of_form, weights.reshape(-1), width).reshape(-1, width)
+    return said
+
+
+def _checked(language: object) -> str | tuple[str, ...]:
+    if language == AUTO:
+        return AUTO
+    if isinstance(language, str):
+        language = (language,)
+    if not isinstance(language, Iterable):
+        raise InputError(f"`language` must be 'auto', a language, or several. Got {language!r}.")
+    named = tuple(language)
+    for one in named:
+        check_language("language", one)
+    if len(set(named)) != len(named):
+        raise InputError(f"`language` must name each language once. Got {', '.join(named)}.")
+    if len(named) > 1 and (strange := [one for one in named if one not in STOP_WORDS]):
+        known = ", ".join(sorted(STOP_WORDS))
+        raise InputError(f"`language` must be of those that can be told apart ({known}). Got {strange[0]!r} among several.")
+    return named
+
+
+def _words(content: object) -> tuple[str, ...]:
+    if isinstance(content, str) or not isinstance(content, Iterable):
+        raise InputError(f"`content` must be a list of words. Got {content!r:.60}.")
+    words = tuple(content)
+    if not all(isinstance(word, str) for word in words):
+        raise InputError("`content` must hold str. Got others.")
+    return words
+
+

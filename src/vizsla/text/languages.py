@@ -1,0 +1,175 @@
+"""Which languages texts are in, told from their function words and letters alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.strings import Strings
+from vizsla.text.stop_words import STOP_WORDS
+
+LANGUAGES = tuple(sorted(STOP_WORDS))
+"""The languages that can be told apart: those with a list of function words."""
+UNIT = 240
+"""What a function word of one language says for it; a word of n languages says an n-th for each."""
+ENOUGH = UNIT
+"""What an item must say for its language to count."""
+CLEARLY = 1.5
+"""How many times more it must say for it than for the next."""
+SHARE = 0.02
+"""What share of the items a further language must have."""
+MANY_AS_CONTENT = 0.1
+"""How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
+
+LETTERS = {
+    "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
+    "őű": "hungarian", "ğı": "turkish", "țșă": "romanian", "œ": "french", "ìò": "italian",
+    "ä": "german finnish swedish", "ö": "german finnish hungarian swedish turkish", "ü": "german hungarian turkish",
+    "å": "danish norwegian swedish", "øæ": "danish norwegian", "ê": "french portuguese", "çâ": "french portuguese turkish",
+    "è": "french italian", "à": "french italian portuguese", "ù": "french italian", "ş": "turkish", "î": "french romanian",
+    "ąę": "polish", "č": "czech", "šž": "czech", "ý": "czech", "ô": "french portuguese",
+}  # fmt: skip
+"""Letters that tell languages of the Latin script apart."""
+SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
+FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
+"""Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
+
+Table = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+def evidence_of(surface: Strings) -> Table:
+    """Return the row of weights that each form has (-1 for none), and the weights, a column for each of LANGUAGES.
+
+    Examples
+    --------
+    >>> rows, weights = evidence_of(Strings.of(["the", "fig"]))
+    >>> rows.tolist(), int(weights[0, LANGUAGES.index("english")])
+    ([0, -1], 240)
+    """
+    row_of_form = np.full(len(surface), -1, np.int32)
+    words = list(_function_words())
+    numbers = surface.find_all(words)
+    known = np.flatnonzero(numbers >= 0)
+    rows = [_function_words()[words[place]] for place in known.tolist()]
+    row_of_form[numbers[known]] = np.arange(len(known), dtype=np.int32)
+    for number in _beyond_ascii(surface).tolist():
+        if row_of_form[number] < 0 and (said := _said_by_letters(surface[number])) is not None:
+            row_of_form[number] = len(rows)
+            rows.append(said)
+    return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
+
+
+def languages_of(evidence: NDArray[np.int32]) -> tuple[str, ...]:
+    """Return the languages of a catalogue, the most common first, from what each item says for each of LANGUAGES.
+
+    Examples
+    --------
+    >>> said = np.zeros((3, len(LANGUAGES)), np.int32)
+    >>> said[0, LANGUAGES.index("german")] = 3 * UNIT
+    >>> languages_of(said)
+    ('german',)
+    """
+    voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
+    best, clear = _clear(voters)
+    if not clear.any():
+        pooled = np.minimum(voters.sum(axis=0, dtype=np.int64, keepdims=True), 2**31 - 1)
+        best, clear = _clear(pooled)
+        voters = pooled
+    votes = np.bincount(best[clear], minlength=len(LANGUAGES))
+    said = np.bincount(best[clear], weights=voters.max(axis=1)[clear], minlength=len(LANGUAGES))
+    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT))
+    return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
+
+
+def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArray[np.int32]:
+    """Return the place of each item's language among these; one that says too little is in the first.
+
+    Examples
+    --------
+    >>> said = np.zeros((2, len(LANGUAGES)), np.int32)
+    >>> said[1, LANGUAGES.index("german")] = UNIT
+    >>> columns_of(said, ("english", "german")).tolist()
+    [0, 1]
+    """
+    mine = evidence[:, [LANGUAGES.index(language) for language in languages]]
+    return np.argmax(mine, axis=1).astype(np.int32) * (mine.max(axis=1, initial=0) >= UNIT // 4)
+
+
+def content_words(
+    builder: _native.BagBuilder, surface: Strings, languages: tuple[str, ...], columns: NDArray[np.int32]
+) -> tuple[str, ...]:
+    """Return the stop words of one of the languages that are words to search for in another, such as `war` and `man`."""
+    lists = [frozenset(STOP_WORDS[language]) for language in languages]
+    disputed = sorted(set().union(*lists) - frozenset.intersection(*lists))
+    numbers = surface.find_all(disputed)
+    row_of_form = np.full(len(surface), -1, np.int32)
+    row_of_form[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0).astype(np.int32)
+    held = builder.holders(row_of_form, len(disputed), len(languages), columns).reshape(len(disputed), len(languages))
+    shares = held / np.maximum(np.bincount(columns, minlength=len(languages)), 1)
+    grammar = np.array([[word in words for words in lists] for word in disputed], np.bool_).reshape(shares.shape)
+    common = np.where(grammar, shares, 0).max(axis=1, initial=0)
+    elsewhere = np.where(grammar, 0, shares).max(axis=1, initial=0)
+    return tuple(disputed[n] for n in np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common)).tolist())
+
+
+def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the strongest language of each row, and whether it is clear."""
+    best = np.argmax(evidence, axis=1)
+    second, first = np.partition(evidence, -2, axis=1)[:, -2:].T
+    return best, (first >= ENOUGH) & (first >= CLEARLY * second)
+
+
+@cache
+def _function_words() -> dict[str, NDArray[np.int32]]:
+    """Return the weights of every function word."""
+    speakers: dict[str, list[str]] = {}
+    for language in LANGUAGES:
+        for word in STOP_WORDS[language]:
+            speakers.setdefault(word, []).append(language)
+    return {word: _weights(named, UNIT) for word, named in speakers.items()}
+
+
+@cache
+def _letters() -> dict[str, NDArray[np.int32]]:
+    """Return the weights of every telling letter: less than a function word's, for names travel."""
+    return {letter: _weights(named.split(), UNIT // 2) for letters, named in LETTERS.items() for letter in letters}
+
+
+def _weights(languages: Iterable[str], unit: int) -> NDArray[np.int32]:
+    named = list(languages)
+    return np.array([unit // len(named) if language in named else 0 for language in LANGUAGES], np.int32)
+
+
+def _said_by_letters(form: str) -> NDArray[np.int32] | None:
+    """Return what the letters of a word say, None for nothing."""
+    for language, (first, last) in SCRIPTS.items():
+        if first <= ord(form[0]) <= last:
+            return _weights([language], UNIT // 4) * np.int32(-1 if FOREIGN.intersection(form) else 1)
+    said = [_letters()[letter] for letter in dict.fromkeys(form) if letter in _letters()]
+    return np.minimum(np.sum(said, axis=0), UNIT // 2).astype(np.int32) if said else None
+
+
+def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
+    """Return the numbers of the strings that are not all ASCII and not Chinese, Japanese or Korean at their start."""
+    if not len(surface) or not len(surface.data):
+        return np.zeros(0, np.int64)
+    high = np.flatnonzero(surface.data >= 0xC3)
+    owners = np.unique(np.searchsorted(surface.offsets, high, side="right") - 1)
+    leads = surface.data[np.minimum(surface.offsets[owners], len(surface.data) - 1)]
+    return owners[(leads < 0xE1)]
+
+
+def listed(languages: Iterable[str]) -> frozenset[str]:
+    """Return all stop words of some languages.
+
+    Examples
+    --------
+    >>> "der" in listed(["german"])
+    True
+    """
+    return frozenset(chain.from_iterable(STOP_WORDS.get(language, ()) for language in languages))

@@ -1,0 +1,232 @@
+"""The default analyser: every script in its own way, every item in its own language, every query in all of them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import unicodedata
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vizsla
+from tests.text import twin
+from vizsla import AnyLanguage, bm25
+from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25_statistics import Statistics
+from vizsla.text.bag import BagOfWords
+from vizsla.text.languages import LANGUAGES
+from vizsla.text.stop_words import STOP_WORDS
+
+NO_LANGUAGE = AnyLanguage([])
+GERMAN = {
+    "haus": "Die Häuser in der Straße sind nicht neu",
+    "hund": "Der Hund schläft, und die Katze ist auf dem Dach",
+    "rad": "Ein Fahrrad mit zwei Rädern für das Kind",
+}
+ENGLISH = {
+    "dogs": "The dogs were sleeping in front of the house",
+    "war": "A short history of the war and of what came after it",
+    "bike": "How to repair the wheels of a bicycle",
+}
+ARABIC = {"kitab": "الكتاب على الطاولة في هذا البيت", "walad": "كان الولد مع المعلمون في المدرسة"}
+CHINESE = {"right": "所有权是什么", "water": "水是生命之源", "tower": "东京塔很高"}
+
+
+def ids(search, query):
+    return search(query).ids[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("Über Straßen", ["über", "straßen"]),
+        ("所有权", ["所", "所有", "有", "有权", "权"]),
+        ("水", ["水"]),
+        ("iPhone手机", ["iphone", "手", "手机", "机"]),
+        ("ラーメン が", ["ラ", "ラー", "ー", "ーメ", "メ", "メン", "ン", "が"]),
+        ("ที่นี่", ["ที่", "ที่นี่", "นี่"]),
+        ("서울에서", ["서", "서울", "울", "울에", "에", "에서", "서"]),
+        ("第3章", ["第", "3", "章"]),
+        ("WH-1000XM4", ["wh", "1000xm4", "1000", "xm", "4", "wh1000xm4"]),
+        ('3/8" bolt', ["3", "8", "3/8", "bolt"]),
+        ("v2.0.1, 1,000", ["v2", "v", "2", "0", "1", "v2.0.1", "1", "000", "1,000"]),
+        ("e-mail and/or U.S.", ["e", "mail", "and", "or", "u", "s"]),
+        ("snake_case", ["snake_case", "snake", "case"]),
+        ("5--6 - 7", ["5", "6", "7"]),
+        ("ab1cd2ef3gh4ij5", ["ab1cd2ef3gh4ij5"]),
+        ("b\x01c 1\x032", ["b", "c", "1", "2"]),
+    ],
+)
+def test_each_script_is_cut_in_its_own_way(text, expected):
+    assert NO_LANGUAGE(text) == expected
+
+
+def parts(word):
+    """What the default makes of a word of scripts with spaces, in plain Python."""
+    kinds = groupby(word, lambda c: "_" if c == "_" else c in "0123456789")
+    found = ["".join(run) for kind, run in kinds if kind != "_"]
+    return [word] if len(found) > 8 or found == [word] else [word, *found]
+
+
+def is_unspaced(character):
+    """A letter whose name begins with that of a script without spaces; a mark belongs to what it follows."""
+    return unicodedata.name(character, "").startswith(("CJK", "HIRAGANA", "THAI", "HANGUL"))
+
+
+def cut(text):
+    """What the default makes of texts whose joiners never touch: words, runs, characters."""
+    found = []
+    for word in twin.words(text):
+        for unspaced, run in groupby(word, is_unspaced):
+            letters = list(run)
+            if not unspaced:
+                found += parts("".join(letters))
+                continue
+            for place, letter in enumerate(letters):
+                found += [letter, letter + letters[place + 1]] if place + 1 < len(letters) else [letter]
+    return found
+
+
+@given(st.text(st.sampled_from("ab_19 水火あกü\u00df¼ \u0301é한!"), max_size=40).map(lambda t: t.replace("\u0301", "")))
+def test_it_cuts_as_its_twin(text):
+    assert NO_LANGUAGE(text) == cut(text)
+
+
+@given(st.lists(st.sampled_from(["ab", "7", "12", "x9", "é"]), min_size=2, max_size=6), st.sampled_from("+,-./"))
+def test_a_compound_is_one_token_more(words, joiner):
+    joined = joiner.join(words)
+    plain = [token for word in words for token in parts(word)]
+    whole = words[0]
+    for word in words[1:]:
+        whole += (joiner if whole[-1].isdigit() and word[0].isdigit() else "") + word
+    assert NO_LANGUAGE(joined) == [*plain, *([whole] if any(c.isdigit() for c in joined) else [])]
+
+
+@pytest.mark.parametrize("query", ["WH-1000XM4", "wh1000xm4", "1000XM4", "xm4", "WH 1000"])
+def test_part_numbers_are_found_whole_and_in_parts(query):
+    search = bm25({"wanted": "Sony WH-1000XM4 headphones", "other": "Sony WF-500 earphones", "bolt": 'hex bolt 3/8"'})
+    assert ids(search, query)[0] == "wanted"
+    assert ids(search, "3/8") == ids(search, '3/8"') == ["bolt"]
+
+
+def test_chinese_is_found_by_words_and_by_single_characters():
+    search = bm25(CHINESE)
+    assert repr(search) == "Bm25(3 items, lucene)"
+    assert ids(search, "所有权") == ["right"] and ids(search, "水") == ["water"]
+    assert ids(search, "东京") == ["tower"] and ids(search, "火") == []
+
+
+def test_german_is_stemmed_and_its_stop_words_are_dropped():
+    search = bm25(GERMAN)
+    assert repr(search) == "Bm25(3 items, lucene, german)"
+    assert ids(search, "haus") == ["haus"] and ids(search, "Hunde") == ["hund"] and ids(search, "rädern") == ["rad"]
+    assert ids(search, "die der und") == []
+
+
+def test_arabic_is_stemmed():
+    search = bm25(ARABIC)
+    assert search.bag.analyser == AnyLanguage("arabic")
+    assert ids(search, "كتاب") == ["kitab"] and ids(search, "معلم") == ["walad"]
+    assert ids(search, "في على") == []
+
+
+def test_a_mixed_catalogue_is_read_item_by_item_and_a_query_in_all_languages():
+    search = bm25(GERMAN | ENGLISH | ARABIC | CHINESE)
+    assert set(search.bag.analyser.languages) == {"german", "english", "arabic"}
+    for query, wanted in {"haus": "haus", "houses": "dogs", "dog": "dogs", "كتاب": "kitab", "东京": "tower"}.items():
+        assert ids(search, query) == [wanted], query
+    assert ids(search, "war") == ["war"], "German drops it, English does not"
+    assert ids(search, "the wheel") == ["bike"]
+    assert "war" in search.bag.analyser.content and "the" in search.bag.analyser.dropped
+
+
+def test_answers_add_up_and_survive_a_file(tmp_path):
+    search = bm25(GERMAN | ENGLISH | ARABIC | CHINESE)
+    asked = ["was war der Grund der Häuser", "the houses 东京", "كتاب"]
+    found = search(asked)
+    assert search.score(asked, found) == found
+    for query, row, scores in zip(asked, found.ids, [search(one).scores for one in asked], strict=True):
+        assert [search.explain(query, item).score for item in row] == pytest.approx(scores.tolist())
+    again = vizsla.load(search.save(tmp_path / "index"))
+    assert again(asked) == found and again.bag.analyser == search.bag.analyser and repr(again) == repr(search)
+
+
+def test_items_of_a_settled_analyser_are_what_was_fitted():
+    texts = [*GERMAN.values(), *ENGLISH.values(), "nichts Neues und sonst", "水 and water"]
+    bag, rows = BagOfWords.fit(texts, AnyLanguage())
+    assert bag.items(texts) == rows
+    settled, again = BagOfWords.fit(texts, bag.analyser)
+    assert (settled.fingerprint, again) == (bag.fingerprint, rows)
+    assert Statistics.of(texts) == Statistics.of(texts, analyser=bag.analyser)
+    assert bag.analyser(texts[0]) == ["haus", "strass", "neu"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_is_told_by_its_function_words(language):
+    text = " ".join(STOP_WORDS[language][:40])
+    assert bm25([text, f"{text} 42"]).bag.analyser.languages[:1] == (language,)
+
+
+def test_too_little_says_nothing():
+    assert bm25(["fig tree", "plum"]).bag.analyser == NO_LANGUAGE
+    assert bm25([]).bag.analyser == NO_LANGUAGE
+    ukrainian = ["Книга лежить на столі біля вікна", "Дівчина читає її щодня"]
+    assert bm25(ukrainian).bag.analyser.languages == ()
+
+
+def test_a_stray_sentence_changes_nothing_for_the_others():
+    items = [f"The story of the number {n} and of what it was" for n in range(200)] + ["La maison est dans la rue et nous"]
+    assert bm25(items).bag.analyser == AnyLanguage("english")
+
+
+def test_it_is_a_value():
+    one = AnyLanguage(["english", "german"], content=["war"])
+    assert AnyLanguage.from_dict(json.loads(json.dumps(one.to_dict()))) == one == pickle.loads(pickle.dumps(one))
+    assert len({one, AnyLanguage(), AnyLanguage("english"), NO_LANGUAGE, AnyLanguage(["german", "english"])}) == 5
+    assert [repr(a) for a in (one, AnyLanguage(), NO_LANGUAGE)] == [
+        "AnyLanguage(english, german)", "AnyLanguage(auto)", "AnyLanguage(no language)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", ["klingon", ["english", "english"], [3], 3, ["english", "basque"], None])
+def test_wrong_languages_are_refused(wrong):
+    with pytest.raises(InputError, match="`language` must"):
+        AnyLanguage(wrong)
+    with pytest.raises(FormatError):
+        AnyLanguage.from_dict({"kind": "any language", "language": wrong, "content": []})
+
+
+@pytest.mark.parametrize("wrong", ["war", 3, [3], None])
+def test_wrong_content_is_refused(wrong):
+    with pytest.raises(InputError, match="`content` must"):
+        AnyLanguage("english", content=wrong)
+
+
+def test_an_unsettled_bag_is_refused():
+    with pytest.raises(InputError, match="settled"):
+        BagOfWords(AnyLanguage(), vizsla.strings.Strings.of(["a"]))
+
+
+def test_the_native_builder_refuses_tables_that_do_not_fit():
+    from vizsla import _native
+
+    builder = _native.BagBuilder(True, 0, 0, True, [])
+    builder.add(["a b"])
+    none = np.zeros(0, np.int32)
+    two = np.zeros(2, np.int32)
+    for call in (
+        lambda: builder.evidence(none, none, 1),
+        lambda: builder.evidence(two, none, 1),
+        lambda: builder.holders(two, 0, 1, np.zeros(1, np.int32)),
+        lambda: builder.holders(two, 1, 1, np.ones(1, np.int32)),
+        lambda: builder.holders(two, 1, 1, none),
+        lambda: builder.take_rows(np.zeros(3, np.int32), 1, none),
+        lambda: builder.take_rows(two, 1, np.full(1, -1, np.int32)),
+    ):
+        with pytest.raises(ValueError):
+            call()
