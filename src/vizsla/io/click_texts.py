@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from vizsla.errors import InputError
-from vizsla.io.open import read_entries, read_queries
 from vizsla.io.pairs import Pairs
+from vizsla.io.query_files import read_entries, read_queries
 
 Triple = tuple[str, str, float]
 
