@@ -2,25 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
+from typing import Any
 
 from vizsla.printable import printable
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print a table to standard output, fitted to the terminal."""
+Spans = Callable[[str], Sequence[tuple[int, int]]]
+
+
+def print_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str | None = None,
+    whole: int = 0,
+    highlight: Spans | None = None,
+) -> None:
+    """Print a table to standard output, fitted to the terminal.
+
+    Parameters
+    ----------
+    header, rows : sequences of texts
+        What to print.
+    title : str, optional
+        Printed above.
+    whole : int
+        So many of the first columns keep their width, up to half of the terminal; the others are cut to the rest.
+    highlight : function of a text, optional
+        Says which parts of a cell behind those columns are printed bold.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
+        least = _least(rows, column) if column < whole else None
         table.add_column(
-            _cell(name), justify="right" if _numeric(rows, column) else "left", overflow="ellipsis", no_wrap=True
+            _cell(name),
+            justify="right" if _numeric(rows, column) else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+            min_width=least,
         )
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row)))
     Console(highlight=False, soft_wrap=False).print(table)
+
+
+def terminal_width() -> int:
+    """Return how many characters a line of the terminal has; 80 where there is none."""
+    return get_terminal_size((80, 24)).columns
+
+
+def _least(rows: Sequence[Sequence[str]], column: int) -> int:
+    from rich.cells import cell_len
+
+    return min(max((cell_len(row[column]) for row in rows), default=1), terminal_width() // 2)
+
+
+def _bold(text: str, highlight: Spans) -> Any:
+    from rich.text import Text
+
+    line = printable(text).replace("\n", "\\n")
+    styled = Text(line)
+    for start, end in highlight(line):
+        styled.stylize("bold", start, end)
+    return styled
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
