@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from vizsla.candidates import Candidates
 
 TITLE, TEXT = "title", "text"
+GAP, LEAST = 3, 16
+"""Characters between two columns, and of the last one at least."""
 LONGEST = 2000
 """Characters of a text that a table is given; it is cut to the terminal's width."""
 
@@ -51,7 +53,7 @@ def show_answers(
     found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
 ) -> None:
     """Print a table for each query; its words are highlighted in texts, on a terminal."""
-    from vizsla.tables import print_table, terminal_width
+    from vizsla.tables import print_table
 
     shown = list(fields) if fields is not None else [] if texts else default_fields(found)
     for row, (query, hits) in enumerate(zip(found.query_ids, found, strict=True)):
@@ -67,9 +69,11 @@ def show_answers(
             for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), 1)
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
-        room = _room(rows, len(header), terminal_width())
+        room = _room(header, rows)
         cut = [[*cells[:-1], snippet(cells[-1], query, width=room)] if len(header) > 3 else cells for cells in rows]
-        print_table(header, cut, title=f"query {query}", whole=3, highlight=lambda text, asked=query: word_spans(text, asked))
+        print_table(
+            header, cut, title=f"query {query}", whole=3, highlight=lambda text, asked=query: word_spans(text, asked)
+        )
 
 
 def _said(value: Any, query: str) -> str:
@@ -77,8 +81,9 @@ def _said(value: Any, query: str) -> str:
     return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
 
 
-def _room(rows: Sequence[Sequence[str]], columns: int, width: int) -> int:
+def _room(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     """Return how many characters are left for the last column."""
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(columns - 1)]
-    taken = sum(max(4, least) + 2 for least in widths)
-    return max(24, width - taken - 2)
+    from vizsla.tables import terminal_width, whole_width
+
+    before = [whole_width(name, [row[at] for row in rows]) + GAP for at, name in enumerate(header[:-1])]
+    return max(LEAST, terminal_width() - sum(before) - GAP - 1)

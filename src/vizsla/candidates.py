@@ -354,9 +354,7 @@ class Candidates:
         return text
 
     @checked
-    def show(
-        self, *, k: int = 10, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
-    ) -> None:
+    def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None) -> None:
         """Print a table of the best `k` of every query.
 
         Parameters

@@ -43,6 +43,11 @@ class ClickEvents(NamedTuple):
         """Return some of the clicks."""
         return ClickEvents(*(column[kept] for column in self))
 
+    def among(self, pairs: csr_array) -> ClickEvents:
+        """Return the clicks whose query and item a matrix has an entry for."""
+        kept = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr)) * pairs.shape[1] + pairs.indices
+        return self.only(np.isin(self.queries.astype(np.int64) * pairs.shape[1] + self.items, kept))
+
     def decayed(self, half_life: float) -> ClickEvents:
         """Return the clicks with weights that halve every `half_life` days before the last click."""
         if not half_life > 0 or not np.isfinite(half_life):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.checked import checked
-from vizsla.errors import InputError
+from vizsla.errors import InputError, check_choice
 from vizsla.io.records import Records
 from vizsla.item import Item
 from vizsla.query import Query
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.click_events import ClickEvents
-
     from vizsla.clicks.split import SplitReport
 
 
@@ -106,7 +105,8 @@ class Dataset:
             A list of texts (their ids are "0", "1", …), of (id, text) pairs, of dicts, of Items or Queries; or a
             mapping of id to text.
         clicks
-            (query id, item id, weight) triples, pairs, or with a time as the fourth (a date, or seconds since 1970), `{query id: {item id: weight}}`, or `{query id: [item id]}`.
+            (query id, item id, weight) triples, pairs, or with a time as the fourth: a date, or seconds since 1970;
+            `{query id: {item id: weight}}`, or `{query id: [item id]}`.
             Repeated pairs are summed. Without `queries`, the queries' texts stand in place of their ids.
         qrels
             The same forms with whole numbers as grades, for the split "test"; or a mapping of split to these.
@@ -216,10 +216,39 @@ class Dataset:
         return self.items.get(item_id).default_text()
 
     @checked
-    def split(self, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0) -> tuple[Dataset, Dataset]:
-        """Hold out clicks to choose parameters by; see `vizsla.clicks.split.split_dataset`."""
-        from vizsla.clicks.split import split_dataset
+    def split(
+        self,
+        *,
+        by: str = "random",
+        held_out: float = 0.1,
+        cold: float = 0.05,
+        after: str | float | None = None,
+        seed: int = 0,
+    ) -> tuple[Dataset, Dataset]:
+        """Hold out clicks to choose parameters by.
 
+        Parameters
+        ----------
+        by : {"random", "time"}
+            Whole queries at random, a share of them cold (`vizsla.clicks.split.split_dataset`), or the latest clicks
+            (`vizsla.clicks.time_split.split_by_time`).
+        held_out : float
+            Share of the queries, or by time of the clicks.
+        cold : float
+            At random: the share of cold queries.
+        after : str or float, optional
+            By time: hold out the clicks from this moment on.
+        seed : int
+            At random: the same seed gives the same split.
+        """
+        from vizsla.clicks.split import split_dataset
+        from vizsla.clicks.time_split import split_by_time
+
+        check_choice("by", by, ["random", "time"])
+        if by == "time":
+            return split_by_time(self, held_out=held_out, after=after)
+        if after is not None:
+            raise InputError(f'`after` must be left out unless by="time". Got {after!r}.')
         return split_dataset(self, held_out=held_out, cold=cold, seed=seed)
 
     def __repr__(self) -> str:

@@ -60,7 +60,7 @@ class Filter:
         Parameters
         ----------
         where : Filter, mask, Conditions, collection of ids, or function of an id
-            Which items, by what they are or by their metadata (`vizsla.where`); a Filter must be over the same catalogue.
+            Which items; Conditions on metadata come from `vizsla.where`. A Filter must be over the same catalogue.
         items : Strings
             The catalogue.
         unknown : {"raise", "ignore"}
@@ -138,8 +138,10 @@ Where = Filter | Mask | Conditions | Iterable[str] | Callable[[str], bool]
 
 def _listed(where: Any) -> list[str]:
     if isinstance(where, str | bytes):
-        raise InputError(f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}: a condition "
-            "on metadata is given as `vizsla.where(...)`.")
+        raise InputError(
+            f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}: a condition "
+            "on metadata is given as `vizsla.where(...)`."
+        )
     try:
         ids = list(where)
     except TypeError:

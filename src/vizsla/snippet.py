@@ -37,7 +37,9 @@ def snippet(text: str, query: str, *, width: int) -> str:
     if len(line) <= width:
         return line
     starts = [start for start, _ in word_spans(line, query)]
-    best = max(starts, key=lambda start: (sum(start <= other < start + width * 3 // 4 for other in starts), -start), default=0)
+    best = max(
+        starts, key=lambda start: (sum(start <= other < start + width * 3 // 4 for other in starts), -start), default=0
+    )
     if best + 8 <= width // 2 or width < 8:
         return line[: max(width - 1, 0)] + "…"
     begin = max(0, min(best - width // 4, len(line) - width + 1))

@@ -8,7 +8,6 @@ from typing import Any
 
 from vizsla.printable import printable
 
-
 Spans = Callable[[str], Sequence[tuple[int, int]]]
 
 
@@ -29,7 +28,7 @@ def print_table(
     title : str, optional
         Printed above.
     whole : int
-        So many of the first columns keep their width, up to half of the terminal; the others are cut to the rest.
+        So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
     highlight : function of a text, optional
         Says which parts of a cell behind those columns are printed bold.
     """
@@ -39,16 +38,19 @@ def print_table(
 
     table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
-        least = _least(rows, column) if column < whole else None
+        least = whole_width(name, [row[column] for row in rows]) if column < whole else None
         table.add_column(
             _cell(name),
             justify="right" if _numeric(rows, column) else "left",
             overflow="ellipsis",
             no_wrap=True,
             min_width=least,
+            max_width=least,
         )
     for row in rows:
-        table.add_row(*(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row)))
+        table.add_row(
+            *(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row))
+        )
     Console(highlight=False, soft_wrap=False).print(table)
 
 
@@ -57,10 +59,11 @@ def terminal_width() -> int:
     return get_terminal_size((80, 24)).columns
 
 
-def _least(rows: Sequence[Sequence[str]], column: int) -> int:
+def whole_width(name: str, cells: Sequence[str]) -> int:
+    """Return the width of a column that is not cut, up to two fifths of the terminal."""
     from rich.cells import cell_len
 
-    return min(max((cell_len(row[column]) for row in rows), default=1), terminal_width() // 2)
+    return min(max(map(cell_len, [name, *cells])), terminal_width() * 2 // 5)
 
 
 def _bold(text: str, highlight: Spans) -> Any:

@@ -55,5 +55,7 @@ class StringTable(Artifact):
             return cls(strings)
         details = reader.child(DETAILS, Details)
         if details.count != len(strings):
-            raise FormatError(f"{reader.path / DETAILS}: expected details of {len(strings)} items. Got {details.count}.")
+            raise FormatError(
+                f"{reader.path / DETAILS}: expected details of {len(strings)} items. Got {details.count}."
+            )
         return cls(Catalogue(strings, details))

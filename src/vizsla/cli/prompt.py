@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from collections.abc import Iterator
 from pathlib import Path
 
 HISTORY = Path("~/.cache/vizsla/history")

@@ -23,9 +23,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--id", metavar="FIELD", help="the field or column of an item's id (default: by its name)")
     group.add_argument("--text", metavar="FIELDS", help="its texts, such as title,description, which are joined")
     group.add_argument("--title", metavar="FIELD", help="its title")
-    group.add_argument("--meta", metavar="FIELDS", help="what else is kept, such as price,brand (default: all; '' none)")
-    group.add_argument("--keep-texts", action="store_true", default=None, help="save texts too, so that answers show them")
-    group.add_argument("--format", choices=("csv", "tsv", "jsonl", "parquet"), help="of a file whose name does not tell")
+    group.add_argument(
+        "--meta", metavar="FIELDS", help="what else is kept, such as price,brand (default: all; '' none)"
+    )
+    group.add_argument(
+        "--keep-texts", action="store_true", default=None, help="save texts too, so that answers show them"
+    )
+    group.add_argument(
+        "--format", choices=("csv", "tsv", "jsonl", "parquet"), help="of a file whose name does not tell"
+    )
     group.add_argument("--separator", metavar="CHAR", help="between columns (default: by the header)")
     group.add_argument("--encoding", metavar="NAME", help="utf-8 (default), utf-16, latin-1, …")
     group.add_argument("--on-error", choices=("raise", "warn", "skip"), help="for lines that cannot be read")

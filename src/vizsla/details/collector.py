@@ -92,7 +92,9 @@ class _Codes:
             codes.extend([-1] * (number - len(codes)))
         elif len(codes) > number:
             return  # a title beside a field `title`
-        key = value if value.__class__ is str else (value.__class__, value)  # 1, 1.0 and True are one key, and three values
+        key = (
+            value if value.__class__ is str else (value.__class__, value)
+        )  # 1, 1.0 and True are one key, and three values
         index = self._index
         found = index.get(key)
         if found is None:

@@ -108,5 +108,7 @@ def _listed(value: str) -> tuple[str, ...]:
     try:
         fields: Sequence[str] = next(csv.reader([value], strict=True, skipinitialspace=True))
     except csv.Error as error:
-        raise InputError(f"The values of a condition must be separated by commas. Got {value!r:.80} ({error}).") from None
+        raise InputError(
+            f"The values of a condition must be separated by commas. Got {value!r:.80} ({error})."
+        ) from None
     return tuple(field.strip() for field in fields)

@@ -126,7 +126,12 @@ class TextPacker:
     """Packs texts as they come."""
 
     def __init__(self) -> None:
-        self._data, self._blocks, self._firsts, self._ends = bytearray(), array("q", [0]), array("q", [0]), array("q", [0])
+        self._data, self._blocks, self._firsts, self._ends = (
+            bytearray(),
+            array("q", [0]),
+            array("q", [0]),
+            array("q", [0]),
+        )
         self._waiting = bytearray()
 
     def add(self, text: str) -> None:

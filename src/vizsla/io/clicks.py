@@ -63,7 +63,7 @@ def _read_head(line: Line, commas: bool, columns: Mapping[str, str]) -> EntryLin
         return _lines(line, names, commas, width=len(first), header=True)
     if any(_name(field, columns) is not None for field in first[:2]) or not 2 <= len(first) <= 4:
         raise line.error(
-            f"expected a header that names query and item, or 2 to 4 columns: query, item, weight, time. Got {first[:12]}.",
+            f"expected a header with query and item, or 2 to 4 columns: query, item, weight, time. Got {len(first)}.",
             "Separate columns by tabs, or by commas in a .csv file.",
         )
     return _lines(line, {name: at for at, name in enumerate(ORDER[: len(first)])}, commas, width=len(first))

@@ -14,7 +14,6 @@ from vizsla.io.pairs import Pairs
 from vizsla.io.reading import STRICT, Reading
 from vizsla.io.refusals import Refusals
 
-
 Entry = tuple[str, str, float] | tuple[str, str, float, float]
 """Query, item, value, and perhaps the time in seconds since 1970."""
 

@@ -72,10 +72,11 @@ class FolderSource:
             except DataError as error:
                 self._refusals.add(DataError(error.problem, path=path, line=number, remedy=error.remedy), str(path))
                 continue
-            count = 0
-            for count, (line, item) in enumerate(self._items(path, text), 1):
+            empty = True
+            for line, item in self._items(path, text):
+                empty = False
                 yield Line(path, line), item
-            silent += not count
+            silent += empty
         self._silent = silent
 
     def _text(self, path: Path, number: int) -> str:

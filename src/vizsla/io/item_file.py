@@ -27,7 +27,9 @@ def item_parts(
         return Parts(parquet.read_items(path, fields=fields, how=how))
     if kind == "csv" or (kind == "tsv" and (separator or fields.given or _is_headed(path, fields, how))):
         file = LineFile(path, encoding=how.encoding)
-        table = TableSource(file, item_maker, fields=fields, how=how, separator=separator or ("\t" if kind == "tsv" else None))
+        table = TableSource(
+            file, item_maker, fields=fields, how=how, separator=separator or ("\t" if kind == "tsv" else None)
+        )
         return Parts(table, mapping=f"{path}: {table.head}")
     if kind == "tsv":
         return Parts(msmarco.read_items(path, how=how))

@@ -21,12 +21,16 @@ from vizsla.query import Query
 
 def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> LineSource[Item]:
     """Return the items of a JSONL file, plain or gzipped."""
-    return LineSource(LineFile(path, encoding=how.encoding), lambda line: item_from(_object(line), line, fields), how=how)
+    return LineSource(
+        LineFile(path, encoding=how.encoding), lambda line: item_from(_object(line), line, fields), how=how
+    )
 
 
 def read_queries(path: str | Path, *, fields: Fields = QUERY_FIELDS, how: Reading = STRICT) -> LineSource[Query]:
     """Return the queries of a JSONL file, plain or gzipped."""
-    return LineSource(LineFile(path, encoding=how.encoding), lambda line: query_from(_object(line), line, fields), how=how)
+    return LineSource(
+        LineFile(path, encoding=how.encoding), lambda line: query_from(_object(line), line, fields), how=how
+    )
 
 
 def write_items(dataset: Dataset, path: str | Path, *, overwrite: bool = False) -> None:

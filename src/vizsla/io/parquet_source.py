@@ -31,9 +31,7 @@ class ParquetSource(Generic[Record]):
         What becomes of rows that cannot be read.
     """
 
-    def __init__(
-        self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT
-    ):
+    def __init__(self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT):
         self.name, self._path, self._make = str(path), Path(path), make
         self._refusals = Refusals(how, str(path), what="rows")
         self._group: tuple[int, Any] = (-1, None)

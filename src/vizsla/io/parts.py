@@ -69,9 +69,7 @@ def assemble(
     )
 
 
-def _items(
-    parts: Parts, tally: Tally, *, skips: bool, meta: Sequence[str] | None, keep_texts: bool
-) -> Records[Item]:
+def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Sequence[str] | None, keep_texts: bool) -> Records[Item]:
     """Read the items once, and let their ids carry what else is known of them."""
     wanted = meta is None or bool(meta)
     collector = DetailsCollector(named=meta is not None, metadata=wanted, keep_texts=keep_texts)

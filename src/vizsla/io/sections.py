@@ -127,7 +127,30 @@ def html_sections(text: str) -> list[Section]:
 class _Page(HTMLParser):
     SILENT = frozenset({"script", "style", "head", "template", "noscript", "svg"})
     BLOCKS = frozenset(
-        "p div li ul ol table tr td th pre blockquote section article header footer main nav aside br dd dt dl".split()
+        [
+            "p",
+            "div",
+            "li",
+            "ul",
+            "ol",
+            "table",
+            "tr",
+            "td",
+            "th",
+            "pre",
+            "blockquote",
+            "section",
+            "article",
+            "header",
+            "footer",
+            "main",
+            "nav",
+            "aside",
+            "br",
+            "dd",
+            "dt",
+            "dl",
+        ]
     )
 
     def __init__(self) -> None:

@@ -16,7 +16,6 @@ from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
 from vizsla.sparse_rows import as_scipy
-from vizsla.strings import Strings
 from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="XrLinear")
 
 
-def add_items(
-    model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10
-) -> Model:
+def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Model:
     """Return a model that also knows these items; see `XrLinear.with_items`."""
     texts, calibration = _text_index(model)
     pairs = new_items(model.items, items)
