@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -29,7 +30,7 @@ std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.siz
 EntryFormat format_of(char separator, int width, int query, int item, int value, int time, bool grades) {
   const auto inside = [width](int column) { return column >= 0 && column < width; };
   require(separator == '\t' || separator == ',' || separator == ' ', "the separator is a tab, a comma or a space");
-  require(width >= 2 && width <= EntryFormat::most, "an entry has 2 to 4 columns");
+  require(width >= 2 && width <= EntryFormat::most, "an entry has 2 to 64 columns");
   require(inside(query) && inside(item), "query and item must be columns");
   require((value == -1 || inside(value)) && (time == -1 || inside(time)), "value and time must be columns or -1");
   const Separator kind = separator == '\t' ? Separator::tabs : separator == ',' ? Separator::commas : Separator::spaces;
@@ -40,10 +41,12 @@ EntryFormat format_of(char separator, int width, int query, int item, int value,
 class BoundEntries {
  public:
   BoundEntries(std::optional<StringArrays> queries, std::optional<StringArrays> items, bool stop_at_unknown)
-      : queries_(std::move(queries)), items_(std::move(items)), table_(names_of(queries_), names_of(items_), stop_at_unknown) {}
+      : queries_(std::move(queries)),
+        items_(std::move(items)),
+        table_(names_of(queries_), names_of(items_), stop_at_unknown) {}
 
-  bool add(nb::bytes query, nb::bytes item, double value, std::int64_t line) {
-    return table_.add({view(query), view(item), value}, line);
+  bool add(nb::bytes query, nb::bytes item, double value, std::int64_t line, double time) {
+    return table_.add({view(query), view(item), value, time}, line);
   }
 
   std::tuple<std::size_t, std::int64_t, std::int64_t> read(nb::bytes block, std::size_t position, std::int64_t line,
@@ -61,6 +64,8 @@ class BoundEntries {
     return nb::make_tuple(to_numpy(std::move(table_.rows())), to_numpy(std::move(table_.columns())),
                           to_numpy(std::move(table_.values())), to_numpy(std::move(table_.lines())));
   }
+
+  OutArray<double> take_times() { return to_numpy(std::move(table_.times())); }
 
   nb::typed<nb::tuple, OutArray<std::uint8_t>, OutArray<std::int64_t>> queries() { return copied(table_.queries()); }
   nb::typed<nb::tuple, OutArray<std::uint8_t>, OutArray<std::int64_t>> items() { return copied(table_.items()); }
@@ -96,6 +101,7 @@ void register_entries(nb::module_& module) {
       .def(nb::init<std::optional<StringArrays>, std::optional<StringArrays>, bool>(), nb::arg("queries").none(),
            nb::arg("items").none(), nb::kw_only(), nb::arg("stop_at_unknown"))
       .def("add", &BoundEntries::add, nb::arg("query"), nb::arg("item"), nb::arg("value"), nb::arg("line"),
+           nb::arg("time") = std::nan(""),
            "Adds one entry; False if its query or item is unknown.")
       .def("read", &BoundEntries::read, nb::arg("block"), nb::arg("position"), nb::arg("line"), nb::arg("format"),
            "Reads lines up to the end or to one that is not plain: where it stopped, that line's number, blank lines passed.")
@@ -103,6 +109,7 @@ void register_entries(nb::module_& module) {
       .def_prop_ro("unknown_queries", &BoundEntries::unknown_queries)
       .def_prop_ro("unknown_items", &BoundEntries::unknown_items)
       .def("take", &BoundEntries::take, "Rows, columns, values and line numbers, which leave the table.")
+      .def("take_times", &BoundEntries::take_times, "Times of the entries that have one, in seconds since 1970.")
       .def("queries", &BoundEntries::queries, "Bytes and offsets of the queries that were numbered as they came.")
       .def("items", &BoundEntries::items, "Bytes and offsets of the items that were numbered as they came.");
 }

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
 #include "io/decimal.hpp"
+#include "io/moment.hpp"
 #include "text/utf8.hpp"
 #include "text/white_space.hpp"
 
@@ -18,7 +20,7 @@ namespace vizsla {
 enum class Separator : std::uint8_t { tabs, commas, spaces };
 
 struct EntryFormat {
-  static constexpr int most = 4;  // columns
+  static constexpr int most = 64;  // columns; most of a wide log are passed over
 
   Separator separator;
   int width;
@@ -33,6 +35,7 @@ struct Entry {
   std::string_view query;
   std::string_view item;
   double value;
+  double time = std::numeric_limits<double>::quiet_NaN();  // seconds since 1970, where there is such a column
 };
 
 enum class LineKind : std::uint8_t { entry, blank, odd };
@@ -48,8 +51,8 @@ class EntryLine {
     if (!split(line)) return LineKind::odd;
     entry.query = field(format_.query);
     entry.item = field(format_.item);
-    const bool full = says(entry.query) && says(entry.item) && (format_.time < 0 || says(field(format_.time)));
-    return full && read_value(entry.value) ? LineKind::entry : LineKind::odd;
+    const bool full = says(entry.query) && says(entry.item);
+    return full && read_value(entry.value) && read_time(entry.time) ? LineKind::entry : LineKind::odd;
   }
 
  private:
@@ -84,6 +87,13 @@ class EntryLine {
     if (!number || (format_.grades && (std::trunc(*number) != *number || *number > INT32_MAX))) return false;
     value = negative ? -*number : *number;
     return true;
+  }
+
+  bool read_time(double& time) const {
+    if (format_.time < 0) return true;
+    const std::optional<double> moment = read_moment(field(format_.time));
+    if (moment) time = *moment;
+    return moment.has_value();
   }
 
   bool split(std::string_view line) {

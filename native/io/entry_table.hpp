@@ -1,6 +1,7 @@
 // Entries (query, item, value) as flat arrays of numbers, read from blocks of whole lines.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,7 +41,7 @@ class EntryTable {
     const std::int64_t row = queries_.number(entry.query);
     const std::int64_t column = items_.number(entry.item);
     if (row >= 0 && column >= 0) {
-      push(row, column, entry.value, line);
+      push(row, column, entry, line);
       return true;
     }
     row < 0 ? unknown_queries_.add(entry.query) : unknown_items_.add(entry.item);
@@ -74,6 +75,7 @@ class EntryTable {
   GrowingArray<std::int32_t>& rows() { return rows_; }
   GrowingArray<std::int32_t>& columns() { return columns_; }
   GrowingArray<double>& values() { return values_; }
+  GrowingArray<double>& times() { return times_; }
   GrowingArray<std::int64_t>& lines() { return lines_; }
 
  private:
@@ -82,10 +84,11 @@ class EntryTable {
     return line.substr(0, line.size() - line.ends_with('\n'));
   }
 
-  void push(std::int64_t row, std::int64_t column, double value, std::int64_t line) {
+  void push(std::int64_t row, std::int64_t column, const Entry& entry, std::int64_t line) {
     rows_.push_back(static_cast<std::int32_t>(row));
     columns_.push_back(static_cast<std::int32_t>(column));
-    values_.push_back(value);
+    values_.push_back(entry.value);
+    if (!std::isnan(entry.time)) times_.push_back(entry.time);  // a file has times, or none
     lines_.push_back(line);
   }
 
@@ -98,6 +101,7 @@ class EntryTable {
   GrowingArray<std::int32_t> rows_;
   GrowingArray<std::int32_t> columns_;
   GrowingArray<double> values_;
+  GrowingArray<double> times_;
   GrowingArray<std::int64_t> lines_;
 };
 

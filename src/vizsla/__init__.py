@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vizsla.compose.shards import shards as shards
     from vizsla.cross_encoder import CrossEncoder as CrossEncoder
     from vizsla.dataset import Dataset as Dataset
+    from vizsla.details.condition import where as where
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
     from vizsla.encoders.onnx import OnnxEncoder as OnnxEncoder
@@ -133,6 +134,7 @@ _PUBLIC = {
     "train_tokens": "vizsla.methods.bag.train",
     "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
+    "where": "vizsla.details.condition",
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -354,21 +354,35 @@ class Candidates:
         return text
 
     @checked
-    def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None) -> None:
-        """Print a table of the best `k` of every query; `texts` adds a column of item texts."""
-        from vizsla.tables import print_table
+    def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None) -> None:
+        """Print a table of the best `k` of every query.
 
-        for query, hits in zip(self.query_ids, self, strict=True):
-            rows = [
-                [
-                    str(rank),
-                    "" if hit.score is None else f"{hit.score:.4f}",
-                    hit.id,
-                    *([texts.get(hit.id, "")] if texts else []),
-                ]
-                for rank, hit in enumerate(hits[:k], 1)
-            ]
-            print_table(["rank", "score", "id", *(["text"] if texts else [])], rows, title=f"query {query}")
+        Parameters
+        ----------
+        k : int
+            How many items of each query.
+        texts : mapping of id to text, optional
+            Adds a column of these texts.
+        fields : sequence of str, optional
+            What is shown of the items' metadata, and "text" where texts were kept; unless given, texts or titles.
+        """
+        from vizsla.answers import show_answers
+
+        show_answers(self, k=k, texts=texts, fields=fields)
+
+    @checked
+    def known(self, query: int, fields: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Return what is known of each item that one query found: its metadata, or the given fields.
+
+        Examples
+        --------
+        >>> from vizsla import Dataset, bm25
+        >>> bm25(Dataset.of([{"id": "f", "text": "a fig", "price": 3}]))("fig").known(0)
+        [{'price': 3}]
+        """
+        from vizsla.answers import known_fields
+
+        return known_fields(self, query, fields)
 
     def _like(self, offsets: Offsets, items: Numbers, scores: Scores | None) -> Candidates:
         fixed = None if scores is None else _fixed(scores, np.float32)

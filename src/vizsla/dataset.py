@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.checked import checked
-from vizsla.errors import InputError
+from vizsla.errors import InputError, check_choice
 from vizsla.io.records import Records
 from vizsla.item import Item
 from vizsla.query import Query
@@ -20,6 +20,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from vizsla.click_events import ClickEvents
     from vizsla.clicks.split import SplitReport
 
 
@@ -43,6 +44,10 @@ class Dataset:
         Feature vectors that the source gives in place of texts (PECOS).
     split_report : SplitReport, optional
         How the dataset was made by `split`.
+    events : ClickEvents, optional
+        The clicks one by one, with their times, where the log has times.
+    mapping : str
+        Which columns are what, in words, where that was told by their names.
 
     Examples
     --------
@@ -63,12 +68,15 @@ class Dataset:
         warnings: tuple[str, ...] = (),
         query_features: csr_array | None = None,
         split_report: SplitReport | None = None,
+        events: ClickEvents | None = None,
+        mapping: str = "",
     ):
         self.items, self.queries, self.warnings = items, queries, warnings
         if qrels is not None and not isinstance(qrels, Mapping):
             raise InputError(f"`qrels` must be judgements by split. Got {type(qrels).__name__}.")
         self._clicks, self._qrels = clicks, dict(qrels or {})
         self.query_features, self.split_report = query_features, split_report
+        self.events, self.mapping = events, mapping
         for name, matrix in {"clicks": clicks, **self._qrels}.items():
             if matrix is None:
                 continue
@@ -86,6 +94,8 @@ class Dataset:
         clicks: Iterable[Any] | Mapping[str, Any] | None = None,
         qrels: Iterable[Any] | Mapping[str, Any] | None = None,
         dangling: str = "warn",
+        meta: Sequence[str] | None = None,
+        keep_texts: bool = False,
     ) -> Dataset:
         """Make a dataset from Python objects.
 
@@ -95,12 +105,17 @@ class Dataset:
             A list of texts (their ids are "0", "1", …), of (id, text) pairs, of dicts, of Items or Queries; or a
             mapping of id to text.
         clicks
-            (query id, item id, weight) triples or pairs, `{query id: {item id: weight}}`, or `{query id: [item id]}`.
+            (query id, item id, weight) triples, pairs, or with a time as the fourth: a date, or seconds since 1970;
+            `{query id: {item id: weight}}`, or `{query id: [item id]}`.
             Repeated pairs are summed. Without `queries`, the queries' texts stand in place of their ids.
         qrels
             The same forms with whole numbers as grades, for the split "test"; or a mapping of split to these.
         dangling : {"warn", "raise"}
             What to do with clicks and judgements of unknown queries or items.
+        meta : sequence of str, optional
+            Which of the items' other fields are saved with their ids; all that are plain unless given, [] for none.
+        keep_texts : bool
+            Save the texts too, compressed, so that answers can show them.
 
         Examples
         --------
@@ -110,8 +125,8 @@ class Dataset:
         from vizsla.io.lists import read_lists
         from vizsla.io.parts import assemble
 
-        parts = read_lists(items, queries=queries, clicks=clicks, qrels=qrels)
-        return assemble(parts, dangling=dangling)
+        parts = read_lists(items, queries=queries, clicks=clicks, qrels=qrels, meta=meta)
+        return assemble(parts, dangling=dangling, meta=meta, keep_texts=keep_texts)
 
     @classmethod
     def open(cls, source: str | Path, **options: Any) -> Dataset:
@@ -201,10 +216,39 @@ class Dataset:
         return self.items.get(item_id).default_text()
 
     @checked
-    def split(self, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0) -> tuple[Dataset, Dataset]:
-        """Hold out clicks to choose parameters by; see `vizsla.clicks.split.split_dataset`."""
-        from vizsla.clicks.split import split_dataset
+    def split(
+        self,
+        *,
+        by: str = "random",
+        held_out: float = 0.1,
+        cold: float = 0.05,
+        after: str | float | None = None,
+        seed: int = 0,
+    ) -> tuple[Dataset, Dataset]:
+        """Hold out clicks to choose parameters by.
 
+        Parameters
+        ----------
+        by : {"random", "time"}
+            Whole queries at random, a share of them cold (`vizsla.clicks.split.split_dataset`), or the latest clicks
+            (`vizsla.clicks.time_split.split_by_time`).
+        held_out : float
+            Share of the queries, or by time of the clicks.
+        cold : float
+            At random: the share of cold queries.
+        after : str or float, optional
+            By time: hold out the clicks from this moment on.
+        seed : int
+            At random: the same seed gives the same split.
+        """
+        from vizsla.clicks.split import split_dataset
+        from vizsla.clicks.time_split import split_by_time
+
+        check_choice("by", by, ["random", "time"])
+        if by == "time":
+            return split_by_time(self, held_out=held_out, after=after)
+        if after is not None:
+            raise InputError(f'`after` must be left out unless by="time". Got {after!r}.')
         return split_dataset(self, held_out=held_out, cold=cold, seed=seed)
 
     def __repr__(self) -> str:

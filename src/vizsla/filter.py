@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.details.condition import Conditions
 from vizsla.errors import InputError, check_choice
 from vizsla.strings import Strings
 
@@ -58,8 +59,8 @@ class Filter:
 
         Parameters
         ----------
-        where : Filter, mask, collection of ids, or function of an id
-            Which items; a Filter must be over the same catalogue.
+        where : Filter, mask, Conditions, collection of ids, or function of an id
+            Which items; Conditions on metadata come from `vizsla.where`. A Filter must be over the same catalogue.
         items : Strings
             The catalogue.
         unknown : {"raise", "ignore"}
@@ -70,6 +71,8 @@ class Filter:
             raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
         if isinstance(where, Filter):
             return where._over(items)
+        if isinstance(where, Conditions):
+            return cls(where.mask(items), items)
         if isinstance(where, np.ndarray) and where.dtype.kind != "U":
             if where.dtype != np.bool_ or where.shape != (len(items),):
                 wanted = f"{len(items)} booleans"
@@ -130,12 +133,15 @@ def _forget(filter: Filter | None, owner: object) -> None:
         filter._last = _nobody, None
 
 
-Where = Filter | Mask | Iterable[str] | Callable[[str], bool]
+Where = Filter | Mask | Conditions | Iterable[str] | Callable[[str], bool]
 
 
 def _listed(where: Any) -> list[str]:
     if isinstance(where, str | bytes):
-        raise InputError(f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}.")
+        raise InputError(
+            f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}: a condition "
+            "on metadata is given as `vizsla.where(...)`."
+        )
     try:
         ids = list(where)
     except TypeError:

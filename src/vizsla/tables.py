@@ -2,25 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
+from typing import Any
 
 from vizsla.printable import printable
 
+Spans = Callable[[str], Sequence[tuple[int, int]]]
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print a table to standard output, fitted to the terminal."""
+
+def print_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str | None = None,
+    whole: int = 0,
+    highlight: Spans | None = None,
+) -> None:
+    """Print a table to standard output, fitted to the terminal.
+
+    Parameters
+    ----------
+    header, rows : sequences of texts
+        What to print.
+    title : str, optional
+        Printed above.
+    whole : int
+        So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
+    highlight : function of a text, optional
+        Says which parts of a cell behind those columns are printed bold.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
+        least = whole_width(name, [row[column] for row in rows]) if column < whole else None
         table.add_column(
-            _cell(name), justify="right" if _numeric(rows, column) else "left", overflow="ellipsis", no_wrap=True
+            _cell(name),
+            justify="right" if _numeric(rows, column) else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+            min_width=least,
+            max_width=least,
         )
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(
+            *(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row))
+        )
     Console(highlight=False, soft_wrap=False).print(table)
+
+
+def terminal_width() -> int:
+    """Return how many characters a line of the terminal has; 80 where there is none."""
+    return get_terminal_size((80, 24)).columns
+
+
+def whole_width(name: str, cells: Sequence[str]) -> int:
+    """Return the width of a column that is not cut, up to two fifths of the terminal."""
+    from rich.cells import cell_len
+
+    return min(max(map(cell_len, [name, *cells])), terminal_width() * 2 // 5)
+
+
+def _bold(text: str, highlight: Spans) -> Any:
+    from rich.text import Text
+
+    line = printable(text).replace("\n", "\\n")
+    styled = Text(line)
+    for start, end in highlight(line):
+        styled.stylize("bold", start, end)
+    return styled
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

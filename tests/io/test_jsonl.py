@@ -33,7 +33,7 @@ def test_nested_metadata_are_united_with_other_fields(put: Put) -> None:
 
 def test_unusual_fields_can_be_named(put: Put) -> None:
     path = put("a.jsonl", '{"sku": "a1", "name": "Fig", "descr": "sweet"}\n')
-    items = Dataset.open(path, id_key="sku", title_key="name", text_key="descr").items
+    items = Dataset.open(path, id="sku", title="name", text="descr").items
     assert list(items) == [Item("a1", "sweet", "Fig")]
 
 

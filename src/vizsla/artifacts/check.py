@@ -43,10 +43,15 @@ def _audit(reader: ArtifactReader) -> Iterator[str]:
     for name in reader.folder.names():
         if name not in listed:
             yield f"{reader.path / name}: not a file of the artefact; move it away."
+    damaged: set[str] = set()
     for name in reader.manifest.files:
-        yield from _problem(reader.verify_file, name)
+        found = list(_problem(reader.verify_file, name))
+        damaged |= {name} if found else set()
+        yield from found
     tables = [name.removesuffix(_SLOTS) for name in reader.manifest.files if name.endswith(_SLOTS)]
     for name in tables:
+        if any(f"{name}.{part}.npy" in damaged for part in ("bytes", "offsets", "slots")):
+            continue  # said already
         yield from _problem(lambda table: reader.strings(table, findable=False).check_slots(), name)
     for name in reader.manifest.parents:
         yield from _audit_child(reader, name)

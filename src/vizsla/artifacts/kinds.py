@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vizsla.artifact import Artifact
 
 BUILT_IN = {
+    "details": "vizsla.details.details:Details",
     "strings": "vizsla.artifacts.string_table:StringTable",
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
     "tree": "vizsla.indexes.tree:TreeIndex",

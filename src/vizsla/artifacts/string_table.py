@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from vizsla.artifact import Artifact
+from vizsla.catalogue import Catalogue, details_of
+from vizsla.errors import FormatError
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -12,10 +14,13 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 NAME = "strings"
+DETAILS = "details"
 
 
 class StringTable(Artifact):
     """Holds `Strings`; `writer.catalogue` and `reader.catalogue` put them in and take them out.
+
+    A `Catalogue` has its details beside it, inside this artefact.
 
     Parameters
     ----------
@@ -38,7 +43,19 @@ class StringTable(Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.strings(NAME, self.strings)
+        if (details := details_of(self.strings)) is not None:
+            writer.child(DETAILS, details)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        return cls(reader.strings(NAME))
+        from vizsla.details.details import Details
+
+        strings = reader.strings(NAME)
+        if DETAILS not in reader.manifest.parents:
+            return cls(strings)
+        details = reader.child(DETAILS, Details)
+        if details.count != len(strings):
+            raise FormatError(
+                f"{reader.path / DETAILS}: expected details of {len(strings)} items. Got {details.count}."
+            )
+        return cls(Catalogue(strings, details))

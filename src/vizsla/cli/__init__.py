@@ -24,6 +24,7 @@ VERBS = (
     "compare",
     "sweep",
     "compose",
+    "split",
     "inspect",
     "check",
     "convert",

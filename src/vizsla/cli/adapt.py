@@ -6,7 +6,9 @@ import argparse
 from time import perf_counter
 from typing import Any
 
+from vizsla.cli.half_life import add_half_life, chosen_half_life
 from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks
+from vizsla.cli.reading import add_reading
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -29,8 +31,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     start = perf_counter()
     build = getattr(methods, arguments.variant.replace("-", "_"))
-    base = load_retriever(arguments.base)
-    model = build(base, read_clicks(arguments), **_options(arguments))
+    base, options, clicks = load_retriever(arguments.base), _options(arguments), read_clicks(arguments)
+    half_life = chosen_half_life(arguments, clicks, lambda part: build(base, part, **options))
+    model = build(base, clicks, **options, half_life=half_life)
     model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     if arguments.plot and model.choice is not None:
         model.choice.plot(arguments.plot)
@@ -46,6 +49,8 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     add_output(parser)
     add_bundling(parser)
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
+    add_half_life(parser)
+    add_reading(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", metavar="FILE", help="draw what was tried: .png, .svg or .pdf")
     if name != "pefa":
@@ -60,13 +65,21 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
         parser.add_argument("--threshold", type=_auto(float), default="auto", help="votes an item with clicks must get")
         parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
+        parser.add_argument(
+            "--encoder", metavar="MODEL", help="turns queries into vectors: a folder, or a model's hub id"
+        )
     parser.set_defaults(variant=name)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     shared, xl = ("weight", "cold", "seed"), ("neighbours", "near", "threshold", "votes")
     names = (*shared, "calibrated", "margin", "item_weight", *xl)
-    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    options = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    if getattr(arguments, "encoder", None):
+        from vizsla.encoders.open import open_encoder
+
+        options["encoder"] = open_encoder(arguments.encoder)
+    return options
 
 
 def _auto(kind: Any) -> Any:

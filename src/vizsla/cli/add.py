@@ -9,6 +9,7 @@ from typing import Any
 
 from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
 from vizsla.cli.options import DATA_HELP, add_output
+from vizsla.cli.reading import add_reading, open_items
 from vizsla.errors import InputError
 
 
@@ -17,17 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("items", metavar="ITEMS", help=f"new ids with their texts: {DATA_HELP}")
     add_output(parser)
+    add_reading(parser)
     parser.add_argument("--neighbours", type=int, metavar="N", help="old items that teach a new one (default: 10)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Add, save, and say how many."""
-    from vizsla.dataset import Dataset
-
     model, with_items = load_with(arguments.model, "with_items")
     options = _options(arguments, with_items)
-    dataset = Dataset.open(arguments.items)
-    more = with_items([(item.id, item.default_text()) for item in dataset.items], **options)
+    dataset = open_items(arguments.items, arguments)
+    more = with_items(dataset, **options)
     save_changed(model, more, arguments, done="added")
 
 

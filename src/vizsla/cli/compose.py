@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from vizsla.cli.options import DATA_HELP, add_bundling, add_output, unique_names
+from vizsla.cli.reading import add_reading, open_items
 
 if TYPE_CHECKING:
     from vizsla.retriever import Retriever
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--let", action="append", default=[], metavar="NAME=ARTEFACT", help="what a name stands for")
     add_output(parser)
     add_bundling(parser)
+    add_reading(parser)
     learning = parser.add_argument_group("learning the weights of a sum, such as 'a + b', on held-out clicks")
     learning.add_argument("--learn", metavar="DATA", help=f"items and clicks: {DATA_HELP}")
     learning.add_argument("--clicks", metavar="FILE", help="a click log of DATA: query, item, weight[, time]")
@@ -56,13 +58,13 @@ def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriev
     """Weigh the terms of the sum on held-out clicks, and say how that went."""
     from vizsla.compose import parse
     from vizsla.compose.terms import sum_terms
-    from vizsla.dataset import Dataset
     from vizsla.methods.fuse import learn_fusion
 
     given = {name: getattr(arguments, name) for name in ("clicks", "queries") if getattr(arguments, name)}
+    dataset = open_items(arguments.learn, arguments, **given)
     parts = {term: parse(term, names) for term in sum_terms(arguments.expression)}
     how = {"cold": arguments.cold, "seed": arguments.seed, "threads": arguments.threads}
-    fusion = learn_fusion(parts, Dataset.open(arguments.learn, **given), **how)
+    fusion = learn_fusion(parts, dataset, **how)
     if arguments.report:
         fusion.to_json(arguments.report)
     print(fusion.said)

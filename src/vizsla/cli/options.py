@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifact import load
+from vizsla.cli.reading import add_reading, click_reading, open_items
 from vizsla.dataset import Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.retriever import Retriever
 
-DATA_HELP = "a BEIR, MS MARCO or PECOS folder, a JSONL, TSV or Parquet file, or an ir_datasets id"
+DATA_HELP = (
+    "a file (CSV, TSV, JSONL, Parquet; '-' is standard input), a folder of .md, .txt and .html documents, a BEIR, MS "
+    "MARCO or PECOS folder, or an ir_datasets id"
+)
 
 
 def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
@@ -22,13 +26,14 @@ def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> Non
     parser.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
     parser.add_argument("--clicks", metavar="FILE", help="a click log: query, item, weight[, time]")
     parser.add_argument("--qrels", metavar="FILE", help="judgements for the split 'test'")
+    add_reading(parser)
 
 
 def open_data(arguments: argparse.Namespace) -> Dataset:
     """Open the dataset that the arguments name."""
     names = ("queries", "clicks", "qrels")
     options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n, None) is not None}
-    return Dataset.open(arguments.data, **options)
+    return open_items(arguments.data, arguments, **options)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +121,9 @@ def read_clicks(arguments: argparse.Namespace) -> Any:
     from vizsla.io.click_texts import read_click_texts
 
     path = Path(arguments.clicks)
-    return Dataset.open(path) if path.is_dir() else read_click_texts(path, queries=arguments.queries)
+    if path.is_dir():
+        return open_items(path, arguments)
+    return read_click_texts(path, queries=arguments.queries, **click_reading(arguments))
 
 
 def read_lines(path: str) -> list[str]:

@@ -1,60 +1,117 @@
-"""vizsla search: answer a query from an artefact."""
+"""vizsla search: answer queries from an artefact, or straight from a folder or a file."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 
+from vizsla.artifacts.manifest import MANIFEST
 from vizsla.candidates import Candidates
+from vizsla.cli.conditions import prepared_where
 from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
+from vizsla.cli.prompt import ask
+from vizsla.cli.reading import add_reading, open_items
+from vizsla.filter import Filter
 from vizsla.printable import printable, printable_json
 from vizsla.retriever import Retriever
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the query and how the answer is shown."""
-    parser.add_argument("artefact", metavar="ARTEFACT")
-    parser.add_argument("query", nargs="+", help="words; '-' reads one query a line from standard input")
+    source = "an artefact; or a folder or file of texts, which is read and searched at once"
+    parser.add_argument("artefact", metavar="SOURCE", help=source)
+    parser.add_argument("query", nargs="*", help="words; '-' reads one query a line; without any, a prompt opens")
     parser.add_argument("-k", type=int, default=10, help="how many items (default: 10)")
+    parser.add_argument("--queries", metavar="FILE", help="answer the queries of this file, one a line")
     parser.add_argument("--explain", action="store_true", help="say why each item is there")
-    parser.add_argument("--where", metavar="FILE", help="only items whose ids stand in this file, one a line")
+    parser.add_argument(
+        "--where",
+        metavar="WHAT",
+        action="append",
+        default=[],
+        help="only items of a file of ids, or with field=value, field=a,b, field<20, field=5..20; may be repeated",
+    )
+    parser.add_argument("--show", metavar="FIELDS", help="what to show of items, such as title,price,text")
     parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
-    retriever = load_retriever(arguments.artefact)
-    queries = read_lines("-") if arguments.query == ["-"] else [" ".join(arguments.query)]
-    allowed = None if arguments.where is None else read_lines(arguments.where)
-    found = retriever(queries, k=arguments.k, where=allowed).with_query_ids(queries)
-    if arguments.json:
-        _print_json(found, queries, retriever if arguments.explain else None)
-        return
-    found.show(k=arguments.k, texts=_texts(arguments.data, found))
-    print(f"{found.stats.ms:.2f} ms")
-    if arguments.explain:
-        _print_reasons(found, queries, retriever)
+    answers = Answers(_retriever(arguments), arguments)
+    queries = _queries(arguments)
+    if queries is None:
+        ask(lambda query: answers.print([query]))
+    elif queries:
+        answers.print(queries)
 
 
-def _texts(data: str | None, found: Candidates) -> dict[str, str] | None:
-    if data is None:
-        return None
-    from vizsla.dataset import Dataset
+class Answers:
+    """Searches and prints, with what was prepared once."""
 
-    dataset = Dataset.open(data)
-    return {item: dataset.text(item) for row in found.ids for item in row}
+    def __init__(self, retriever: Retriever, arguments: argparse.Namespace):
+        self._retriever, self._arguments = retriever, arguments
+        self._where: Filter | None = prepared_where(arguments.where, retriever)
+        self._fields = [name.strip() for name in arguments.show.split(",")] if arguments.show else None
+        self._data = open_items(arguments.data, arguments) if arguments.data else None
+
+    def print(self, queries: list[str]) -> None:
+        """Answer some queries."""
+        arguments = self._arguments
+        found = self._retriever(queries, k=arguments.k, where=self._where).with_query_ids(queries)
+        if arguments.json:
+            self._print_json(found, queries)
+            return
+        found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
+        print(f"{found.stats.ms:.2f} ms")
+        if arguments.explain:
+            self._print_reasons(found, queries)
+
+    def _texts(self, found: Candidates) -> Mapping[str, str] | None:
+        if self._data is None:
+            return None
+        return {item: self._data.text(item) for row in found.ids for item in row}
+
+    def _print_json(self, found: Candidates, queries: list[str]) -> None:
+        texts = self._texts(found)
+        for number, (query, hits) in enumerate(zip(queries, found, strict=True)):
+            rows = [{**hit._asdict()} for hit in hits]
+            known = found.known(number, self._fields) if self._fields is not None else [{} for _ in hits]
+            for row, hit, more in zip(rows, hits, known, strict=True):
+                row |= {name: value for name, value in more.items() if name not in ("id", "score")}
+                if texts is not None:
+                    row["text"] = texts[hit.id]
+                if self._arguments.explain:
+                    row["why"] = self._retriever.explain(query, hit.id, where=self._where).to_dict()
+            print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
+
+    def _print_reasons(self, found: Candidates, queries: list[str]) -> None:
+        for query, hits in zip(queries, found, strict=True):
+            for hit in hits:
+                print(printable(f"\n{hit.id!s}\n{self._retriever.explain(query, hit.id, where=self._where)}"))
 
 
-def _print_json(found: Candidates, queries: list[str], explainer: Retriever | None) -> None:
-    for query, hits in zip(queries, found, strict=True):
-        rows = [hit._asdict() for hit in hits]
-        if explainer is not None:
-            rows = [{**row, "why": explainer.explain(query, row["id"]).to_dict()} for row in rows]
-        print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
+def _retriever(arguments: argparse.Namespace) -> Retriever:
+    """Load the artefact; anything else is data, read and indexed by its words."""
+    path = Path(arguments.artefact)
+    if (path / MANIFEST).exists() or (path.is_dir() and not any(path.iterdir())):
+        return load_retriever(arguments.artefact)
+    from vizsla.methods.bm25 import bm25
+
+    return bm25(open_items(arguments.artefact, arguments, keep_texts=True))
 
 
-def _print_reasons(found: Candidates, queries: list[str], retriever: Retriever) -> None:
-    for query, hits in zip(queries, found, strict=True):
-        for hit in hits:
-            print(printable(f"\n{hit.id!s}\n{retriever.explain(query, hit.id)}"))
+def _queries(arguments: argparse.Namespace) -> list[str] | None:
+    """Return what is asked; None for a prompt."""
+    more = read_lines(arguments.queries) if arguments.queries else []
+    if arguments.query == ["-"]:
+        return [*more, *read_lines("-")]
+    if arguments.query:
+        return [*more, " ".join(arguments.query)]
+    if more or arguments.queries:
+        return more
+    return None if sys.stdin.isatty() else read_lines("-")

@@ -6,6 +6,7 @@ import argparse
 from time import perf_counter
 
 from vizsla.cli import train_tokens as tokens
+from vizsla.cli.half_life import add_half_life, chosen_half_life
 from vizsla.cli.options import add_data, add_output, open_data
 from vizsla.cli.train_cross_encoder import add_arguments as add_cross_encoder
 from vizsla.cli.train_jpq import add_arguments as add_jpq
@@ -67,6 +68,7 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-item-texts", dest="item_texts", action="store_false", help="learn from queries only")
     parser.add_argument("--no-cold-start", dest="cold_start", action="store_false", help="no path for new items")
     parser.add_argument("--beam", type=int, default=10, help="nodes followed unless a search says otherwise")
+    add_half_life(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.set_defaults(train=_train_xrlinear)
@@ -78,7 +80,9 @@ def _train_xrlinear(arguments: argparse.Namespace) -> None:
 
     start = perf_counter()
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    model = train_xrlinear(open_data(arguments), **options)
+    data = open_data(arguments)
+    half_life = chosen_half_life(arguments, data, lambda part: train_xrlinear(part, **options))
+    model = train_xrlinear(data, **options, half_life=half_life)
     model.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

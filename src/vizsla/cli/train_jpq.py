@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks, read_lines
+from vizsla.cli.reading import add_reading
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-log", metavar="FILE", help="more queries, a line each, without clicks")
     parser.add_argument("--teacher", metavar="FOLDER", help="a retriever over the same items to imitate")
     add_output(parser)
+    add_reading(parser)
     add_bundling(parser)
     parser.add_argument("--bytes", type=int, help="compress INDEX first: so many bytes an item")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")

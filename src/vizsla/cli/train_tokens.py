@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla.cli.half_life import add_half_life, chosen_half_life
 from vizsla.cli.index_bag import add_building, built
 from vizsla.cli.options import add_data, add_output, load_retriever, open_data
 from vizsla.errors import InputError
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--temperature", type=float, default=1.0, help="what scores are divided by (default: 1)")
     parser.add_argument("--expansions", type=int, default=64, help="most tokens that one calls to mind (default: 64)")
     parser.add_argument("--batch", type=int, default=128, help="clicks between two steps (default: 128)")
+    add_half_life(parser)
     parser.set_defaults(train=_train)
 
 
@@ -36,7 +38,9 @@ def _train(arguments: argparse.Namespace) -> None:
     if not isinstance(base, Bag):
         raise InputError(f"`--bag` must be a bag of tokens. Got kind {base.kind!r}.")
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    learned = train_tokens(base, open_data(arguments), epochs=_whole(arguments.epochs), **options)
+    data, epochs = open_data(arguments), _whole(arguments.epochs)
+    half_life = chosen_half_life(arguments, data, lambda part: train_tokens(base, part, epochs=epochs, **options))
+    learned = train_tokens(base, data, epochs=epochs, half_life=half_life, **options)
     learned.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(learned.items):,} items, {learned.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

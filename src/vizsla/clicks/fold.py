@@ -124,4 +124,5 @@ def _train(dataset: Dataset, clicks: csr_array, kept: NDArray[np.bool_]) -> Data
 
     rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
     left = csr_array((clicks.data[kept], (rows[kept], clicks.indices[kept])), shape=clicks.shape)
-    return Dataset(dataset.items, dataset.queries, clicks=left, query_features=dataset.query_features)
+    events = None if dataset.events is None else dataset.events.among(left)
+    return Dataset(dataset.items, dataset.queries, clicks=left, query_features=dataset.query_features, events=events)

@@ -65,16 +65,14 @@ class ClickLog:
 
     @classmethod
     def of(cls, clicks: Any, items: Strings, encode: Encode) -> Self:
-        """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight.
+        """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight; a time is not used.
 
         `encode` turns texts, given all at once and sorted, into rows: an array, or a CSR array.
         """
         return cls._build(*_triples(clicks, items), encode, len(items))
 
     @classmethod
-    def _build(
-        cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int
-    ) -> Self:
+    def _build(cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int) -> Self:
         names, rows = _numbered(texts)
         rows, items, units = _summed(rows, items, units)
         # A query without clicks left is forgotten, before it can leave a trace in what the encoder knows.
@@ -89,9 +87,7 @@ class ClickLog:
         numbers, silent = items[kept].astype(np.int32), int((~useful).sum())
         return cls(chosen, vectors[useful], offsets, numbers, units[kept], width=width, silent=silent)
 
-    def changed(
-        self, clicks: Any, items: Strings, encode: Encode, *, sign: int = 1
-    ) -> tuple[Self, NDArray[np.int64]]:
+    def changed(self, clicks: Any, items: Strings, encode: Encode, *, sign: int = 1) -> tuple[Self, NDArray[np.int64]]:
         """Return the log with these clicks added (with sign -1, taken away), and the items that they touch.
 
         Of dense vectors only those of new texts are computed; sparse rows all, since they may get other columns.
@@ -170,9 +166,7 @@ class ClickLog:
         useful = counts > 0
         offsets = np.concatenate([[0], np.cumsum(counts[useful])]).astype(np.int64)
         texts = Strings.of(self.take_queries(np.flatnonzero(useful)))
-        return type(self)(
-            texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width
-        )
+        return type(self)(texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width)
 
     def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the texts of these queries."""
@@ -243,13 +237,15 @@ def _triples(clicks: Any, items: Strings) -> Triples:
     if isinstance(clicks, str) or not isinstance(clicks, Iterable) or getattr(clicks, "ndim", 1) == 0:
         raise InputError(f"`clicks` must be a Dataset or (query, item, weight) triples. Got {type(clicks).__name__}.")
     rows = [tuple(row) if isinstance(row, Iterable) else (row,) for row in clicks]
-    wrong = next((row for row in rows if len(row) not in (2, 3) or not all(isinstance(x, str) for x in row[:2])), None)
+    wrong = next(
+        (row for row in rows if len(row) not in (2, 3, 4) or not all(isinstance(x, str) for x in row[:2])), None
+    )
     if wrong is not None:
         raise InputError(f"Every click must be (query text, item id) or (query text, item id, weight). Got {wrong!r}.")
     numbers = items.find_all(row[1] for row in rows)
     if (numbers < 0).any():
         raise InputError(f"Every click must be on an item of the base. Got {rows[int(np.argmin(numbers))][1]!r}.")
-    return [row[0] for row in rows], numbers, _units([row[2] if len(row) == 3 else 1.0 for row in rows])
+    return [row[0] for row in rows], numbers, _units([row[2] if len(row) > 2 else 1.0 for row in rows])
 
 
 def _from_dataset(dataset: Any, items: Strings) -> Triples:

@@ -134,7 +134,9 @@ def _warn(report: SplitReport, wanted: int, clicks: int) -> tuple[str, ...]:
 
 
 def _train(dataset: Dataset, clicks: csr_array, report: SplitReport, messages: tuple[str, ...]) -> Dataset:
-    log = {"clicks": clicks} if dataset.has_click_log else {"qrels": {"train": clicks.astype(np.int32)}}
+    log: dict[str, Any] = {"clicks": clicks} if dataset.has_click_log else {"qrels": {"train": clicks.astype(np.int32)}}
+    if dataset.events is not None:
+        log["events"] = dataset.events.among(clicks)
     return _like(dataset, report, messages, **log)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
+from vizsla.catalogue import details_of
 from vizsla.compose.pair_memory import scored_once
+from vizsla.details.gather import described
 from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -111,7 +113,7 @@ def merge_catalogues(parts: Sequence[Scorer]) -> Strings:
         new = [item for item in part.items if item not in merged]
         if new:
             merged = Strings.of([*merged, *new])
-    return merged
+    return described(merged, [part.items for part in parts]) if details_of(merged) is None else merged
 
 
 def merged_numbers(items: Strings, others: Strings) -> NDArray[np.int32]:

@@ -13,20 +13,21 @@ from vizsla.io.found import found
 from vizsla.io.jsonl import read_items, read_queries, write_items, write_queries
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import read_qrels
+from vizsla.io.reading import STRICT, Reading
 from vizsla.io.write_entries import splits_to_write, write_entries
 
 
-def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, skip_errors: bool = False) -> Parts:
+def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
     """Return the parts of a BEIR folder; `clicks.tsv`, if there, is a click log by query id."""
     folder = Path(folder)
     corpus, queries, clicks = (found(folder, name) for name in ("corpus.jsonl", "queries.jsonl", "clicks.tsv"))
     if corpus is None:
         raise DataError("there is no corpus.jsonl or corpus.jsonl.gz.", path=folder, remedy="Give a BEIR folder.")
     return Parts(
-        read_items(corpus, fields=fields, skip_errors=skip_errors),
-        read_queries(queries, skip_errors=skip_errors) if queries else None,
-        read_clicks(clicks, skip_errors=skip_errors) if clicks else None,
-        {split: read_qrels(path, skip_errors=skip_errors) for split, path in _splits(folder).items()},
+        read_items(corpus, fields=fields, how=how),
+        read_queries(queries, how=how) if queries else None,
+        read_clicks(clicks, how=how) if clicks else None,
+        {split: read_qrels(path, how=how) for split, path in _splits(folder).items()},
     )
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from vizsla.dataset_warning import Tally
 from vizsla.errors import InputError
-from vizsla.io.open import read_entries, read_queries
+from vizsla.io.entries import Entries
 from vizsla.io.pairs import Pairs
+from vizsla.io.query_files import read_entries, read_queries
+from vizsla.io.reading import Reading
 
-Triple = tuple[str, str, float]
+Triple = tuple[str, str, float] | tuple[str, str, float, float]
+"""Query text, item id, weight, and the time in seconds since 1970 where the log has times."""
 
 
-def read_click_texts(path: str | Path, *, queries: str | Path | None = None) -> list[Triple]:
+def read_click_texts(
+    path: str | Path,
+    *,
+    queries: str | Path | None = None,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    click_columns: Mapping[str, str] | None = None,
+) -> list[Triple]:
     """Read a click log; clicks of weight 0 or less are left out.
 
     Parameters
@@ -20,21 +32,26 @@ def read_click_texts(path: str | Path, *, queries: str | Path | None = None) -> 
         CSV, TSV or Parquet: query, item, weight.
     queries : path, optional
         Texts of the queries, when the log names them by id: JSONL, TSV, Parquet or TREC topics.
+    encoding, on_error, click_columns
+        As in `open_dataset`.
     """
-    rows = _triples(Path(path))
+    how = Reading(encoding, on_error)
+    rows = _triples(read_entries(Path(path), how=how, columns=click_columns))
     if queries is None:
         return rows
-    texts = {query.id: query.text for query in read_queries(Path(queries))}
-    unknown = next((query for query, _, _ in rows if query not in texts), None)
+    texts = {query.id: query.text for query in read_queries(Path(queries), how=how)}
+    unknown = next((row[0] for row in rows if row[0] not in texts), None)
     if unknown is not None:
         raise InputError(f"Every query of the clicks must be in `queries`. Got {unknown!r}.")
-    return [(texts[query], item, weight) for query, item, weight in rows]
+    return [(texts[row[0]], *row[1:]) for row in rows]  # type: ignore[misc]
 
 
-def _triples(path: Path) -> list[Triple]:
-    pairs = Pairs(None, None, dangling="warn")
-    read_entries(path).into(pairs)
-    queries, items = list(pairs.queries), list(pairs.items)
-    rows, columns, weights = (column.tolist() for column in pairs.columns[:3])
-    clicks = zip(rows, columns, weights, strict=True)
-    return [(queries[row], items[column], weight) for row, column, weight in clicks if weight > 0]
+def _triples(entries: Entries) -> list[Triple]:
+    pairs, tally = Pairs(None, None, dangling="warn"), Tally()
+    entries.into(pairs)
+    entries.report(tally)
+    tally.emit()
+    queries, items, events = list(pairs.queries), list(pairs.items), pairs.events
+    columns = [column.tolist() for column in (pairs.columns[:3] if events is None else events)]
+    clicks = zip(*columns, strict=True)
+    return [(queries[row], items[column], *more) for row, column, *more in clicks if more[0] > 0]  # type: ignore[misc]

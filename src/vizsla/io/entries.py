@@ -11,6 +11,11 @@ from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.line_file import Block, Line, LineFile
 from vizsla.io.pairs import Pairs
+from vizsla.io.reading import STRICT, Reading
+from vizsla.io.refusals import Refusals
+
+Entry = tuple[str, str, float] | tuple[str, str, float, float]
+"""Query, item, value, and perhaps the time in seconds since 1970."""
 
 
 class Entries(Protocol):
@@ -30,7 +35,7 @@ class Entries(Protocol):
 class ListEntries:
     """Entries in memory; they are counted from 1."""
 
-    def __init__(self, entries: Iterable[tuple[str, str, float]], *, name: str):
+    def __init__(self, entries: Iterable[Entry], *, name: str):
         self.name, self._entries = name, list(entries)
 
     def into(self, pairs: Pairs) -> None:
@@ -48,14 +53,14 @@ class EntryLines(NamedTuple):
     Parameters
     ----------
     parse : function of a Line
-        Returns query, item and value, or raises a DataError.
+        Returns query, item, value and time (seconds since 1970, NaN without one), or raises a DataError.
     format : EntryFormat
         The same for the native reader, which reads the plain lines among them.
     header : bool
         Whether the first line is a header.
     """
 
-    parse: Callable[[Line], tuple[str, str, float]]
+    parse: Callable[[Line], Entry]
     format: EntryFormat
     header: bool = False
 
@@ -72,19 +77,18 @@ class LineEntries:
         The file.
     read_head : function of the first Line
         Returns how the lines are read.
-    skip_errors : bool
-        Leave out, and count, the lines that cannot be read.
+    how : Reading
+        The encoding, and what becomes of lines that cannot be read.
     """
 
-    def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, skip_errors: bool = False):
-        self.name, self._file = str(path), LineFile(path)
-        self._read_head, self._skip = read_head, skip_errors
-        self._blank, self._errors = 0, 0
-        self._first: DataError | None = None
+    def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, how: Reading = STRICT):
+        self.name, self._file = str(path), LineFile(path, encoding=how.encoding)
+        self._read_head, self._refusals, self._blank = read_head, Refusals(how, str(path)), 0
 
     def into(self, pairs: Pairs) -> None:
         """Read the file once; a file without entries raises."""
-        self._blank, self._errors, before = 0, 0, pairs.seen
+        self._blank, before = 0, pairs.seen
+        self._refusals.begin()
         lines: EntryLines | None = None
         for block in self._file.blocks():
             lines = self._read(block, lines, pairs)
@@ -94,7 +98,7 @@ class LineEntries:
     def report(self, tally: Tally) -> None:
         """Count blank and unreadable lines."""
         tally.add(self._blank, f"blank lines skipped in {self.name}")
-        tally.add(self._errors, f"unreadable lines skipped in {self.name}; the first: {self._first}")
+        self._refusals.report(tally)
 
     def _read(self, block: Block, lines: EntryLines | None, pairs: Pairs) -> EntryLines | None:
         at, number = 0, block.number
@@ -105,24 +109,27 @@ class LineEntries:
             if at == len(block.data):
                 return lines
             end = block.data.find(b"\n", at) + 1 or len(block.data)
-            lines = self._read_line(self._file.line(block.data[at:end], number, block.offset + at), lines, pairs)
+            lines = self._read_line(block.data[at:end], number, block.offset + at, lines, pairs)
             at, number = end, number + 1
 
-    def _read_line(self, line: Line, lines: EntryLines | None, pairs: Pairs) -> EntryLines | None:
-        if not line.text.strip():
-            self._blank += 1
-            return lines
-        if lines is None:
-            lines = self._read_head(line)
-            if lines.header:
-                return lines
+    def _read_line(
+        self, raw: bytes, number: int, offset: int, lines: EntryLines | None, pairs: Pairs
+    ) -> EntryLines | None:
+        """Read one line by Python's rules, which have the last word; a head that cannot be read raises."""
         try:
+            line = self._file.line(raw, number, offset)
+            if not line.text.strip():
+                self._blank += 1
+                return lines
+            if lines is None:
+                lines = self._read_head(line)
+                if lines.header:
+                    return lines
             entry = lines.parse(line)
         except DataError as error:
-            if not self._skip:
+            if lines is None:
                 raise
-            self._errors += 1
-            self._first = self._first or error
+            self._refusals.add(error, raw)
             return lines
         pairs.add(line, *entry)
         return lines

@@ -1,33 +1,83 @@
-"""Which fields of a record are its id, text and title."""
+"""Which fields of a record are its id, text and title, and what else is kept of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vizsla.errors import InputError
 from vizsla.io.line_file import Line
 from vizsla.item import NO_METADATA, Item
 from vizsla.query import Query
 
+Names = str | Sequence[str] | None
+
 
 class Fields(NamedTuple):
-    """Names that a field may have; the first that a record has is taken."""
+    """Names that a field may have; the first that a record has is taken.
+
+    Parameters
+    ----------
+    id, text, title : tuple of str
+        The names.
+    joined : bool
+        Whether the texts of all fields that `text` names are joined, each of which must be there.
+    meta : tuple of str, optional
+        The fields that become metadata; None: all that are not id, text or title.
+    given : bool
+        Whether the user named any field.
+    """
 
     id: tuple[str, ...]
     text: tuple[str, ...]
     title: tuple[str, ...] = ("title",)
+    joined: bool = False
+    meta: tuple[str, ...] | None = None
+    given: bool = False
 
     @classmethod
-    def named(cls, *, id_key: str | None = None, text_key: str | None = None, title_key: str | None = None) -> Fields:
-        """Return the usual names of an item's fields, or those that the user gives."""
+    def named(cls, *, id: Names = None, text: Names = None, title: Names = None, meta: Names = None) -> Fields:
+        """Return the usual names of an item's fields, or those that the user gives.
+
+        Several texts are joined by spaces; where the first of them is called like a title, it is the title.
+
+        Examples
+        --------
+        >>> Fields.named(text="title,description").title, Fields.named(text="title,description").text
+        (('title',), ('description',))
+        """
+        texts, titles = listed("text", text), listed("title", title)
+        if texts and len(texts) > 1 and titles is None and texts[0].lower() in ITEM_FIELDS.title:
+            titles, texts = texts[:1], texts[1:]
+        names = listed("id", id)
+        if names is not None and len(names) != 1:
+            raise InputError(f"`id` must be one field. Got {', '.join(names) or 'none'}.")
+        usual = () if texts and titles is None and texts[0].lower() in ITEM_FIELDS.title else ITEM_FIELDS.title
         return cls(
-            (id_key,) if id_key else ITEM_FIELDS.id,
-            (text_key,) if text_key else ITEM_FIELDS.text,
-            (title_key,) if title_key else ITEM_FIELDS.title,
+            names or ITEM_FIELDS.id,
+            texts or ITEM_FIELDS.text,
+            usual if titles is None else titles,
+            joined=texts is not None,
+            meta=listed("meta", meta),
+            given=any(part is not None for part in (id, text, title, meta)),
         )
 
 
-ITEM_FIELDS = Fields(("_id", "id", "doc_id", "docid", "item_id"), ("text", "contents", "body"))
+def listed(option: str, names: Names) -> tuple[str, ...] | None:
+    """Return names that were given as a list, or as one text with commas."""
+    if names is None:
+        return None
+    parts = names.split(",") if isinstance(names, str) else list(names)
+    if not all(isinstance(part, str) for part in parts):
+        raise InputError(f"`{option}` must be names of fields. Got {names!r:.80}.")
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+ITEM_FIELDS = Fields(
+    ("_id", "id", "doc_id", "docid", "item_id", "sku", "product_id", "asin", "uid", "uuid", "key"),
+    ("text", "contents", "body", "content", "passage", "description", "abstract"),
+    ("title", "name", "product_name", "product_title", "headline", "subject"),
+)
 QUERY_FIELDS = Fields(("_id", "id", "query_id", "qid"), ("text", "query"), ())
 
 
@@ -35,14 +85,10 @@ def item_from(record: Mapping[str, Any], line: Line, fields: Fields = ITEM_FIELD
     """Return the item that a record describes; what is not id, text or title becomes metadata."""
     id_key = _key(record, fields.id, line, "an id")
     title_key = next((key for key in fields.title if key in record), None)
-    text_key = _key(record, fields.text, line, "a text")
+    text, text_keys = _texts(record, fields, line)
     title = "" if title_key is None or record[title_key] is None else _text(record, title_key, line)
-    return Item(
-        _id(record, id_key, line),
-        _text(record, text_key, line),
-        title,
-        _rest(record, {id_key, text_key, title_key}),
-    )
+    used = {id_key, title_key, *text_keys}
+    return Item(_id(record, id_key, line), text, title, _metadata(record, used, fields.meta))
 
 
 def query_from(record: Mapping[str, Any], line: Line, fields: Fields = QUERY_FIELDS) -> Query:
@@ -52,12 +98,29 @@ def query_from(record: Mapping[str, Any], line: Line, fields: Fields = QUERY_FIE
     return Query(_id(record, id_key, line), _text(record, text_key, line), _rest(record, {id_key, text_key}))
 
 
+def _texts(record: Mapping[str, Any], fields: Fields, line: Line) -> tuple[str, tuple[str, ...]]:
+    if not fields.joined:
+        key = _key(record, fields.text, line, "a text")
+        return _text(record, key, line), (key,)
+    for name in fields.text:
+        _key(record, (name,), line, "a text")
+    texts = (_text(record, name, line) for name in fields.text if record[name] is not None)
+    return " ".join(text for text in texts if text), fields.text
+
+
+def _metadata(record: Mapping[str, Any], used: set[str | None], meta: tuple[str, ...] | None) -> Mapping[str, Any]:
+    if meta is None:
+        return _rest(record, used)
+    everything = {**record, **_rest(record, set())}
+    return {name: everything[name] for name in meta if name in everything} or NO_METADATA
+
+
 def _key(record: Mapping[str, Any], names: tuple[str, ...], line: Line, what: str) -> str:
     for name in names:
         if name in record:
             return name
     found = ", ".join(map(repr, list(record)[:8])) or "no field"
-    wanted = " or ".join(map(repr, names))
+    wanted = " or ".join(map(repr, names[:5]))
     raise line.error(f"the record must have {what} ({wanted}). Got {found}.", "Rename or name the field.")
 
 

@@ -13,19 +13,24 @@ from vizsla.io.atomic import writing
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.line_file import Line, LineFile
 from vizsla.io.line_source import LineSource
+from vizsla.io.reading import STRICT, Reading
 from vizsla.item import Item
 from vizsla.progress import progress
 from vizsla.query import Query
 
 
-def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, skip_errors: bool = False) -> LineSource[Item]:
+def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> LineSource[Item]:
     """Return the items of a JSONL file, plain or gzipped."""
-    return LineSource(LineFile(path), lambda line: item_from(_object(line), line, fields), skip_errors=skip_errors)
+    return LineSource(
+        LineFile(path, encoding=how.encoding), lambda line: item_from(_object(line), line, fields), how=how
+    )
 
 
-def read_queries(path: str | Path, *, fields: Fields = QUERY_FIELDS, skip_errors: bool = False) -> LineSource[Query]:
+def read_queries(path: str | Path, *, fields: Fields = QUERY_FIELDS, how: Reading = STRICT) -> LineSource[Query]:
     """Return the queries of a JSONL file, plain or gzipped."""
-    return LineSource(LineFile(path), lambda line: query_from(_object(line), line, fields), skip_errors=skip_errors)
+    return LineSource(
+        LineFile(path, encoding=how.encoding), lambda line: query_from(_object(line), line, fields), how=how
+    )
 
 
 def write_items(dataset: Dataset, path: str | Path, *, overwrite: bool = False) -> None:

@@ -1,19 +1,18 @@
-"""A text file read line by line, plain or gzipped, as often as wanted."""
+"""A text file read line by line, plain or packed, in any encoding, as often as wanted."""
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import io
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from vizsla.errors import DataError
+from vizsla.io.unpacking import damage_of, open_unpacked, packing_of
 
 BOM = b"\xef\xbb\xbf"
-GZIP = b"\x1f\x8b"
-DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error)
+WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 BLOCK_BYTES = 1 << 18
 
 
@@ -31,42 +30,63 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Whole lines as bytes, with the number and the offset of the first."""
+    """Whole lines as UTF-8, with the number and the offset of the first."""
 
     data: bytes
     number: int
     offset: int
 
 
+Refuse = Callable[[DataError, bytes], None]
+"""Takes an error and the line that it is about: raises the error, or notes that the line is left out."""
+
+
 class LineFile:
-    """UTF-8 lines without their ends (`\\n` or `\\r\\n`); a byte order mark at the start is dropped.
+    """Lines without their ends (`\\n` or `\\r\\n`); a byte order mark at the start is dropped.
 
     A file that changes between two readings raises: ids and texts would no longer belong together.
     """
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
+    def __init__(self, path: str | Path, *, encoding: str = "utf-8", name: str | None = None):
+        self.path, self.name = Path(path), str(path) if name is None else name
         self._state = self._stat()
-        with self.path.open("rb") as stream:
-            self.gzipped = stream.read(2) == GZIP
+        self.packing = packing_of(self.path)
+        self.encoding = encoding
+
+    @property
+    def jumps(self) -> bool:
+        """Whether a line can be read from its offset: packed and transcoded files are read from their start."""
+        return self.packing is None and self.encoding == "utf-8"
 
     def __iter__(self) -> Iterator[Line]:
+        return self.lines(_raise)
+
+    def lines(self, refuse: Refuse) -> Iterator[Line]:
+        """Yield the lines; one that is no text goes to `refuse`, with its bytes."""
         for block in self.blocks():
             offset = block.offset
             *whole, rest = block.data.split(b"\n")
-            for number, raw in enumerate(whole, block.number):
-                yield self._decoded(raw.removesuffix(b"\r"), number, offset)
+            for number, raw in enumerate([*whole, rest] if rest else whole, block.number):
+                try:
+                    line = self._decoded(raw.removesuffix(b"\r"), number, offset)
+                except DataError as error:
+                    refuse(error, raw)
+                else:
+                    yield line
                 offset += len(raw) + 1
-            if rest:
-                yield self._decoded(rest, block.number + len(whole), offset)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the same lines, many at a time and not decoded; a damaged gzip file first gives what it still can."""
+        """Yield the same lines, many at a time and not decoded; a damaged packed file first gives what it still can."""
         number, offset, pieces, damage = 1, 0, [b""], None
         with self._open() as stream:
+            decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
             piece: bytes | None = None
             while damage is None and piece != b"":
                 piece, damage = self._piece(stream)
+                if decoder is None:
+                    self._check_narrow(piece, offset, number)
+                else:
+                    piece = self._transcoded(decoder, piece, number + sum(part.count(b"\n") for part in pieces))
                 end = piece.rfind(b"\n") + 1
                 pieces.append(piece[:end] if end else piece)
                 if end:
@@ -74,7 +94,8 @@ class LineFile:
                     yield Block(data, number, offset)
                     number, offset, pieces = number + data.count(b"\n"), offset + len(data), [piece[end:]]
         if damage is not None:
-            raise self._damaged(damage, number)
+            problem = f"the {self.packing} stream is damaged ({damage})."
+            raise DataError(problem, path=self.name, line=number, remedy="Fetch it again.")
         if rest := b"".join(pieces):
             yield Block(rest, number, offset)
 
@@ -83,6 +104,14 @@ class LineFile:
         with self.path.open("rb") as stream:
             stream.seek(offset)
             return self.line(stream.readline(), 0, offset)
+
+    def lines_from(self, offset: int) -> Iterator[Line]:
+        """Yield the lines from a byte of a plain file on; their numbers are not known."""
+        with self.path.open("rb") as stream:
+            stream.seek(offset)
+            while raw := stream.readline():
+                yield self.line(raw, 0, offset)
+                offset += len(raw)
 
     def line(self, raw: bytes, number: int, offset: int) -> Line:
         """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
@@ -93,41 +122,56 @@ class LineFile:
         if offset == 0:
             body = body.removeprefix(BOM)
         if b"\0" in body:
-            raise self._not_text(number, "a NUL byte")
+            raise self._not_text(number, "a NUL byte", "Take it out")
         try:
-            return Line(self.path, number, body.decode(), offset)
+            return Line(self.name, number, body.decode(), offset)
         except UnicodeDecodeError as error:
             bad = f"invalid UTF-8 (byte 0x{body[error.start]:02x} at column {error.start + 1})"
-            raise self._not_text(number, bad) from None
+            raise self._not_text(number, bad, "Convert the file to UTF-8 (see `iconv`)") from None
 
-    def _not_text(self, number: int, what: str) -> DataError:
-        return DataError(
-            f"the line has {what}.", path=self.path, line=number, remedy="Convert the file to UTF-8 (see `iconv`)."
-        )
+    def _not_text(self, number: int, what: str, remedy: str) -> DataError:
+        remedy = f'{remedy}, or name its encoding, such as encoding="latin-1".'
+        return DataError(f"the line has {what}.", path=self.name, line=number, remedy=remedy)
+
+    def _check_narrow(self, piece: bytes, offset: int, number: int) -> None:
+        if number == 1 and offset == 0 and piece.startswith(WIDE_BOMS):
+            remedy = 'Pass encoding="utf-16".'
+            raise DataError("the file is UTF-16, not UTF-8.", path=self.name, line=1, remedy=remedy)
+
+    def _transcoded(self, decoder: codecs.IncrementalDecoder, piece: bytes, number: int) -> bytes:
+        """Return a piece as UTF-8; a wrong byte names the line."""
+        try:
+            return decoder.decode(piece, final=not piece).encode()
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            before = bytes(getattr(error, "object", b""))[:start].decode(self.encoding, "ignore")
+            bad = f"the line has what is not {self.encoding} ({getattr(error, 'reason', error)})."
+            line = number + before.count("\n")
+            raise DataError(bad, path=self.name, line=line, remedy="Name another encoding.") from None
 
     def _open(self) -> IO[bytes]:
         if self._stat() != self._state:
-            raise DataError("the file changed after it was opened.", path=self.path, remedy="Open the dataset again.")
-        return gzip.open(self.path, "rb") if self.gzipped else self.path.open("rb")  # type: ignore[return-value]
+            raise DataError("the file changed after it was opened.", path=self.name, remedy="Open the dataset again.")
+        return open_unpacked(self.path, self.packing)
 
     def _piece(self, stream: IO[bytes]) -> tuple[bytes, Exception | None]:
-        if not self.gzipped:
+        if self.packing is None:
             return stream.read(BLOCK_BYTES), None
         # A larger read would lose more of what can still be unpacked before the damage.
         piece = bytearray()
         try:
             while len(piece) < BLOCK_BYTES and (part := stream.read1(io.DEFAULT_BUFFER_SIZE)):  # type: ignore[attr-defined]
                 piece += part
-        except DAMAGE as error:
+        except damage_of(self.packing, self.path) as error:
             return bytes(piece), error
         return bytes(piece), None
 
-    def _damaged(self, error: Exception, number: int) -> DataError:
-        problem = f"the gzip stream is damaged ({error})."
-        return DataError(problem, path=self.path, line=number, remedy="Fetch it again.")
-
     def _stat(self) -> tuple[int, int]:
         if not self.path.is_file():
-            raise DataError("there is no such file.", path=self.path, remedy="Check the path.")
+            raise DataError("there is no such file.", path=self.name, remedy="Check the path.")
         status = self.path.stat()
         return status.st_size, status.st_mtime_ns
+
+
+def _raise(error: DataError, raw: bytes) -> None:
+    raise error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vizsla.errors import InputError
-from vizsla.io.clicks import weight_of
-from vizsla.io.entries import ListEntries
-from vizsla.io.fields import item_from, query_from
+from vizsla.io.clicks import time_of, weight_of
+from vizsla.io.entries import Entry, ListEntries
+from vizsla.io.fields import ITEM_FIELDS, Fields, item_from, query_from
 from vizsla.io.line_file import Line
 from vizsla.io.list_source import ListSource
 from vizsla.io.parts import Parts
@@ -17,21 +17,23 @@ from vizsla.item import Item
 from vizsla.query import Query
 
 
-def read_lists(items: Any, *, queries: Any = None, clicks: Any = None, qrels: Any = None) -> Parts:
+def read_lists(
+    items: Any, *, queries: Any = None, clicks: Any = None, qrels: Any = None, meta: Sequence[str] | None = None
+) -> Parts:
     """Return the parts of a dataset in memory; see `Dataset.of` for what each may be."""
     return Parts(
-        ListSource(list(read_items(items)), name="items"),
+        ListSource(list(read_items(items, Fields.named(meta=meta))), name="items"),
         None if queries is None else ListSource(list(read_queries(queries)), name="queries"),
         None if clicks is None else read_clicks(clicks),
         {} if qrels is None else {split: read_judgements(rows, split) for split, rows in _by_split(qrels).items()},
     )
 
 
-def read_items(items: Any) -> Iterator[Item]:
+def read_items(items: Any, fields: Fields = ITEM_FIELDS) -> Iterator[Item]:
     """Yield Items from texts, (id, text) pairs, dicts, Items, or a mapping of id to one of these."""
     for number, thing in enumerate(_records(items, "items", Item), 1):
         record = thing._asdict() if isinstance(thing, Item) else thing
-        yield item_from(record, Line("items", number))
+        yield item_from(record, Line("items", number), fields)
 
 
 def read_queries(queries: Any) -> Iterator[Query]:
@@ -43,10 +45,11 @@ def read_queries(queries: Any) -> Iterator[Query]:
 
 def read_clicks(clicks: Any) -> ListEntries:
     """Return click entries from triples, pairs, or a mapping of query id to item ids or to weights."""
-    entries = [
-        (str(query), str(item), weight_of(str(weight), Line("clicks", number)))
-        for number, (query, item, weight) in enumerate(_triples(clicks, "clicks"), 1)
-    ]
+    entries: list[Entry] = []
+    for number, (query, item, weight, *time) in enumerate(_triples(clicks, "clicks"), 1):
+        line = Line("clicks", number)
+        entry = str(query), str(item), weight_of(str(weight), line)
+        entries.append((*entry, time_of(str(time[0]), line)) if time else entry)
     return ListEntries(entries, name="clicks")
 
 
@@ -55,7 +58,7 @@ def read_judgements(rows: Any, split: str) -> ListEntries:
     name = f"qrels {split}"
     entries = [
         (str(query), str(item), grade_of(str(grade), Line(name, number)))
-        for number, (query, item, grade) in enumerate(_triples(rows, name), 1)
+        for number, (query, item, grade, *_) in enumerate(_triples(rows, name), 1)
     ]
     return ListEntries(entries, name=name)
 
@@ -90,7 +93,7 @@ def _by_split(qrels: Any) -> Mapping[str, Any]:
     return qrels if isinstance(inner, Mapping | list | tuple | set) or pairs else {"test": qrels}
 
 
-def _triples(rows: Any, what: str) -> Iterator[tuple[Any, Any, Any]]:
+def _triples(rows: Any, what: str) -> Iterator[tuple[Any, ...]]:
     if isinstance(rows, Mapping):
         for query, answers in rows.items():
             if isinstance(answers, str):
@@ -104,6 +107,6 @@ def _triples(rows: Any, what: str) -> Iterator[tuple[Any, Any, Any]]:
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
         raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {type(rows).__name__}.")
     for row in rows:
-        if isinstance(row, str) or not isinstance(row, tuple | list) or len(row) not in (2, 3):
+        if isinstance(row, str) or not isinstance(row, tuple | list) or len(row) not in (2, 3, 4):
             raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {row!r:.80}.")
-        yield (row[0], row[1], row[2] if len(row) == 3 else 1)
+        yield tuple(row) if len(row) > 2 else (*row, 1)

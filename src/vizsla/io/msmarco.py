@@ -11,12 +11,13 @@ from vizsla.io.line_file import Line, LineFile
 from vizsla.io.line_source import LineSource
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import read_qrels
+from vizsla.io.reading import STRICT, Reading
 from vizsla.io.source import Source
 from vizsla.item import Item
 from vizsla.query import Query
 
 
-def read_msmarco(folder: str | Path, *, skip_errors: bool = False) -> Parts:
+def read_msmarco(folder: str | Path, *, how: Reading = STRICT) -> Parts:
     """Return the parts of a folder of MS MARCO.
 
     All `queries*.tsv` are read, but for `queries.S.small.tsv` where `queries.S.tsv`, which includes it, is there too.
@@ -28,26 +29,26 @@ def read_msmarco(folder: str | Path, *, skip_errors: bool = False) -> Parts:
         raise DataError("there is no collection.tsv or collection.tsv.gz.", path=folder, remedy="Give another folder.")
     judged = {name.removeprefix("qrels").strip(".") or "test": path for name, path in _tables(folder, "qrels").items()}
     return Parts(
-        read_items(collection, skip_errors=skip_errors),
-        _queries(folder, skip_errors=skip_errors),
-        qrels={split: read_qrels(path, skip_errors=skip_errors) for split, path in judged.items()},
+        read_items(collection, how=how),
+        _queries(folder, how=how),
+        qrels={split: read_qrels(path, how=how) for split, path in judged.items()},
     )
 
 
-def read_items(path: str | Path, *, skip_errors: bool = False) -> LineSource[Item]:
+def read_items(path: str | Path, *, how: Reading = STRICT) -> LineSource[Item]:
     """Return items from `id, text` (passages) or `id, url, title, text` (documents)."""
-    return LineSource(LineFile(path), _item, skip_errors=skip_errors)
+    return LineSource(LineFile(path, encoding=how.encoding), _item, how=how)
 
 
-def read_queries(path: str | Path, *, skip_errors: bool = False) -> LineSource[Query]:
+def read_queries(path: str | Path, *, how: Reading = STRICT) -> LineSource[Query]:
     """Return queries from `id, text`."""
-    return LineSource(LineFile(path), _query, skip_errors=skip_errors)
+    return LineSource(LineFile(path, encoding=how.encoding), _query, how=how)
 
 
-def _queries(folder: Path, *, skip_errors: bool) -> Source[Query] | None:
+def _queries(folder: Path, *, how: Reading) -> Source[Query] | None:
     tables = _tables(folder, "queries")
     paths = [path for name, path in tables.items() if name.removesuffix(".small") == name or name[:-6] not in tables]
-    sources = [read_queries(path, skip_errors=skip_errors) for path in paths]
+    sources = [read_queries(path, how=how) for path in paths]
     return ChainSource(sources) if len(sources) > 1 else sources[0] if sources else None
 
 

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from vizsla.checked import checked
 from vizsla.dataset import Dataset
-from vizsla.errors import InputError
-from vizsla.io import jsonl, msmarco, parquet
+from vizsla.errors import InputError, check_choice
+from vizsla.io import msmarco, parquet
 from vizsla.io.beir import read_beir
-from vizsla.io.clicks import read_clicks
-from vizsla.io.entries import Entries
 from vizsla.io.fields import Fields
+from vizsla.io.folder_source import FolderSource, documents
 from vizsla.io.found import found
 from vizsla.io.ir_dataset import is_ir_dataset, read_ir_dataset
+from vizsla.io.item_file import FORMATS, item_parts
 from vizsla.io.parts import Parts, assemble
+from vizsla.io.passages import WORDS
 from vizsla.io.pecos import read_pecos
-from vizsla.io.qrels import read_qrels
-from vizsla.io.sniff import sniff
-from vizsla.io.source import Source
-from vizsla.io.trec_topics import read_topics
-from vizsla.item import Item
-from vizsla.query import Query
+from vizsla.io.query_files import read_entries, read_queries
+from vizsla.io.reading import ON_ERROR, Reading
+from vizsla.io.sections import SPLITTERS
+from vizsla.io.standard_input import StandardInput
 
 PREFIX = "ir_datasets:"
+STANDARD_INPUT = "-"
 
 
 @checked
@@ -35,10 +37,19 @@ def open_dataset(
     queries: str | Path | None = None,
     clicks: str | Path | None = None,
     qrels: str | Path | Mapping[str, str | Path] | None = None,
-    id_key: str | None = None,
-    text_key: str | None = None,
-    title_key: str | None = None,
+    id: str | None = None,
+    text: str | Sequence[str] | None = None,
+    title: str | None = None,
+    meta: str | Sequence[str] | None = None,
+    keep_texts: bool = False,
+    format: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    click_columns: Mapping[str, str] | None = None,
+    passage_words: int = WORDS,
+    overlap_words: int = 0,
     on_error: str = "raise",
+    rejected: str | Path | None = None,
     dangling: str = "warn",
 ) -> Dataset:
     """Open a dataset; its format is told by what is there.
@@ -46,97 +57,125 @@ def open_dataset(
     Parameters
     ----------
     source : path or str
-        A folder (BEIR, MS MARCO, Parquet, PECOS), a file of items (JSONL, TSV, Parquet), or an id of ir_datasets
-        such as `beir/scifact/test`, with `ir_datasets:` before it where a path of that name exists.
+        A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .html), a file of items (CSV, TSV, JSONL,
+        Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`, with
+        `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
     queries : path, optional
-        A file of queries (JSONL, TSV, Parquet, TREC topics) in place of those of the source.
+        A file of queries (JSONL, CSV, TSV, Parquet, TREC topics) in place of those of the source.
     clicks : path, optional
         A click log (CSV, TSV, Parquet) in place of that of the source. Its query column holds query ids; in a
         dataset without queries it holds texts, and the distinct texts become the queries.
     qrels : path or mapping of split name to path, optional
         Judgements (BEIR's or TREC's columns, Parquet) in place of those of the source. One path is the split "test".
-    id_key, text_key, title_key : str, optional
-        Names of an item's fields in JSONL and Parquet where they are unusual.
-    on_error : {"raise", "warn"}
-        A record that cannot be read, or an id given before: raise, or leave it out and count it.
+    id, text, title : str, optional
+        Fields or columns of an item, where their names are unusual. Several texts are joined by spaces.
+    meta : names, optional
+        Which other fields are kept as metadata and saved with the items' ids: all that are plain unless given, [] for
+        none. A list, or one text with commas.
+    keep_texts : bool
+        Save the items' texts with their ids too, compressed, so that answers can show them without the data.
+    format : {"csv", "tsv", "jsonl", "parquet"}, optional
+        Of a file of items whose name does not tell.
+    separator : str, optional
+        Between the columns of a table; told by its header unless given.
+    encoding : str
+        Of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1", or any that Python knows.
+    click_columns : mapping, optional
+        Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
+    passage_words, overlap_words : int
+        How long the passages of documents are at most, and how many words they share with the one before.
+    on_error : {"raise", "warn", "skip"}
+        A record that cannot be read, or an id given before: raise; leave it out, name the first few and count; or
+        leave it out and count.
+    rejected : path, optional
+        Write the lines that are left out to this file, as they stood.
     dangling : {"warn", "raise"}
         A click or judgement of an unknown query or item: leave it out and count it, or raise.
 
     Returns
     -------
     Dataset
-        Its `warnings` tell what was counted.
+        Its `warnings` tell what was counted, its `mapping` which columns were taken for what.
     """
-    skip, folder = on_error == "warn", Path(source)
-    if folder.is_dir() and any(folder.glob("Y*.npz")):
+    check_choice("on_error", on_error, ON_ERROR)
+    check_choice("format", format, [None, *FORMATS])
+    fields = Fields.named(id=id, text=text, title=title, meta=meta)
+    if _is_pecos(source):
         if queries is not None or clicks is not None or qrels is not None:
             raise InputError("`queries`, `clicks` and `qrels` must be left out for a PECOS folder. Got at least one.")
-        return read_pecos(folder)
-    parts = _parts(source, Fields.named(id_key=id_key, text_key=text_key, title_key=title_key), skip_errors=skip)
-    if queries is not None:
-        parts = replace(parts, queries=read_queries(Path(queries), skip_errors=skip))
-    if clicks is not None:
-        parts = replace(parts, clicks=read_entries(Path(clicks), skip_errors=skip))
-    if qrels is not None:
-        by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
-        judged = {split: read_entries(Path(path), grades=True, skip_errors=skip) for split, path in by_split.items()}
-        parts = replace(parts, qrels=judged)
-    return assemble(parts, on_error=on_error, dangling=dangling)
+        return read_pecos(Path(source))
+    with ExitStack() as stack:
+        file = None if rejected is None else stack.enter_context(_new(rejected, source))
+        how = Reading(encoding, on_error, file)
+        sizes = {"words": passage_words, "overlap": overlap_words}
+        parts = _parts(source, fields, how, format=format, separator=separator, sizes=sizes)
+        if queries is not None:
+            parts = replace(parts, queries=read_queries(Path(queries), how=how))
+        if clicks is not None:
+            parts = replace(parts, clicks=read_entries(Path(clicks), how=how, columns=click_columns))
+        if qrels is not None:
+            by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
+            judged = {split: read_entries(Path(path), grades=True, how=how) for split, path in by_split.items()}
+            parts = replace(parts, qrels=judged)
+        return assemble(parts, on_error=on_error, dangling=dangling, meta=fields.meta, keep_texts=keep_texts)
 
 
-def _parts(source: str | Path, fields: Fields, *, skip_errors: bool) -> Parts:
+def _is_pecos(source: str | Path) -> bool:
+    return Path(source).is_dir() and any(Path(source).glob("Y*.npz"))
+
+
+def _new(rejected: str | Path, source: str | Path) -> IO[bytes]:
+    path = Path(rejected)
+    if path.exists() and Path(source).exists() and path.samefile(source):
+        raise InputError(f"`rejected` must be another file than the source. Got {rejected}.")
+    return path.open("wb")
+
+
+def _parts(
+    source: str | Path,
+    fields: Fields,
+    how: Reading,
+    *,
+    format: str | None,
+    separator: str | None,
+    sizes: Mapping[str, int],
+) -> Parts:
     path, name = Path(source), str(source)
+    if name == STANDARD_INPUT:
+        given = StandardInput()
+        parts = item_parts(given.path, fields, how, format=format, separator=separator)
+        given.kept_for(parts.items)
+        return parts
     if name.startswith(PREFIX):
         return read_ir_dataset(name.removeprefix(PREFIX))
     if path.is_dir():
-        return _folder(path, fields, skip_errors=skip_errors)
+        return _folder(path, fields, how, sizes)
+    if path.is_file() and format is None and path.suffix.lower() in SPLITTERS and not _has_records(path, how):
+        return Parts(FolderSource(path, how=how, **sizes))
     if path.is_file():
-        return Parts(_items(path, fields, skip_errors=skip_errors))
+        return item_parts(path, fields, how, format=format, separator=separator)
     if is_ir_dataset(name):
         return read_ir_dataset(name)
     raise InputError(f"`source` must be a folder, a file or an id of ir_datasets that exists. Got {name!r}.")
 
 
-def _folder(folder: Path, fields: Fields, *, skip_errors: bool) -> Parts:
+def _folder(folder: Path, fields: Fields, how: Reading, sizes: Mapping[str, int]) -> Parts:
     if found(folder, "corpus.jsonl"):
-        return read_beir(folder, fields=fields, skip_errors=skip_errors)
+        return read_beir(folder, fields=fields, how=how)
     if found(folder, "collection.tsv"):
-        return msmarco.read_msmarco(folder, skip_errors=skip_errors)
+        return msmarco.read_msmarco(folder, how=how)
     if (folder / "corpus.parquet").is_file():
-        return parquet.read_parquet(folder, fields=fields, skip_errors=skip_errors)
+        return parquet.read_parquet(folder, fields=fields, how=how)
+    if documents(folder):
+        return Parts(FolderSource(folder, how=how, **sizes))
     raise InputError(
-        "`source` must be a folder with corpus.jsonl (BEIR), collection.tsv (MS MARCO), corpus.parquet or "
-        f"Y.npz (PECOS). Got {folder}, which has none of them."
+        "`source` must be a folder with corpus.jsonl (BEIR), collection.tsv (MS MARCO), corpus.parquet, "
+        f"Y.npz (PECOS), or documents (.md, .txt, .html). Got {folder}, which has none of them."
     )
 
 
-def _items(path: Path, fields: Fields, *, skip_errors: bool) -> Source[Item]:
-    kind = sniff(path)
-    if kind == "jsonl":
-        return jsonl.read_items(path, fields=fields, skip_errors=skip_errors)
-    if kind == "tsv":
-        return msmarco.read_items(path, skip_errors=skip_errors)
-    if kind == "parquet":
-        return parquet.read_items(path, fields=fields, skip_errors=skip_errors)
-    raise InputError(f"`source` must be a file of items: JSONL, TSV or Parquet. Got {path}, which looks like none.")
+def _has_records(path: Path, how: Reading) -> bool:
+    """Return whether a .txt file holds records: JSON, or columns with tabs."""
+    from vizsla.io.sniff import sniff
 
-
-def read_queries(path: Path, *, skip_errors: bool = False) -> Source[Query]:
-    """Read a file of queries: JSONL, TSV, Parquet or TREC topics, by what it looks like."""
-    kind = sniff(path)
-    if kind == "jsonl":
-        return jsonl.read_queries(path, skip_errors=skip_errors)
-    if kind == "tsv":
-        return msmarco.read_queries(path, skip_errors=skip_errors)
-    if kind == "parquet":
-        return parquet.read_queries(path, skip_errors=skip_errors)
-    if kind == "trec":
-        return read_topics(path)
-    raise InputError(f"`queries` must be JSONL, TSV, Parquet or TREC topics. Got {path}, which looks like none.")
-
-
-def read_entries(path: Path, *, grades: bool = False, skip_errors: bool = False) -> Entries:
-    """Read clicks, or judgements with `grades`: text columns or Parquet."""
-    if path.suffix == ".parquet":
-        return parquet.ParquetEntries(path, grades=grades)
-    return read_qrels(path, skip_errors=skip_errors) if grades else read_clicks(path, skip_errors=skip_errors)
+    return path.suffix.lower() == ".txt" and sniff(path, encoding=how.encoding) in ("jsonl", "tsv")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.click_events import ClickEvents
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError, InputError
 from vizsla.io.line_file import Line
@@ -42,10 +44,10 @@ class Pairs:
         """How many entries came, unknown ones among them."""
         return self._table.seen
 
-    def add(self, line: Line, query: str, item: str, value: float) -> None:
-        """Add one entry; `line` is where it stands."""
+    def add(self, line: Line, query: str, item: str, value: float, time: float = nan) -> None:
+        """Add one entry; `line` is where it stands, `time` when it was made, in seconds since 1970."""
         names = _encoded(query, self._query_ids), _encoded(item, self._item_ids)
-        if not self._table.add(*names, value, line.number) and self._raise:
+        if not self._table.add(*names, value, line.number, time) and self._raise:
             self._miss(line, query, item)
 
     def read(self, data: bytes, at: int, number: int, format: _native.EntryFormat) -> tuple[int, int, int]:
@@ -71,6 +73,16 @@ class Pairs:
         if self._late is not None:
             raise self._late
         return self._table.take()
+
+    @cached_property
+    def events(self) -> ClickEvents | None:
+        """Every entry with its time, in the order in which they came; None where they have none."""
+        (rows, columns, values, _), times = self.columns, self._table.take_times()
+        if not len(times):
+            return None
+        if len(times) < len(rows):
+            raise InputError(f"Every click must have a time, or none. Got {len(times)} times of {len(rows)} clicks.")
+        return ClickEvents(rows, columns, values, times)
 
     def summed(self, tally: Tally, *, name: str) -> csr_array:
         """Return clicks: repeated pairs are summed; pairs of weight 0 are left out and counted."""
@@ -114,9 +126,7 @@ class Pairs:
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], values[order], lines[order]
 
-    def _matrix(
-        self, rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[np.float64]
-    ) -> csr_array:
+    def _matrix(self, rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[np.float64]) -> csr_array:
         from scipy.sparse import csr_array
 
         starts = np.zeros(len(self.queries) + 1, dtype=np.int64)

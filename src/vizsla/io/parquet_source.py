@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -12,6 +13,8 @@ from typing import Any, Generic
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.line_file import Line
+from vizsla.io.reading import STRICT, Reading
+from vizsla.io.refusals import Refusals
 from vizsla.io.source import Record
 
 
@@ -24,16 +27,13 @@ class ParquetSource(Generic[Record]):
         The file.
     make : function of a row and its place
         Returns the row's record or raises a DataError.
-    skip_errors : bool
-        Leave out, and count, the rows that cannot be read.
+    how : Reading
+        What becomes of rows that cannot be read.
     """
 
-    def __init__(
-        self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, skip_errors: bool = False
-    ):
-        self.name, self._path, self._make, self._skip = str(path), Path(path), make, skip_errors
-        self._errors = 0
-        self._first: DataError | None = None
+    def __init__(self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT):
+        self.name, self._path, self._make = str(path), Path(path), make
+        self._refusals = Refusals(how, str(path), what="rows")
         self._group: tuple[int, Any] = (-1, None)
 
     def __iter__(self) -> Iterator[Record]:
@@ -45,7 +45,7 @@ class ParquetSource(Generic[Record]):
 
     def pick(self, number: int) -> Record | None:
         """Read the row group that holds the record; the last one read stays in memory."""
-        if self._errors:
+        if self._refusals.count:
             return None
         group = bisect_right(self._starts, number) - 1
         if self._group[0] != group:
@@ -55,7 +55,7 @@ class ParquetSource(Generic[Record]):
 
     def report(self, tally: Tally) -> None:
         """Count unreadable rows."""
-        tally.add(self._errors, f"unreadable rows skipped in {self.name}; the first: {self._first}")
+        self._refusals.report(tally)
 
     @property
     def _file(self) -> Any:
@@ -69,7 +69,8 @@ class ParquetSource(Generic[Record]):
         return [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
 
     def _walk(self) -> Iterator[tuple[Line, Record]]:
-        number, errors = 0, 0
+        number = 0
+        self._refusals.begin()
         for batch in self._file.iter_batches(batch_size=2048):
             for row in batch.to_pylist():
                 number += 1
@@ -77,10 +78,6 @@ class ParquetSource(Generic[Record]):
                 try:
                     record = self._make(row, line)
                 except DataError as error:
-                    if not self._skip:
-                        raise
-                    errors += 1
-                    self._first = self._first or error
-                    continue
-                yield line, record
-        self._errors = errors
+                    self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
+                else:
+                    yield line, record

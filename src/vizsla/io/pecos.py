@@ -108,7 +108,7 @@ def _stacked(matrices: dict[str, csr_array], kept: tuple[str, ...]) -> csr_array
 
 def _items(path: Path, count: int, tally: Tally) -> Records[Item]:
     if path.is_file():
-        return _counted(scan(_texts(path, 0, Item), tally, what="item", skip_errors=False), count, path)
+        return _counted(scan(_texts(path, 0, Item), tally, what="item", skips=False), count, path)
     ids = Strings.of(map(str, range(count)))
     return Records(ListSource(_Untexted(ids, Item), name=str(path.parent)), ids)
 
@@ -121,7 +121,7 @@ def _queries(folder: Path, counts: dict[str, int], tally: Tally) -> Records[Quer
     if all(path.is_file() for path in paths):
         starts = np.cumsum([0, *counts.values()]).tolist()
         sources: list[Source[Query]] = [_texts(path, start, Query) for path, start in zip(paths, starts, strict=False)]
-        return _counted(scan(ChainSource(sources), tally, what="query", skip_errors=False), total, folder)
+        return _counted(scan(ChainSource(sources), tally, what="query", skips=False), total, folder)
     ids = Strings.of(map(str, range(total)))
     return Records(ListSource(_Untexted(ids, Query), name=str(folder)), ids)
 

@@ -7,19 +7,20 @@ from pathlib import Path
 from vizsla._native import EntryFormat
 from vizsla.io.entries import EntryLines, LineEntries
 from vizsla.io.line_file import Line
+from vizsla.io.reading import STRICT, Reading
 
 HEADER = {"query-id", "query_id", "qid", "query", "topic"}
 BEIR = EntryFormat(separator="\t", width=3, query=0, item=1, value=2, grades=True)
 TREC = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True)
 
 
-def read_qrels(path: str | Path, *, skip_errors: bool = False) -> LineEntries:
+def read_qrels(path: str | Path, *, how: Reading = STRICT) -> LineEntries:
     """Return the entries of a judgement file, told by its first line.
 
     Three columns with tabs are BEIR's `query item grade`, with or without a header. Four columns, by tabs or
     spaces, are TREC's `query iteration item grade`.
     """
-    return LineEntries(path, _read_head, skip_errors=skip_errors)
+    return LineEntries(path, _read_head, how=how)
 
 
 def _read_head(line: Line) -> EntryLines:

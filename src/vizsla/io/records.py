@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 
+from vizsla.catalogue import Catalogue
 from vizsla.dataset_warning import Tally
+from vizsla.details.details import Details
+from vizsla.details.gather import selected
 from vizsla.errors import DataError
 from vizsla.io.packed import Packed
 from vizsla.io.source import Record, Source
@@ -59,6 +62,14 @@ class Records(Generic[Record]):
         """Return the record with this id; an unknown one raises."""
         return self[self.ids.number(id, what=what)]
 
+    def described(self, details: Details | None) -> Records[Record]:
+        """Return the same records; their ids carry these details, which are by the source's numbers."""
+        if details is None:
+            return self
+        if self._dropped:
+            details = selected(details, np.setdiff1d(np.arange(details.count), sorted(self._dropped)))
+        return Records(self._source, Catalogue(self.ids, details), dropped=self._dropped)
+
     def __repr__(self) -> str:
         return f"Records({len(self)} in {self._source.name})"
 
@@ -67,7 +78,15 @@ class Records(Generic[Record]):
         return Packed(self)
 
 
-def scan(source: Source[Record], tally: Tally, *, what: str, skip_errors: bool, texts: bool = True) -> Records[Record]:
+def scan(
+    source: Source[Record],
+    tally: Tally,
+    *,
+    what: str,
+    skips: bool,
+    texts: bool = True,
+    note: Callable[[Any], None] | None = None,
+) -> Records[Record]:
     """Read a source once: check ids, count empty texts, and return its records.
 
     Parameters
@@ -78,14 +97,17 @@ def scan(source: Source[Record], tally: Tally, *, what: str, skip_errors: bool, 
         Receives the counts.
     what : {"item", "query"}
         For messages.
-    skip_errors : bool
+    skips : bool
         Keep the first of records with the same id and count the others; otherwise they raise.
     texts : bool
         Whether the format has texts at all; if not, empty ones are not counted.
+    note : function of a record, optional
+        Is told every record that is kept.
     """
     plural = "items" if what == "item" else "queries"
     empty = _Counter()
-    ids, repeats = Strings.with_repeats(_ids(progress(source, what=f"reading {plural}"), empty))
+    reading = progress(source, what=f"reading {plural}")
+    ids, repeats = Strings.with_repeats(_ids(reading, empty, note))
     if not len(ids):
         raise DataError(f"there are no {plural}.", path=source.name, remedy="Give at least one.")
     source.report(tally)
@@ -93,24 +115,26 @@ def scan(source: Source[Record], tally: Tally, *, what: str, skip_errors: bool, 
         tally.add(empty.count, f"{plural} with an empty text in {source.name}: kept, but no word finds them")
     if not len(repeats):
         return Records(source, ids)
-    return _without_repeats(source, ids, repeats.tolist(), tally, plural, skip_errors=skip_errors)
+    return _without_repeats(source, ids, repeats.tolist(), tally, plural, skips=skips)
 
 
 class _Counter:
     count = 0
 
 
-def _ids(source: Iterable[Record], empty: _Counter) -> Iterator[str]:
+def _ids(source: Iterable[Record], empty: _Counter, note: Callable[[Any], None] | None) -> Iterator[str]:
     for record in source:
+        if note is not None:
+            note(record)
         if not record.text.strip() and not record.default_text().strip():
             empty.count += 1
         yield record.id
 
 
 def _without_repeats(
-    source: Source[Record], ids: Strings, repeats: list[int], tally: Tally, plural: str, *, skip_errors: bool
+    source: Source[Record], ids: Strings, repeats: list[int], tally: Tally, plural: str, *, skips: bool
 ) -> Records[Record]:
-    if not skip_errors:
+    if not skips:
         repeated = ids[repeats[0]]
         first = source.place(ids.find(repeated)).number
         raise source.place(repeats[0]).error(

@@ -22,7 +22,7 @@ from vizsla.movable import Movable
 from vizsla.queries import Queries
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
-from vizsla.text.item_changes import kept_items, new_items
+from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -113,13 +113,13 @@ class Dense(Movable):
         if not pairs:
             return self
         vectors = np.asarray(self.encoder.items([text for _, text in pairs]), np.float32)
-        ids = Strings.unique([*self.items, *(item for item, _ in pairs)], what="item id")
+        ids = grown_ids(self.items, [item for item, _ in pairs], items)
         return self._with(items=ids, index=self._codes().with_items(vectors))
 
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a retriever that has forgotten these items; nothing is trained."""
         index, kept = self._codes(), kept_items(self.items, ids)
-        left = Strings.of(self.items.take(kept.astype(np.int32)))
+        left = left_ids(self.items, kept)
         return self._with(items=left, index=index.without_items(np.delete(np.arange(len(self.items)), kept)))
 
     def _codes(self) -> PqIndex:

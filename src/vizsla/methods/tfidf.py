@@ -23,7 +23,7 @@ from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
-from vizsla.text.item_changes import kept_items, new_items
+from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
 from vizsla.text.ngrams import EQUAL, NgramTfidf
 
 if TYPE_CHECKING:
@@ -125,14 +125,14 @@ class Tfidf(Movable):
         from scipy.sparse import vstack
 
         pairs = new_items(self.items, items)
-        ids = Strings.unique([*self.items, *(item for item, _ in pairs)], what="item id")
+        ids = grown_ids(self.items, [item for item, _ in pairs], items)
         rows = vstack([self.item_rows(), as_scipy(self.encoder.items([text for _, text in pairs]))], format="csr")
         return self._with(items=ids, index=_inverted(rows, self.entries))
 
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a retriever that has forgotten these items."""
         numbers = kept_items(self.items, ids)
-        names = Strings.of(self.items.take(numbers.astype(np.int32)))
+        names = left_ids(self.items, numbers)
         return self._with(items=names, index=_inverted(self.item_rows(numbers), self.entries))
 
     def _with(self, **changes: Any) -> Self:

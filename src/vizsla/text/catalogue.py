@@ -32,6 +32,8 @@ class TextStream:
     def __init__(self, items: Any, ids: Iterable[str] | None = None):
         if isinstance(items, str):
             raise InputError("`items` must hold many texts. Got one str: put it into a list.")
+        known = getattr(items, "item_ids", None)
+        self._known = known if isinstance(known, Strings) else None  # a dataset's ids are checked, and carry details
         self._items = getattr(items, "items", items) if not isinstance(items, Mapping) else items.items()
         if not is_several(self._items):
             raise InputError(f"`items` must be texts, a mapping, pairs or a dataset. Got {type(items).__name__}.")
@@ -66,6 +68,10 @@ class TextStream:
     def _named(self, rows: Iterable[Any]) -> Iterator[str]:
         if self._given is not None:
             raise InputError("`ids` must be None for items that bring their own. Got both.")
+        if self._known is not None:
+            yield from (row.default_text() for row in rows)
+            self._ids = self._known
+            return
         ids: list[str] = []
         for row in rows:
             id, text = _id_and_text(row, len(ids))

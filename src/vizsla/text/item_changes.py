@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.arguments import is_several
+from vizsla.details.gather import described
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
@@ -21,8 +22,10 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
     >>> new_items(Strings.of(["a"]), {"b": "a fig"})
     [('b', 'a fig')]
     """
-    if not is_several(items):
+    if not is_several(items) and not hasattr(items, "item_ids"):
         raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
+    if isinstance(getattr(items, "item_ids", None), Strings):
+        items = ((item.id, item.default_text()) for item in items.items)  # type: ignore[union-attr]
     pairs = list(items.items() if isinstance(items, Mapping) else items)
     for pair in pairs:
         if not _is_pair(pair):
@@ -49,6 +52,28 @@ def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
     if not kept.any():
         raise InputError("At least one item must be left. Got the ids of all of them.")
     return np.flatnonzero(kept)
+
+
+def grown_ids(known: Strings, ids: Strings | Iterable[str], source: Any = None) -> Strings:
+    """Return the ids of a catalogue and of new items, with what both sides know of theirs.
+
+    Examples
+    --------
+    >>> list(grown_ids(Strings.of(["a"]), ["b"]))
+    ['a', 'b']
+    """
+    both = Strings.unique([*known, *ids], what="item id")
+    return described(both, [known, *_catalogues(source, ids)])
+
+
+def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:
+    """Return the ids of the items that are left, with what is known of them."""
+    return described(Strings.of(known.take(kept.astype(np.int32))), [known])
+
+
+def _catalogues(*sources: Any) -> list[Strings]:
+    found = [getattr(source, "item_ids", source) for source in sources]
+    return [source for source in found if isinstance(source, Strings)]
 
 
 def _is_pair(pair: Any) -> bool:

@@ -25,7 +25,7 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
-from vizsla.text.item_changes import kept_items
+from vizsla.text.item_changes import grown_ids, kept_items, left_ids
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -183,7 +183,7 @@ class Bag(Encoded):
         frequencies += np.bincount(rows.columns, minlength=grown.dim)
         lengths = np.append(self.lengths, np.diff(rows.offsets).astype(np.int32))
         index = self.index.appended(rows, _norms(lengths, self.b))
-        ids = Strings.unique([*self.items, *stream.ids], what="item id")
+        ids = grown_ids(self.items, stream.ids)
         return self._followed(ids, grown, index, frequencies, lengths)
 
     def without_items(self, ids: Iterable[str]) -> Self:
@@ -199,7 +199,7 @@ class Bag(Encoded):
         index = self.index.restricted(kept)
         lengths = self.lengths[kept]
         frequencies = np.bincount(index.item_rows().columns, minlength=self.encoder.dim).astype(np.int64)
-        left = Strings.of(self.items.take(numbers.astype(np.int32)))
+        left = left_ids(self.items, numbers)
         index = index.with_norms(_norms(lengths, self.b))
         return self._followed(left, self.encoder.bag, index, frequencies, lengths)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.hold_out import HeldOut, hold_out
+from vizsla.clicks.recency import recent_clicks
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.methods.bag.clicked import Clicked
@@ -43,6 +44,7 @@ def train_tokens(
     temperature: float = 1.0,
     expansions: int = 64,
     batch: int = 128,
+    half_life: float | str | None = None,
     seed: int = 0,
 ) -> Bag:
     """Return the bag with a table that was learned from clicks; its lists are shared, not built anew.
@@ -70,6 +72,8 @@ def train_tokens(
         How many other tokens a token may call to mind, by how often they meet in clicks.
     batch : int
         Clicks between two steps.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for clicks with times; "auto" chooses on the latest clicks.
     seed : int
         The same seed gives the same table, bit for bit.
 
@@ -82,6 +86,12 @@ def train_tokens(
     ([['c']], [[]])
     """
     settings = _settings(rate, negatives, temperature, batch, expansions)
+    if half_life is not None:
+        clicks = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
+    return _learned(bag, clicks, epochs, settings, seed)
+
+
+def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int) -> Bag:
     clicked = Clicked.of(clicks, bag.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
@@ -129,9 +139,7 @@ def begun(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSetti
     return TokenLearner(bag, table, queries, clicks, settings)
 
 
-def _trained(
-    bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings, epochs: int, seed: int
-) -> Bag:
+def _trained(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings, epochs: int, seed: int) -> Bag:
     learner, rng = begun(bag, clicked, clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)

@@ -10,6 +10,7 @@ import numpy as np
 from vizsla.checked import checked
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, too_few
+from vizsla.clicks.recency import recent_clicks
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError
 from vizsla.indexes.dense_index import DenseIndex
@@ -44,6 +45,7 @@ def pefa_xl(
     threshold: float | str = AUTO,
     depth: int = DEPTH,
     index: str = AUTO,
+    half_life: float | str | None = None,
     cold: float = COLD,
     seed: int = 0,
     **options: Any,
@@ -78,7 +80,7 @@ def pefa_xl(
     index : str
         The kind of index over past queries; "auto" is the base's kind with its options, and "flat" over a base
         without vectors.
-    cold, seed
+    half_life, cold, seed
         As in `pefa_xs`.
     **options
         What that index takes, such as `M` or `ef`.
@@ -93,6 +95,9 @@ def pefa_xl(
     >>> search("tart").ids
     [['a']]
     """
+    if half_life is not None:
+        given = {**locals(), **options, "half_life": None}
+        clicks = recent_clicks(clicks, half_life, lambda part: _again(given, part))
     encoder = encoder or getattr(base, "encoder", None)
     if not isinstance(base, Retriever):
         raise InputError(f"`base` must be a retriever. Got {type(base).__name__}.")
@@ -117,6 +122,11 @@ def pefa_xl(
     kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})
     built = query_index(kind, log, **(same | options))
     return PefaXl(base, encoder, log, settings, built, depth=depth, choice=choice)
+
+
+def _again(given: dict[str, Any], clicks: Any) -> PefaXl:
+    """Build with the same options from other clicks."""
+    return pefa_xl(**{name: value for name, value in given.items() if name != "options"} | {"clicks": clicks})
 
 
 def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:

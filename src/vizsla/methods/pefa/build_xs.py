@@ -7,6 +7,7 @@ from typing import Any
 
 from vizsla.checked import checked
 from vizsla.clicks.log_split import COLD, too_few
+from vizsla.clicks.recency import recent_clicks
 from vizsla.errors import InputError
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.auto import AUTO, number_of, warn_too_few
@@ -35,6 +36,7 @@ def pefa_xs(
     *,
     weight: float | str = AUTO,
     calibrated: bool | str = AUTO,
+    half_life: float | str | None = None,
     cold: float = COLD,
     seed: int = 0,
 ) -> PefaXs:
@@ -55,6 +57,9 @@ def pefa_xs(
     calibrated : bool or "auto"
         Bring the kNN component to the base's mean and spread, so that items without clicks compete fairly. False is
         the paper's formula.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for clicks with times: a Dataset's log, or fourth entries in
+        seconds since 1970. "auto" chooses on the latest clicks.
     cold : float
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
@@ -74,7 +79,7 @@ def pefa_xs(
     trials = trials_xs(weights, both)
     if calibrated == AUTO:
         trials += trials_unit(weights, base.row_lengths)
-    return _built(base, clicks, trials, (), cold, seed)
+    return _recent(base, clicks, half_life, trials, (), cold, seed)
 
 
 @checked
@@ -85,6 +90,7 @@ def pefa_max(
     weight: float | str = AUTO,
     margin: float | str = AUTO,
     item_weight: float | str = AUTO,
+    half_life: float | str | None = None,
     cold: float = COLD,
     seed: int = 0,
 ) -> PefaXs:
@@ -94,7 +100,7 @@ def pefa_max(
 
     Parameters
     ----------
-    base, clicks, weight, cold, seed
+    base, clicks, weight, half_life, cold, seed
         As in `pefa_xs`.
     margin : float or "auto"
         What is taken off a past query's similarity when it scores alone, in spreads of the base's scores.
@@ -104,16 +110,25 @@ def pefa_max(
     weights = WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     margins = MARGINS if margin == AUTO else (number_of("margin", margin),)
     start, others = (ITEM_WEIGHT, ITEM_WEIGHTS) if item_weight == AUTO else (number_of("item_weight", item_weight), ())
-    return _built(base, clicks, trials_max(weights, margins, start), others, cold, seed)
+    return _recent(base, clicks, half_life, trials_max(weights, margins, start), others, cold, seed)
 
 
 @checked
-def pefa(base: Movable, clicks: Any, *, cold: float = COLD, seed: int = 0) -> PefaXs:
+def pefa(
+    base: Movable, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0
+) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(WEIGHTS, (True, False)) + trials_unit(WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
         trials += trials_max(WEIGHTS, MARGINS, ITEM_WEIGHT)
-    return _built(base, clicks, trials, ITEM_WEIGHTS, cold, seed)
+    return _recent(base, clicks, half_life, trials, ITEM_WEIGHTS, cold, seed)
+
+
+def _recent(base: Any, clicks: Any, half_life: float | str | None, *rest: Any) -> PefaXs:
+    """Build from clicks that decay with their age, if they shall."""
+    if half_life is not None:
+        clicks = recent_clicks(clicks, half_life, lambda part: _built(base, part, *rest))
+    return _built(base, clicks, *rest)
 
 
 def _built(

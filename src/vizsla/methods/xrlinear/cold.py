@@ -16,8 +16,7 @@ from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.leaves import choose_leaves, leaf_numbers
 from vizsla.sparse_rows import as_scipy
-from vizsla.strings import Strings
-from vizsla.text.item_changes import kept_items, new_items
+from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,15 +26,13 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="XrLinear")
 
 
-def add_items(
-    model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10
-) -> Model:
+def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Model:
     """Return a model that also knows these items; see `XrLinear.with_items`."""
     texts, calibration = _text_index(model)
     pairs = new_items(model.items, items)
     if not pairs:
         return model
-    ids = Strings.unique([*model.items, *(item for item, _ in pairs)], what="item id")
+    ids = grown_ids(model.items, [item for item, _ in pairs], items)
     vectors = as_scipy(model.encoder.items([text for _, text in pairs]))
     near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.training_queries.counts > 0)
     matchers = matchers_by_item(model.index)
@@ -56,7 +53,7 @@ def remove_items(model: Model, ids: Iterable[str]) -> Model:
     """Return a model that has forgotten these items; see `XrLinear.without_items`."""
     numbers = kept_items(model.items, ids)
     return model._with(
-        items=Strings.of(model.items.take(numbers.astype(np.int32))),
+        items=left_ids(model.items, numbers),
         index=with_kept_items(model.index, numbers),
         training_queries=model.training_queries.rearranged(numbers),
         texts=None if model.texts is None else model.texts.take(numbers),

@@ -15,7 +15,7 @@ Recipe = dict[str, Any]
 
 NAMES = (
     "item_texts", "cold_start", "representation", "share", "branching", "max_leaf", "negatives", "loss", "C", "bias",
-    "threshold", "max_nonzeros", "transform", "weights", "neighbours", "seed",
+    "threshold", "max_nonzeros", "transform", "weights", "neighbours", "half_life", "seed",
 )  # fmt: skip
 """Options of `train_xrlinear` that a recipe keeps as they were given."""
 CHOSEN = ("kind_shares", "click_weights", "own_encoder")
@@ -64,6 +64,8 @@ def retrained(model: XrLinear, dataset: Dataset, *, threads: int = 1) -> XrLinea
         remedy = "Give a function that trains it on a dataset: `lambda dataset: train_xrlinear(dataset, …)`."
         raise InputError(f"A model must know how it was trained, to be trained again. Got {model!r}. {remedy}")
     options = dict(model.recipe)
+    if dataset.events is None:
+        options["half_life"] = None  # without times nothing decays
     if options.pop("own_encoder", False):
         options |= {"encoder": model.encoder, "kind_shares": None}
     return train_xrlinear(dataset, **options, beam=model.index.beam, threads=threads)

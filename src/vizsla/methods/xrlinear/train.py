@@ -9,6 +9,7 @@ import numpy as np
 
 from vizsla.arguments import check_seed, check_type
 from vizsla.checked import checked
+from vizsla.clicks.recency import AUTO, choose_half_life, recent_clicks
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
@@ -58,6 +59,7 @@ def train_xrlinear(
     weights: str = "float32",
     beam: int = 10,
     neighbours: int = 10,
+    half_life: float | str | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> XrLinear:
@@ -118,6 +120,9 @@ def train_xrlinear(
         How many nodes of a layer a search follows unless it says otherwise.
     neighbours : int
         How many neighbours make the matcher of an item without clicks.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for a log with times; "auto" trains anew for each of some and
+        chooses on the latest clicks.
     seed : int
         Of everything random.
     threads : int
@@ -131,7 +136,10 @@ def train_xrlinear(
     >>> model("something green").ids
     [['pear', 'fig']]
     """
-    recipe, own = recipe_of(locals()), encoder is not None
+    given = dict(locals())
+    if half_life is not None:
+        dataset, half_life = _recent(given)
+    recipe, own = recipe_of(given | {"half_life": half_life}), encoder is not None
     shape = {"branching": branching, "max_leaf": max_leaf}
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_choice("click_weights", click_weights, CLICK_WEIGHTS)
@@ -176,6 +184,18 @@ def train_xrlinear(
     return XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration, recipe=recipe)
 
 
+def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
+    """Return the dataset with weights that decay, and the half-life, which may have been chosen."""
+    dataset, half_life = options["dataset"], options["half_life"]
+
+    def build(clicks: Dataset) -> XrLinear:
+        return train_xrlinear(**{**options, "dataset": clicks, "half_life": None})
+
+    if half_life == AUTO:
+        half_life = choose_half_life(dataset, build).chosen["half_life"]
+    return recent_clicks(dataset, half_life, build), half_life
+
+
 def _check_options(
     dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
 ) -> None:
@@ -196,9 +216,7 @@ def _check_options(
         raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
 
 
-def _features(
-    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any
-) -> Encoder:
+def _features(encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any) -> Encoder:
     if encoder is not None and shares is not None:
         raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
     if encoder is not None:

@@ -1,0 +1,89 @@
+"""Answers as people read them: rank, score, id, and what is known of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vizsla.catalogue import details_of
+from vizsla.errors import InputError
+from vizsla.snippet import snippet, word_spans
+
+if TYPE_CHECKING:
+    from vizsla.candidates import Candidates
+
+TITLE, TEXT = "title", "text"
+GAP, LEAST = 3, 16
+"""Characters between two columns, and of the last one at least."""
+LONGEST = 2000
+"""Characters of a text that a table is given; it is cut to the terminal's width."""
+
+
+def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Return what is known of each item of an answer: these fields, or all metadata without the texts.
+
+    Examples
+    --------
+    >>> from vizsla import Dataset, bm25
+    >>> fruit = Dataset.of([{"id": "f", "text": "a fig", "price": 3}], keep_texts=True)
+    >>> known_fields(bm25(fruit)("fig"), 0, ["price", "text"])
+    [{'price': 3, 'text': 'a fig'}]
+    """
+    details, numbers = details_of(found.catalogue), found.row(row)[0].tolist()
+    if details is None:
+        if fields:
+            raise InputError(f"`fields` must be known of the items. Got {fields[0]!r}, but only ids were saved.")
+        return [{} for _ in numbers]
+    if fields is None:
+        return [details.of(number) for number in numbers]
+    for field in fields:
+        if field not in details.fields:
+            details.column(field)  # says which there are
+    return [{field: details.value(field, number) for field in fields} for number in numbers]
+
+
+def default_fields(found: Candidates) -> list[str]:
+    """Return what is shown unless told otherwise: the texts, or else the titles."""
+    details = details_of(found.catalogue)
+    known = () if details is None else details.fields
+    return [TEXT] if TEXT in known else [TITLE] if TITLE in known else []
+
+
+def show_answers(
+    found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
+) -> None:
+    """Print a table for each query; its words are highlighted in texts, on a terminal."""
+    from vizsla.tables import print_table
+
+    shown = list(fields) if fields is not None else [] if texts else default_fields(found)
+    for row, (query, hits) in enumerate(zip(found.query_ids, found, strict=True)):
+        known = known_fields(found, row, shown)
+        rows = [
+            [
+                str(rank),
+                "" if hit.score is None else f"{hit.score:.4f}",
+                hit.id,
+                *(_said(more[field], query) for field in shown),
+                *([_said(texts.get(hit.id, ""), query)] if texts else []),
+            ]
+            for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), 1)
+        ]
+        header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
+        room = _room(header, rows)
+        cut = [[*cells[:-1], snippet(cells[-1], query, width=room)] if len(header) > 3 else cells for cells in rows]
+        print_table(
+            header, cut, title=f"query {query}", whole=3, highlight=lambda text, asked=query: word_spans(text, asked)
+        )
+
+
+def _said(value: Any, query: str) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
+
+
+def _room(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return how many characters are left for the last column."""
+    from vizsla.tables import terminal_width, whole_width
+
+    before = [whole_width(name, [row[at] for row in rows]) + GAP for at, name in enumerate(header[:-1])]
+    return max(LEAST, terminal_width() - sum(before) - GAP - 1)

@@ -1,0 +1,101 @@
+"""A folder of documents, or one document, as passages that can be found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from vizsla.dataset_warning import Tally
+from vizsla.errors import DataError
+from vizsla.io.line_file import Line
+from vizsla.io.passages import WORDS, Passage, check_sizes, passages
+from vizsla.io.reading import STRICT, Reading
+from vizsla.io.refusals import Refusals
+from vizsla.io.sections import SPLITTERS, document_sections
+from vizsla.item import Item
+
+_NO_SLUG = re.compile(r"[^\w\- ]+")
+
+
+def documents(folder: Path) -> list[Path]:
+    """Return the documents of a folder and of those inside, sorted; hidden ones are left alone."""
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in SPLITTERS and path.is_file()]
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
+class FolderSource:
+    """The passages of documents: `.md`, `.txt` and `.html`.
+
+    An id is the document's path, with `#heading` for what stands under a heading, as a web page would be linked to,
+    and with `:2`, `:3` … for the further passages of a section. It depends on nothing outside of its document.
+
+    Parameters
+    ----------
+    path : Path
+        A folder, or one document.
+    how : Reading
+        The encoding, and what becomes of documents that cannot be read.
+    words, overlap : int
+        How many words a passage has at most, and how many it shares with the one before.
+    """
+
+    def __init__(self, path: Path, *, how: Reading = STRICT, words: int = WORDS, overlap: int = 0):
+        check_sizes(words, overlap)
+        self.name, self._root, self._how = str(path), path if path.is_dir() else path.parent, how
+        self._paths = documents(path) if path.is_dir() else [path]
+        self._words, self._overlap = words, overlap
+        self._refusals, self._silent = Refusals(how, str(path), what="documents"), 0
+
+    def __iter__(self) -> Iterator[Item]:
+        return (item for _, item in self._walk())
+
+    def place(self, number: int) -> Line:
+        """Read again up to the passage: only an error message pays for it."""
+        return next(line for at, (line, _) in enumerate(self._walk()) if at == number)
+
+    def pick(self, number: int) -> Item | None:
+        """A folder is read from the start."""
+        return None
+
+    def report(self, tally: Tally) -> None:
+        """Count documents that cannot be read, and those without a word."""
+        self._refusals.report(tally)
+        tally.add(self._silent, f"documents without a word left out of {self.name}")
+
+    def _walk(self) -> Iterator[tuple[Line, Item]]:
+        self._refusals.begin()
+        silent = 0
+        for number, path in enumerate(self._paths, 1):
+            try:
+                text = self._text(path, number)
+            except DataError as error:
+                self._refusals.add(DataError(error.problem, path=path, line=number, remedy=error.remedy), str(path))
+                continue
+            empty = True
+            for line, item in self._items(path, text):
+                empty = False
+                yield Line(path, line), item
+            silent += empty
+        self._silent = silent
+
+    def _text(self, path: Path, number: int) -> str:
+        try:
+            return path.read_bytes().decode("utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding)
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            line = bytes(getattr(error, "object", b""))[:start].count(b"\n") + 1
+            problem = f"line {line} is not {self._how.encoding} ({getattr(error, 'reason', error)})."
+            raise DataError(problem, path=path, remedy="Name its encoding.") from None
+
+    def _items(self, path: Path, text: str) -> Iterator[tuple[int, Item]]:
+        own, seen = path.relative_to(self._root).as_posix(), dict[str, int]()
+        for section in document_sections(path.suffix, text.replace("\0", " ")):
+            slug = _NO_SLUG.sub("", section.heading.lower()).strip().replace(" ", "-")
+            seen[slug] = seen.get(slug, 0) + 1
+            anchor = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
+            base = own if not section.heading and seen[slug] == 1 else f"{own}#{anchor}"
+            for passage in passages(section, words=self._words, overlap=self._overlap) or [Passage(section, 1, "")]:
+                id = base if passage.place == 1 else f"{base}:{passage.place}"
+                meta = {"path": own, "heading": section.heading, "line": section.line}
+                yield section.line, Item(id, passage.text, " › ".join(section.trail), meta)
