@@ -14,6 +14,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.jpq_ablation import ablation_rows
+from benchmarks.jpq_model import trained_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, report
 from vizsla.evaluate.compare import compare
@@ -52,6 +53,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
     parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
+    parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
 
 
 def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Row]:
@@ -62,9 +64,12 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     how: dict[str, Any] = dict(FAST) if given.fast or given.quick else {}
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
     seconds = _timed(systems, "jpq", lambda: train_jpq(coded, one.data, teacher=flat, **how))
-    if given.pefa_teacher:
-        teacher = pefa_xs(flat, one.data)
-        _timed(systems, "jpq of pefa", lambda: train_jpq(coded, one.data, teacher=teacher, **how))
+    taught: dict[str, Retriever] = {"": flat} | ({" of pefa": pefa_xs(flat, one.data)} if given.pefa_teacher else {})
+    for name, teacher in list(taught.items())[1:]:
+        _timed(systems, f"jpq{name}", lambda teacher=teacher: train_jpq(coded, one.data, teacher=teacher, **how))
+    if given.model:
+        name, teacher = list(taught.items())[-1]
+        _timed(systems, f"jpq{name}, model", lambda: trained_model(one, coded, teacher, given.model))
     compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
     rows = [row for split in SPLITS for row in _quality_rows(label, split, compared[split], size)]

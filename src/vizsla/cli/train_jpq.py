@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--centroid-rate", type=float, help="learning rate of the centroids")
     parser.add_argument("--sharpness", type=float, help="how much the top counts")
     parser.add_argument("--imagined", type=float, help="imagined queries for each real one (default: 1)")
+    parser.add_argument("--model", metavar="FOLDER", help="train the encoder's transformer; it is written there")
+    parser.add_argument("--model-rate", type=float, help="learning rate of the transformer, with --model")
+    parser.add_argument("--device", help="where the transformer is trained, such as cpu or cuda, with --model")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state there, and go on from it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
@@ -78,7 +81,7 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         base,
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
-        teacher=teacher, share=arguments.share, cold=arguments.cold, checkpoint=arguments.checkpoint,
+        teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold, checkpoint=arguments.checkpoint,
         watch=line, threads=arguments.threads, **settings,
     )  # fmt: skip
     try:
@@ -89,6 +92,19 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         return trained_retriever(base, training, training.best), False
     finally:
         line.end()
+
+
+def _model(arguments: argparse.Namespace) -> Any:
+    """Return the transformer that is to learn, if any."""
+    given = {"rate": arguments.model_rate, "device": arguments.device}
+    options = {name: value for name, value in given.items() if value is not None}
+    if arguments.model is None:
+        if options:
+            raise InputError("`--model` must be given with --model-rate or --device. Got none.")
+        return None
+    from vizsla.methods.jpq.query_model import QueryModel
+
+    return QueryModel(arguments.model, **options)
 
 
 def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:

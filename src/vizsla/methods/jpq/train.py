@@ -14,7 +14,6 @@ from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, fewest_said, log_splits, too_few
 from vizsla.dataset import Dataset
-from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
@@ -25,11 +24,14 @@ from vizsla.methods.jpq.held_out import HeldOutClicks
 from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.pseudo_queries import pseudo_queries
+from vizsla.methods.jpq.query_model import QueryModel
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.retriever import Retriever
 
 AUTO = "auto"
+MODEL_BATCH = 64
+"""Queries a step where a transformer learns, unless told otherwise."""
 SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
 
@@ -41,6 +43,7 @@ def train_jpq(
     *,
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
+    model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
     checkpoint: str | Path | None = None,
@@ -65,6 +68,9 @@ def train_jpq(
     teacher : Retriever, optional
         Any retriever over the same items, such as the uncompressed one or PEFA over it. Unless given, the texts of a
         Dataset in `clicks` are encoded; where there is none, only clicks are learned from.
+    model : path or QueryModel, optional
+        Train the transformer behind the base's encoder in place of a matrix, and write it to this new folder (extra
+        `neural`). A QueryModel says its learning rate and device, too.
     share : float or "auto"
         The click loss's share, from 0 to 1.
     cold : float
@@ -79,7 +85,7 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, share=share, cold=cold,
+        base, clicks, queries=queries, teacher=teacher, model=model, share=share, cold=cold,
         checkpoint=checkpoint, watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
@@ -144,6 +150,7 @@ def prepared_run(
     *,
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
+    model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
     checkpoint: str | Path | None = None,
@@ -154,17 +161,18 @@ def prepared_run(
     """Read what `train_jpq` is given, and return the training that it runs."""
     index = _coded(base)
     check_range("cold", cold, 0, 1)
+    side = None if model is None else QueryModel.of(model, base.encoder)
     teacher = _teacher(base, clicks, teacher)
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
-    how = _settings(share, log, teacher, settings)
+    how = _settings(share, log, teacher, settings if side is None else {"batch": MODEL_BATCH, **settings})
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
     shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
     return JpqRun(
         index, lessons, how,
         shares=shares, trial=_trial(lessons, log, cold, how), vectors=_vectors(teacher, how),
-        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch,
+        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch, side=side,
     )  # fmt: skip
 
 
@@ -173,7 +181,7 @@ def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
     index: PqIndex = _coded(base)
     if trained.settings.trains_centroids:
         index = index.with_centroids(trained.centroids)
-    encoder = AdaptedEncoder(base.encoder, trained.adapter)
+    encoder = run.side.trained(base.encoder, trained.query_side)
     return Jpq(base.items, encoder, index, trained.settings, choice=run.choice)
 
 
