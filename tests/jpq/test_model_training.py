@@ -14,7 +14,7 @@ package = pytest.importorskip("sentence_transformers", reason="the extra neural 
 transformers = pytest.importorskip("transformers", reason="the extra neural is not installed")
 
 from vizsla.encoders.sentence import SentenceEncoder  # noqa: E402
-from vizsla.methods.dense import dense  # noqa: E402
+from vizsla.methods.dense import Dense, dense  # noqa: E402
 from vizsla.methods.jpq.query_model import QueryModel  # noqa: E402
 from vizsla.methods.jpq.train import jpq, prepared_run, train_jpq, trained_retriever  # noqa: E402
 
@@ -104,7 +104,8 @@ def test_share_and_epochs_are_chosen_on_held_out_clicks(flat, coded, tmp_path):
     how = FAST | {"epochs": 2, "share": "auto"}
     trained = train_jpq(coded, CLICKS, teacher=flat, model=tmp_path / "trained", watch=seen.append, **how)
     assert trained.choice.measure == "MRR@10"
-    assert (trained.settings.share, trained.settings.stop) == tuple(trained.choice.chosen[k] for k in ("share", "epochs"))
+    chosen = trained.choice.chosen
+    assert (trained.settings.share, trained.settings.stop) == (chosen["share"], chosen["epochs"])
     assert {each.phase for each in seen} >= {"trial, share 0.3", "trial, share 0.7"}
 
 
@@ -157,7 +158,7 @@ def test_the_trained_model_is_written_as_onnx(flat, tmp_path):
 def test_what_no_model_can_be_made_of_is_refused(flat, coded, tmp_path):
     letters = vizsla.FunctionEncoder(lambda texts: np.ones((len(texts), 32)), dim=32, name="ones")
     with pytest.raises(InputError, match="must be a SentenceEncoder"):
-        train_jpq(type(coded)(coded.items, letters, coded.index), CLICKS, model=tmp_path / "new", **ONCE | {"share": 1.0})
+        train_jpq(Dense(coded.items, letters, coded.index), CLICKS, model=tmp_path / "new", **ONCE | {"share": 1.0})
     with pytest.raises(InputError, match="`folder` must be new"):
         train_jpq(coded, CLICKS, model=tmp_path, teacher=flat, **ONCE)
     with pytest.raises(InputError, match="`device` must be"):

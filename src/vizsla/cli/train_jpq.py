@@ -81,8 +81,8 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         base,
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
-        teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold, checkpoint=arguments.checkpoint,
-        watch=line, threads=arguments.threads, **settings,
+        teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold,
+        checkpoint=arguments.checkpoint, watch=line, threads=arguments.threads, **settings,
     )  # fmt: skip
     try:
         return trained_retriever(base, training, training.run()), True

@@ -42,7 +42,8 @@ class HeldOutClicks(NamedTuple):
     @classmethod
     def of(cls, log: ClickLog, split: LogSplit) -> HeldOutClicks:
         """Take the queries that a split holds out."""
-        return cls(log.vectors[split.held], relevant_of(log).take(split.held), split.is_cold, log.take_queries(split.held))
+        relevant, texts = relevant_of(log).take(split.held), log.take_queries(split.held)
+        return cls(log.vectors[split.held], relevant, split.is_cold, texts)
 
     def measured(self, training: JpqTraining) -> PerQuery:
         """Return each query's reciprocal rank with query side and centroids as they are."""

@@ -16,9 +16,7 @@ from vizsla.training.code_scores import Floats
 class QuerySide(Protocol):
     """What a run trains beside the centroids."""
 
-    def training(
-        self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None
-    ) -> JpqTraining:
+    def training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None) -> JpqTraining:
         """Return a training that begins with the encoder as it is."""
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
@@ -28,9 +26,7 @@ class QuerySide(Protocol):
 class Adapter:
     """A matrix that begins as the identity: the encoder may be a black box, and nothing needs torch."""
 
-    def training(
-        self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None
-    ) -> JpqTraining:
+    def training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None) -> JpqTraining:
         """Return a training of adapter and centroids."""
         parts = {"relevant": lessons.relevant, "teacher": lessons.teacher, "vectors": vectors}
         return JpqTraining(index, lessons.rows, settings, **parts)

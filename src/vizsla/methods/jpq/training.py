@@ -101,9 +101,7 @@ class JpqTraining:
         self.steps_done += 1
         return loss
 
-    def _taught(
-        self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float
-    ) -> Floats:
+    def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
         by_centroid, by_adapter = self._learned.gradients(asked, items, by_score)
         clipped([by_centroid, by_adapter], self.settings.clip)
