@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vizsla
+from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.methods.pq import pq
 
@@ -153,6 +154,18 @@ def test_the_trained_model_is_written_as_onnx(flat, tmp_path):
     trained = jpq(flat, CLICKS, bytes=2, bits=4, rounds=2, model=tmp_path / "trained", **ONCE)
     written = export_onnx(trained.encoder.asking, tmp_path / "onnx")
     np.testing.assert_allclose(written.queries(["red fig"]), trained.encoder.queries(["red fig"]), atol=1e-5)
+
+
+def test_from_the_shell(flat, tmp_path, capsys):
+    flat.save(tmp_path / "flat")
+    clicks = tmp_path / "clicks.tsv"
+    clicks.write_text("".join(f"{query}\t{item}\n" for query, item in CLICKS))
+    how = ["--bytes", "2", "--bits", "4", "--epochs", "1", "--stop", "1", "--share", "0.5", "--device", "cpu"]
+    order = ["train", "jpq", str(tmp_path / "flat"), "--clicks", str(clicks), "-o", str(tmp_path / "small"), *how]
+    assert main(order) != 0
+    assert "`--model` must be given" in capsys.readouterr().err
+    assert main([*order, "--model", str(tmp_path / "trained")]) in (0, None)
+    assert vizsla.load(tmp_path / "small")("red fig", 3).ids
 
 
 def test_what_no_model_can_be_made_of_is_refused(flat, coded, tmp_path):

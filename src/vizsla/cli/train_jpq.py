@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")
     parser.add_argument("--share", type=_auto, default="auto", help="of the click loss, 0 to 1 (default: auto)")
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
+    parser.add_argument("--paper", action="store_true", help="begin with the numbers of the JPQ paper instead of ours")
     parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
     parser.add_argument("--stop", type=int, help="end after so many, and hold no clicks out to choose by")
     parser.add_argument("--loss", choices=("lambdarank", "ranknet", "hinge", "softmax"), help="default: softmax")
@@ -82,6 +83,7 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
         teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold,
+        paper=arguments.paper,
         checkpoint=arguments.checkpoint, watch=line, threads=arguments.threads, **settings,
     )  # fmt: skip
     try:

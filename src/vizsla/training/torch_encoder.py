@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError, check_range
@@ -17,6 +18,8 @@ from vizsla.training.code_scores import Floats
 from vizsla.training.state import TrainingState
 
 BATCH = 128
+PIECE = 16
+"""Queries of a step that go through the model together."""
 MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
 """What AdamW remembers of every weight: our names and torch's."""
 
@@ -45,31 +48,27 @@ class TorchQueryEncoder:
         self.model = self._copied(encoder, device)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._optimiser = self._torch.optim.AdamW(self._weights, lr=rate, weight_decay=0.0)
-        self._rows: Any = None
+        self._pieces: list[tuple[NDArray[np.int64], Any]] = []
 
     def rows(self, texts: Sequence[str]) -> Floats:
         """Encode queries, and remember how, so that `step` can follow."""
         self.model.train()
         with self._torch.random.fork_rng():
             self._torch.manual_seed(self.seed * 1_000_003 + self.steps)
-            self._rows = self._forward(texts)
-        return _numbers(self._rows)
+            self._pieces = list(self._encoded(texts, PIECE))
+        return self._joined(self._pieces, len(texts))
 
     def encoded(self, texts: Sequence[str]) -> Floats:
         """Encode queries with the model as it is, to look at it: without dropout, and nothing is remembered."""
         self.model.eval()
-        found = np.zeros((len(texts), self.encoder.dim), np.float32)
-        order = np.argsort([len(text) for text in texts], kind="stable")
         with self._torch.no_grad():
-            for first in range(0, len(texts), BATCH):
-                numbers = order[first : first + BATCH]
-                found[numbers] = _numbers(self._forward([texts[number] for number in numbers.tolist()]))
-        return found
+            return self._joined(self._encoded(texts, BATCH), len(texts))
 
     def step(self, by_row: Floats, *, factor: float = 1.0, clip: float = 1.0) -> None:
         """Move against the gradient, given by the rows that were encoded last."""
         self._optimiser.zero_grad()
-        self._rows.backward(self._torch.from_numpy(np.ascontiguousarray(by_row, np.float32)).to(self._rows.device))
+        for numbers, found in self._pieces:
+            found.backward(self._torch.from_numpy(np.ascontiguousarray(by_row[numbers], np.float32)).to(found.device))
         self._torch.nn.utils.clip_grad_norm_(self._weights, clip)
         for group in self._optimiser.param_groups:
             group["lr"] = factor * self.rate
@@ -119,6 +118,19 @@ class TorchQueryEncoder:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"`device` must be one that torch can use here. Got {device!r}: {reason}") from error
+
+    def _encoded(self, texts: Sequence[str], size: int) -> Iterator[tuple[NDArray[np.int64], Any]]:
+        """Encode texts of about one length together, since filling up short ones is work for nothing."""
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        for first in range(0, len(texts), size):
+            numbers = order[first : first + size]
+            yield numbers, self._forward([texts[number] for number in numbers.tolist()])
+
+    def _joined(self, pieces: Iterable[tuple[NDArray[np.int64], Any]], count: int) -> Floats:
+        found = np.zeros((count, self.encoder.dim), np.float32)
+        for numbers, rows in pieces:
+            found[numbers] = _numbers(rows)
+        return found
 
     def _forward(self, texts: Sequence[str]) -> Any:
         prepared = getattr(self.model, "preprocess", None) or self.model.tokenize

@@ -31,8 +31,8 @@ class QueryModel:
     ----------
     folder : path
         Where the trained model is written; it must be new.
-    rate : float
-        The model's learning rate.
+    rate : float, optional
+        The model's learning rate; 5e-5 unless given, or 5e-6 with the paper's numbers.
     device : str, optional
         Where to train, such as "cpu" or "cuda"; where the encoder is, unless given.
     encoder : Encoder, optional
@@ -45,25 +45,26 @@ class QueryModel:
     """
 
     folder: str | Path
-    rate: float = RATE
+    rate: float | None = None
     device: str | None = None
     encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
-        check_range("rate", self.rate, 0, 1)
+        if self.rate is not None:
+            check_range("rate", self.rate, 0, 1)
         if Path(self.folder).exists():
             raise InputError(f"`folder` must be new. Got {self.folder}, which is there.")
 
     @classmethod
-    def of(cls, given: QueryModel | str | Path, base: Encoder) -> QueryModel:
-        """Return the model that a folder or a QueryModel means, with the encoder that it begins with."""
+    def of(cls, given: QueryModel | str | Path, base: Encoder, *, rate: float = RATE) -> QueryModel:
+        """Return the model that a folder or a QueryModel means, with the encoder and the rate that it begins with."""
         asked = given if isinstance(given, cls) else cls(given)  # type: ignore[arg-type]
         start: Any = base if asked.encoder is None else asked.encoder
         encoder = getattr(start, "loaded", lambda: start)()
         if not isinstance(encoder, SentenceEncoder) or encoder.dim != base.dim:
             wanted = f"a SentenceEncoder of {base.dim} dimensions to be trained, or `model` a QueryModel that has one"
             raise InputError(f"The base's encoder must be {wanted}. Got {encoder!r}.")
-        return replace(asked, encoder=encoder)
+        return replace(asked, encoder=encoder, rate=rate if asked.rate is None else asked.rate)
 
     def training(
         self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None
@@ -82,4 +83,4 @@ class QueryModel:
 
     def _copy(self, seed: int) -> TorchQueryEncoder:
         encoder: Any = self.encoder
-        return TorchQueryEncoder(encoder, rate=self.rate, seed=seed, device=self.device)
+        return TorchQueryEncoder(encoder, rate=RATE if self.rate is None else self.rate, seed=seed, device=self.device)

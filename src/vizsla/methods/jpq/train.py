@@ -24,9 +24,9 @@ from vizsla.methods.jpq.held_out import HeldOutClicks
 from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.pseudo_queries import pseudo_queries
-from vizsla.methods.jpq.query_model import QueryModel
+from vizsla.methods.jpq.query_model import RATE, QueryModel
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
-from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.methods.jpq.settings import PAPER_RATE, JpqSettings, paper_numbers
 from vizsla.retriever import Retriever
 
 AUTO = "auto"
@@ -46,6 +46,7 @@ def train_jpq(
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
+    paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
     threads: int = 1,
@@ -75,6 +76,9 @@ def train_jpq(
         The click loss's share, from 0 to 1.
     cold : float
         The share of queries to come whose items have no clicks yet.
+    paper : bool
+        Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
+        32, rates of 5e-6 to 1e-4, neither a teacher nor imagined queries. They are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -85,7 +89,7 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, model=model, share=share, cold=cold,
+        base, clicks, queries=queries, teacher=teacher, model=model, share=share, cold=cold, paper=paper,
         checkpoint=checkpoint, watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
@@ -151,6 +155,7 @@ def prepared_run(
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
+    paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
     threads: int = 1,
@@ -159,12 +164,13 @@ def prepared_run(
     """Read what `train_jpq` is given, and return the training that it runs."""
     index = _coded(base)
     check_range("cold", cold, 0, 1)
-    side = None if model is None else QueryModel.of(model, base.encoder)
+    side = None if model is None else QueryModel.of(model, base.encoder, rate=PAPER_RATE if paper else RATE)
     teacher = _teacher(base, clicks, teacher)
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
-    how = _settings(share, log, teacher, settings if side is None else {"batch": MODEL_BATCH, **settings})
+    first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
+    how = _settings(share, log, teacher, {**first, **settings})
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
     shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
     return JpqRun(
