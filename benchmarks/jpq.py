@@ -10,10 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from functools import partial
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.jpq_ablation import ablation_rows
+from benchmarks.jpq_model import trained_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, report
 from vizsla.evaluate.compare import compare
@@ -50,28 +53,46 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4))
     parser.add_argument("--fast", action="store_true", help="share 0.5 and 3 epochs instead of choosing")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
+    parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
     parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
+    parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
+    parser.add_argument("--only-model", action="store_true", help="leave the adapter out")
 
 
 def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Row]:
     """Return the rows of one collection and size."""
     flat = one.base()
-    index = PqIndex.build(one.vectors, bytes=size, bits=given.bits, rounds=given.rounds)
+    index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
     how: dict[str, Any] = dict(FAST) if given.fast or given.quick else {}
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
-    seconds = _timed(systems, "jpq", lambda: train_jpq(coded, one.data, teacher=flat, **how))
-    if given.pefa_teacher:
-        teacher = pefa_xs(flat, one.data)
-        _timed(systems, "jpq of pefa", lambda: train_jpq(coded, one.data, teacher=teacher, **how))
+    taught: dict[str, Retriever] = {"": flat} | ({" of pefa": pefa_xs(flat, one.data)} if given.pefa_teacher else {})
+    seconds = {}
+    for name, teacher in taught.items() if not given.only_model else ():
+        build = partial(train_jpq, coded, one.data, teacher=teacher, **how)
+        seconds[f"jpq{name}"] = _timed(systems, f"jpq{name}", build)
+    if given.model:
+        name, teacher = list(taught.items())[-1]
+        build = partial(trained_model, one, coded, teacher, given.model)
+        seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
     compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
     rows = [row for split in SPLITS for row in _quality_rows(label, split, compared[split], size)]
-    rows.append(Row(f"{label}: all training", seconds, "", None, "CPU s"))
+    rows += [Row(f"{label}, {name}: all training", taken, "", None, "CPU s") for name, taken in seconds.items()]
     if given.ablation:
         rows += ablation_rows(label, one, coded, flat, SPLITS)
     return rows
+
+
+def _index(one: Collection, size: int, given: argparse.Namespace) -> PqIndex:
+    """Return OPQ's codes, from the folder of an earlier run if there is one."""
+    if given.indexes is None:
+        return PqIndex.build(one.vectors, bytes=size, bits=given.bits, rounds=given.rounds)
+    kept = Path(given.indexes) / f"idx-{one.name}-{size}-{given.bits}-{given.rounds}"
+    if not kept.exists():
+        PqIndex.build(one.vectors, bytes=size, bits=given.bits, rounds=given.rounds).save(kept)
+    return PqIndex.load(kept)
 
 
 def _timed(systems: dict[str, Retriever], name: str, build: Any) -> float:

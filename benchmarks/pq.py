@@ -1,6 +1,6 @@
 """Product quantisation: quality by bytes, speed of a search, memory of building; and the guarded flat index.
 
-`python -m benchmarks.pq [--quick|--full] [--json FILE] [--only scan guard …]`; --full adds Faiss's other codes.
+`python -m benchmarks.pq [--quick] [--json FILE] [--only scan guard …]`; the part `rivals` has Faiss's other codes.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from functools import partial
 
 from benchmarks.contestant import ONE_THREAD
 from benchmarks.pq_quality import quality_rows
+from benchmarks.pq_rivals import rival_rows
 from benchmarks.pq_speed import guard_rows, memory_rows, scan_rows
 from benchmarks.rows import Row, arguments, report
 
-PARTS = ("scan", "guard", "memory", "squad-sent", "tldr")
+PARTS = ("scan", "guard", "memory", "squad-sent", "tldr", "rivals")
 
 
-def parts(*, quick: bool, full: bool) -> dict[str, Callable[[], Iterator[Row]]]:
+def parts(*, quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
     """Return what can be measured, by name."""
     return {
         "scan": partial(scan_rows, quick=quick),
         "guard": partial(guard_rows, quick=quick),
         "memory": partial(memory_rows, quick=quick),
-        "squad-sent": partial(quality_rows, "squad-sent", quick=quick, full=full),
-        "tldr": partial(quality_rows, "tldr", quick=quick, full=full),
+        "squad-sent": partial(quality_rows, "squad-sent", quick=quick),
+        "tldr": partial(quality_rows, "tldr", quick=quick),
+        "rivals": partial(rival_rows, "squad-sent", quick=quick),
     }
 
 
@@ -36,7 +38,7 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.pq", *sys.argv[1:]]
         raise SystemExit(subprocess.run(command, env=os.environ | ONE_THREAD).returncode)
     given, rows = arguments("pq", own=lambda parser: parser.add_argument("--only", nargs="+", choices=PARTS)), []
-    for name, measure in parts(quick=given.quick, full=given.full).items():
+    for name, measure in parts(quick=given.quick).items():
         for row in measure() if given.only is None or name in given.only else ():
             rows.append(row)
             print(f"{row.work}: {row.ours} {row.note}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What coding costs in quality: R@10 and MRR@10 of exact vectors, of our codes, and of other codes of Faiss."""
+"""What coding costs in quality: R@10 and MRR@10 of exact vectors, and of our codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
 from vizsla.dataset import Dataset
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq import PqIndex
 
@@ -56,27 +55,7 @@ def ours(index: FlatIndex | PqIndex) -> Search:
     return lambda queries: index.search(queries, K).items.reshape(len(queries), -1)
 
 
-def faiss_search(factory: str, vectors: np.ndarray, *, inner: bool = True) -> tuple[Search, int]:
-    """Return the search of a Faiss index by its factory's name, and its bytes an item."""
-    faiss = load_faiss()
-    metric = faiss.METRIC_INNER_PRODUCT if inner else faiss.METRIC_L2
-    index = faiss.index_factory(vectors.shape[1], factory, metric)
-    with faiss_threads(1):
-        index.train(vectors)
-        index.add(vectors)
-    size = int(index.sa_code_size()) if hasattr(index, "sa_code_size") else 0
-    return lambda queries: index.search(queries, K)[1], size
-
-
-def rivals(bytes: int, dim: int) -> dict[str, tuple[str, bool]]:
-    """Return factories of other codes of so many bytes."""
-    near = {"ITQ": (f"ITQ{8 * bytes},LSH", True), "scalar, 8 bits after PCA": (f"PCA{bytes},SQ8", True)}
-    near["scalar, 4 bits after PCA"] = (f"PCA{2 * bytes},SQ4", True)
-    near["HNSW + PQ"] = (f"OPQ{bytes},HNSW32_PQ{bytes}", False)
-    return near if 8 * bytes <= dim else {}
-
-
-def quality_rows(name: str, *, quick: bool, full: bool) -> Iterator[Row]:
+def quality_rows(name: str, *, quick: bool) -> Iterator[Row]:
     """Yield a row for each way to code, against exact vectors."""
     data = Collection(data_folder() / name, 300 if quick else None)
     flat = {split: data.quality(ours(FlatIndex.build(data.vectors)), split) for split in SPLITS}
@@ -86,11 +65,6 @@ def quality_rows(name: str, *, quick: bool, full: bool) -> Iterator[Row]:
         for bits in (8, 4):
             for opq in (False, True):
                 yield from _ours(data, flat, bytes, bits, opq=opq)
-        if full:
-            for what, (factory, inner) in rivals(bytes, data.vectors.shape[1]).items():
-                yield from _faiss(data, flat, f"{bytes} B, {what}", factory, inner=inner)
-    if full:
-        yield from _faiss(data, flat, "RaBitQ, a bit a dimension", "RaBitQ", inner=True)
 
 
 def _ours(data: Collection, flat: dict[str, tuple[float, float]], bytes: int, bits: int, *, opq: bool) -> Iterator[Row]:
@@ -103,17 +77,3 @@ def _ours(data: Collection, flat: dict[str, tuple[float, float]], bytes: int, bi
         known = OPQ_SEEN.get(data.name, {}).get(bytes) if opq and bits == 8 and split == "test-seen" else None
         target = "" if known is None else ">= 0.98"
         yield Row(f"{what}, {split}: R@10", recall, "OPQ of Faiss" if known else "", known, "", target, False, note)
-
-
-def _faiss(
-    data: Collection, flat: dict[str, tuple[float, float]], what: str, factory: str, *, inner: bool
-) -> Iterator[Row]:
-    try:
-        search, size = faiss_search(factory, data.vectors, inner=inner)
-    except RuntimeError as error:
-        yield Row(f"{data.name}, {what}: R@10", None, "", None, "", note=f"Faiss refuses {factory}: {str(error)[-80:]}")
-        return
-    for split in SPLITS:
-        recall, rank = data.quality(search, split)
-        note = f"MRR@10 {rank:.3f}, flat {flat[split][0]:.3f}/{flat[split][1]:.3f}, {size} B"
-        yield Row(f"{data.name}, {what}, {split}: R@10", recall, "", None, "", "", False, note)

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from vizsla.methods.fuse import fuse as fuse
     from vizsla.methods.fuse import learn_fusion as learn_fusion
     from vizsla.methods.jpq.model import Jpq as Jpq
+    from vizsla.methods.jpq.query_model import QueryModel as QueryModel
+    from vizsla.methods.jpq.settings import JpqSettings as JpqSettings
     from vizsla.methods.jpq.train import jpq as jpq
     from vizsla.methods.jpq.train import train_jpq as train_jpq
     from vizsla.methods.late_interaction import LateInteraction as LateInteraction
@@ -92,6 +94,8 @@ _PUBLIC = {
     "FunctionScorer": "vizsla.function_scorer",
     "Item": "vizsla.item",
     "Jpq": "vizsla.methods.jpq.model",
+    "JpqSettings": "vizsla.methods.jpq.settings",
+    "QueryModel": "vizsla.methods.jpq.query_model",
     "LabelTree": "vizsla.methods.xrlinear.tree",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",

@@ -9,6 +9,7 @@ import vizsla
 from tests.jpq.catalogue import CLICKS, DIM, ENCODER, ITEMS, coded, flat
 from vizsla.artifacts.inspect import inspect
 from vizsla.cli import main
+from vizsla.cli.train_jpq import LiveLine
 from vizsla.encoder import FunctionEncoder
 from vizsla.errors import InputError
 from vizsla.indexes.pq import PqIndex
@@ -92,6 +93,25 @@ def test_from_the_shell(tmp_path, capsys):
     assert "times smaller" in capsys.readouterr().out
     assert vizsla.load(out)("big red c", 1).ids
     assert "jpq" in str(inspect(out))
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
+    seen = []
+
+    def interrupt(self, watched):
+        seen.append(watched)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LiveLine, "__call__", interrupt)
+    texts = [f"{colour} {thing}" for colour in ("red", "blue", "green") for thing in "abcdefghij"]
+    vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
+    (tmp_path / "clicks.tsv").write_text("".join(f"{text} x\t{number}\n" for number, text in enumerate(texts)))
+    how = ["--bytes", "2", "--bits", "4", "--epochs", "9", "--stop", "9"]
+    files = ["--clicks", str(tmp_path / "clicks.tsv"), "-o", str(tmp_path / "kept")]
+    main(["train", "jpq", str(tmp_path / "lsa"), *files, *how])
+    assert "interrupted: the best so far" in capsys.readouterr().out
+    assert vizsla.load(tmp_path / "kept")("red a", 1).ids == [["0"]]
 
 
 def test_the_shell_wants_bytes_for_what_is_not_coded(tmp_path, capsys):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vizsla
+from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.methods.pq import pq
 
@@ -14,8 +15,9 @@ package = pytest.importorskip("sentence_transformers", reason="the extra neural 
 transformers = pytest.importorskip("transformers", reason="the extra neural is not installed")
 
 from vizsla.encoders.sentence import SentenceEncoder  # noqa: E402
-from vizsla.methods.dense import dense  # noqa: E402
-from vizsla.methods.jpq.model_training import train_jpq_model  # noqa: E402
+from vizsla.methods.dense import Dense, dense  # noqa: E402
+from vizsla.methods.jpq.query_model import QueryModel  # noqa: E402
+from vizsla.methods.jpq.train import jpq, prepared_run, train_jpq, trained_retriever  # noqa: E402
 
 SIZES, COLOURS = ("big", "small", "tiny", "huge"), ("red", "blue", "green", "black", "white")
 THINGS = ("fig", "pear", "plum", "apple", "quince", "tree", "leaf", "root")
@@ -52,29 +54,125 @@ def mean_rank(retriever):
     return np.mean([row.index(item) for row, (_, item) in zip(found, CLICKS, strict=True)])
 
 
-def test_the_model_and_the_centroids_learn_together(encoder, tmp_path):
-    flat = dense(TEXTS, encoder)
-    coded = pq(flat, bytes=2, bits=4, rounds=2)
+FAST = {"batch": 32, "negatives": 20, "depth": 20, "share": 0.5}
+ONCE = FAST | {"epochs": 1, "stop": 1}
+
+
+@pytest.fixture(scope="module")
+def flat(encoder):
+    return dense(TEXTS, encoder)
+
+
+@pytest.fixture(scope="module")
+def coded(flat):
+    return pq(flat, bytes=2, bits=4, rounds=2)
+
+
+class StoppedError(Exception):
+    """What ends a training in the middle."""
+
+
+def stop_after(steps):
+    def watch(watched):
+        left.pop()
+        if not left:
+            raise StoppedError
+
+    left = [None] * steps
+    return watch
+
+
+def weights(retriever):
+    return retriever.encoder.asking.fingerprint
+
+
+def test_the_model_and_the_centroids_learn_together(encoder, flat, coded, tmp_path):
     before = encoder.queries(["fig"])
-    trained = train_jpq_model(
-        coded, CLICKS, tmp_path / "trained", teacher=flat, epochs=6, model_rate=1e-3, batch=16, negatives=20, depth=20
-    )
+    model = QueryModel(tmp_path / "trained", rate=1e-3)
+    trained = train_jpq(coded, CLICKS, teacher=flat, model=model, **FAST | {"epochs": 6, "stop": 6, "batch": 16})
     assert mean_rank(trained) < mean_rank(coded)
     assert np.array_equal(encoder.queries(["fig"]), before)
     assert np.array_equal(trained.encoder.items(["fig"]), encoder.items(["fig"]))
     assert trained.index.codes.tobytes() == coded.index.codes.tobytes()
+    assert np.array_equal(trained.index.coder.centroids, coded.index.centroids)
     loaded = vizsla.load(trained.save(tmp_path / "saved"))
     assert loaded("red fig", 3).ids == trained("red fig", 3).ids
-    with pytest.raises(InputError, match="must be new"):
-        train_jpq_model(coded, CLICKS, tmp_path / "trained", teacher=flat)
+    assert loaded.with_items({"new": TEXTS[3]})(CLICKS[3][0], len(TEXTS) + 1).ids[0]
 
 
-def test_the_trained_model_is_written_as_onnx(encoder, tmp_path):
+def test_share_and_epochs_are_chosen_on_held_out_clicks(flat, coded, tmp_path):
+    seen = []
+    how = FAST | {"epochs": 2, "share": "auto"}
+    trained = train_jpq(coded, CLICKS, teacher=flat, model=tmp_path / "trained", watch=seen.append, **how)
+    assert trained.choice.measure == "MRR@10"
+    chosen = trained.choice.chosen
+    assert (trained.settings.share, trained.settings.stop) == (chosen["share"], chosen["epochs"])
+    assert {each.phase for each in seen} >= {"trial, share 0.3", "trial, share 0.7"}
+
+
+@pytest.mark.parametrize("steps", [8, 17])
+def test_a_stopped_training_ends_with_the_same_bits(flat, coded, tmp_path, steps):
+    how = {"teacher": flat, **FAST, "epochs": 2}
+    whole = train_jpq(coded, CLICKS, model=tmp_path / "whole", **how)
+    with pytest.raises(StoppedError):
+        train_jpq(coded, CLICKS, model=tmp_path / "a", checkpoint=tmp_path / "state", watch=stop_after(steps), **how)
+    assert not (tmp_path / "a").exists()
+    resumed = train_jpq(coded, CLICKS, model=tmp_path / "b", checkpoint=tmp_path / "state", **how)
+    assert weights(resumed) == weights(whole)
+    assert np.array_equal(resumed.index.centroids, whole.index.centroids)
+    assert resumed.choice == whole.choice
+
+
+def test_the_best_so_far_is_there_when_a_run_is_interrupted(flat, coded, tmp_path):
+    how = {"teacher": flat, **FAST, "epochs": 3, "stop": 3}
+    run = prepared_run(coded, CLICKS, model=tmp_path / "kept", watch=stop_after(7), **how)
+    with pytest.raises(StoppedError):
+        run.run()
+    kept = trained_retriever(coded, run, run.best)
+    assert kept("red fig", 3).ids and (tmp_path / "kept").exists()
+
+
+def test_a_checkpoint_of_another_rate_is_refused(flat, coded, tmp_path):
+    how = {"teacher": flat, "checkpoint": tmp_path / "state", **ONCE}
+    train_jpq(coded, CLICKS, model=tmp_path / "one", **how)
+    with pytest.raises(InputError, match="settings and data"):
+        train_jpq(coded, CLICKS, model=QueryModel(tmp_path / "two", rate=1e-3), **how)
+
+
+@pytest.mark.parametrize("stage", ["negatives", "loss", "centroids"])
+def test_the_stages_train_what_they_say(flat, coded, tmp_path, stage):
+    trained = train_jpq(coded, CLICKS, teacher=flat, model=tmp_path / stage, stage=stage, **ONCE)
+    assert np.array_equal(trained.index.centroids, coded.index.centroids) == (stage != "centroids")
+    assert weights(trained) != trained.encoder.answering.fingerprint
+
+
+def test_the_trained_model_is_written_as_onnx(flat, tmp_path):
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
     from vizsla.export.onnx_export import export_onnx
 
-    flat = dense(TEXTS, encoder)
-    trained = train_jpq_model(pq(flat, bytes=2, bits=4, rounds=2), CLICKS, tmp_path / "trained", teacher=flat)
+    trained = jpq(flat, CLICKS, bytes=2, bits=4, rounds=2, model=tmp_path / "trained", **ONCE)
     written = export_onnx(trained.encoder.asking, tmp_path / "onnx")
     np.testing.assert_allclose(written.queries(["red fig"]), trained.encoder.queries(["red fig"]), atol=1e-5)
+
+
+def test_from_the_shell(flat, tmp_path, capsys):
+    flat.save(tmp_path / "flat")
+    clicks = tmp_path / "clicks.tsv"
+    clicks.write_text("".join(f"{query}\t{item}\n" for query, item in CLICKS))
+    how = ["--bytes", "2", "--bits", "4", "--epochs", "1", "--stop", "1", "--share", "0.5", "--device", "cpu"]
+    order = ["train", "jpq", str(tmp_path / "flat"), "--clicks", str(clicks), "-o", str(tmp_path / "small"), *how]
+    assert main(order) != 0
+    assert "`--model` must be given" in capsys.readouterr().err
+    assert main([*order, "--model", str(tmp_path / "trained")]) in (0, None)
+    assert vizsla.load(tmp_path / "small")("red fig", 3).ids
+
+
+def test_what_no_model_can_be_made_of_is_refused(flat, coded, tmp_path):
+    letters = vizsla.FunctionEncoder(lambda texts: np.ones((len(texts), 32)), dim=32, name="ones")
+    with pytest.raises(InputError, match="must be a SentenceEncoder"):
+        train_jpq(Dense(coded.items, letters, coded.index), CLICKS, model=tmp_path / "new", **ONCE | {"share": 1.0})
+    with pytest.raises(InputError, match="`folder` must be new"):
+        train_jpq(coded, CLICKS, model=tmp_path, teacher=flat, **ONCE)
+    with pytest.raises(InputError, match="`device` must be"):
+        train_jpq(coded, CLICKS, model=QueryModel(tmp_path / "new", device="cuda:7"), teacher=flat, **ONCE)

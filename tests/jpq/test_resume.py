@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.jpq.catalogue import CLICKS, coded, flat
-from vizsla.errors import InputError
+from vizsla.errors import FormatError, InputError
 from vizsla.methods.jpq.train import prepared_run, train_jpq, trained_retriever
+from vizsla.training.state import TrainingState
 
 HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "share": 0.5}
 
@@ -63,3 +64,33 @@ def test_every_step_is_watched():
     assert {each.phase for each in seen} == {"trial, share 0.5", "all clicks"}
     assert set(seen[-1].held_out) == {"all", "warm", "cold"}
     assert all(np.isfinite(each.loss) for each in seen)
+
+
+def test_a_checkpoint_that_lacks_something_is_refused(tmp_path):
+    once = HOW | {"stop": 1, "checkpoint": tmp_path / "state"}
+    train_jpq(coded(), CLICKS, **once)
+    path = next((tmp_path / "state").iterdir())
+    whole = TrainingState.load(path, mmap=False)
+    for name in ("adapter", "centroids", "centroids_mean"):
+        for values in (None, whole.arrays[name][:-1], np.full_like(whole.arrays[name], np.nan)):
+            arrays = whole.arrays | {name: values}
+            kept = {key: value for key, value in arrays.items() if value is not None}
+            TrainingState(whole.key, whole.steps, kept, whole.measured).save(path, overwrite=True)
+            with pytest.raises(FormatError, match=f"must hold '{name}'"):
+                train_jpq(coded(), CLICKS, **once)
+
+
+def test_an_epoch_is_kept_when_nothing_is_held_out():
+    run = prepared_run(coded(), CLICKS, watch=stop_after(12), **HOW | {"stop": 3})
+    with pytest.raises(StoppedError):
+        run.run()
+    assert run.best is not None
+
+
+def test_a_trial_stops_when_held_out_clicks_get_worse():
+    seen = []
+    how = HOW | {"epochs": 12, "adapter_rate": 0.1, "centroid_rate": 0.1}
+    trained = train_jpq(coded(), CLICKS, watch=seen.append, **how)
+    tried = [trial["all"] for trial in trained.choice.trials[1:]]
+    assert len(tried) < 12
+    assert tried[-1] < tried[-2] and tried[:-1] == sorted(tried[:-1])

@@ -107,6 +107,13 @@ def test_jpq_compresses_and_trains_at_once():
     assert small.index.compression == 64 and small.index.coder is not small.index.codebook
 
 
+def test_the_papers_numbers_are_a_switch_and_may_be_changed():
+    trained = train_jpq(coded(), TRAIN, paper=True, **FAST | {"stop": 1, "negatives": 50})
+    how = trained.settings
+    assert (how.loss, how.stage, how.imagined, how.share) == ("lambdarank", "centroids", 0, 1)
+    assert (how.adapter_rate, how.centroid_rate, how.negatives) == (5e-6, 5e-6, 50)
+
+
 def test_few_clicks_are_no_ground_to_choose_on():
     with pytest.warns(ChoiceWarning, match="at least 5"):
         train_jpq(coded(), TRAIN[:3], teacher=flat(), **FAST | {"stop": None, "epochs": 1})

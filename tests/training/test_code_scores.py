@@ -119,7 +119,9 @@ def test_row_gradients_are_those_of_finite_differences():
     scores = scores_of(rows, adapter, rotation, centroids, codes)
     items = np.random.default_rng(5).integers(0, len(codes), (len(rows), 4)).astype(np.int32)
     by_score = np.random.default_rng(6).standard_normal(items.shape)
-    found = scores.row_gradients(scores.asked(rows.astype(np.float32)), items, by_score)
+    asked = scores.asked(rows.astype(np.float32))
+    by_centroid, found = scores.row_gradients(asked, items, by_score)
+    assert np.array_equal(by_centroid, scores.gradients(asked, items, by_score)[0])
     for place in np.ndindex(rows.shape):
         moved = rows.copy()
         moved[place] += 1  # scores are linear in a row

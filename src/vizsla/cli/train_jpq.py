@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")
     parser.add_argument("--share", type=_auto, default="auto", help="of the click loss, 0 to 1 (default: auto)")
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
+    parser.add_argument("--paper", action="store_true", help="begin with the numbers of the JPQ paper instead of ours")
     parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
     parser.add_argument("--stop", type=int, help="end after so many, and hold no clicks out to choose by")
     parser.add_argument("--loss", choices=("lambdarank", "ranknet", "hinge", "softmax"), help="default: softmax")
@@ -49,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--centroid-rate", type=float, help="learning rate of the centroids")
     parser.add_argument("--sharpness", type=float, help="how much the top counts")
     parser.add_argument("--imagined", type=float, help="imagined queries for each real one (default: 1)")
+    parser.add_argument("--model", metavar="FOLDER", help="train the encoder's transformer; it is written there")
+    parser.add_argument("--model-rate", type=float, help="learning rate of the transformer, with --model")
+    parser.add_argument("--device", help="where the transformer is trained, such as cpu or cuda, with --model")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state there, and go on from it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
@@ -80,8 +84,9 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         base,
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
-        teacher=teacher, share=arguments.share, cold=arguments.cold, checkpoint=arguments.checkpoint,
-        watch=line, threads=arguments.threads, **settings,
+        teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold,
+        paper=arguments.paper,
+        checkpoint=arguments.checkpoint, watch=line, threads=arguments.threads, **settings,
     )  # fmt: skip
     try:
         return trained_retriever(base, training, training.run()), True
@@ -91,6 +96,19 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         return trained_retriever(base, training, training.best), False
     finally:
         line.end()
+
+
+def _model(arguments: argparse.Namespace) -> Any:
+    """Return the transformer that is to learn, if any."""
+    given = {"rate": arguments.model_rate, "device": arguments.device}
+    options = {name: value for name, value in given.items() if value is not None}
+    if arguments.model is None:
+        if options:
+            raise InputError("`--model` must be given with --model-rate or --device. Got none.")
+        return None
+    from vizsla.methods.jpq.query_model import QueryModel
+
+    return QueryModel(arguments.model, **options)
 
 
 def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:

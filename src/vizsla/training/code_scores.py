@@ -113,13 +113,13 @@ class CodeScores:
 
     def gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
         """Return the loss's derivatives by the centroids and by the adapter, given those by the items' scores."""
-        by_table = self._by_table(items, by_score)
-        by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
-        return by_centroid, self._by_adapted(by_table).T @ asked.rows
+        by_centroid, by_adapted = self._gradients(asked, items, by_score)
+        return by_centroid, by_adapted.T @ asked.rows
 
-    def row_gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> Floats:
-        """Return the loss's derivatives by the queries' rows, for an encoder that learns itself."""
-        return np.asarray(self._by_adapted(self._by_table(items, by_score)) @ self.adapter)
+    def row_gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        """Return the loss's derivatives by the centroids and by the queries' rows, for an encoder that learns."""
+        by_centroid, by_adapted = self._gradients(asked, items, by_score)
+        return by_centroid, np.asarray(by_adapted @ self.adapter)
 
     def decoded(self, first: int, last: int) -> Floats:
         """Return what the codes of some items stand for, in the turned dimensions."""
@@ -134,6 +134,11 @@ class CodeScores:
         wide = np.zeros((len(adapted), self.parts * self.width), np.float32)
         wide[:, : self.dim] = adapted
         return wide
+
+    def _gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        by_table = self._by_table(items, by_score)
+        by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
+        return by_centroid, self._by_adapted(by_table)
 
     def _by_adapted(self, by_table: Floats) -> Floats:
         by_turned = np.matmul(by_table, self.centroids).transpose(1, 0, 2).reshape(by_table.shape[1], -1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,13 +34,18 @@ class TrainingState(Artifact):
 
     kind = "training-state"
 
-    def __init__(
-        self, key: str, steps: int, arrays: Mapping[str, NDArray[np.float32]], measured: NDArray[np.float64]
-    ):
+    def __init__(self, key: str, steps: int, arrays: Mapping[str, NDArray[np.float32]], measured: NDArray[np.float64]):
         self.key, self.steps, self.arrays, self.measured = key, steps, dict(arrays), measured
 
     def __repr__(self) -> str:
         return f"TrainingState({self.steps:,} steps, {len(self.arrays)} arrays)"
+
+    def array(self, name: str, shape: Sequence[int]) -> NDArray[np.float32]:
+        """Return a copy of an array in its shape, or raise where the state holds none of that size."""
+        values = self.arrays.get(name)
+        if values is None or values.size != prod(shape) or not np.isfinite(values).all():
+            raise FormatError(f"A checkpoint must hold {name!r}, finite and of shape {tuple(shape)}. It does not.")
+        return np.array(values, np.float32).reshape(tuple(shape))
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(key=self.key, steps=self.steps, names=sorted(self.arrays))
@@ -54,4 +60,7 @@ class TrainingState(Artifact):
             raise FormatError(f"{reader.path}: the names of a training's arrays must be identifiers.")
         arrays = {name: reader.array(f"state_{name}", np.float32) for name in names}
         measured = reader.array("measured", np.float64, ndim=2)
-        return cls(reader.parameter("key", str), reader.parameter("steps", int), arrays, measured)
+        steps = reader.parameter("steps", int)
+        if steps < 0:
+            raise FormatError(f"{reader.path}: the steps of a training must be at least 0. Got {steps}.")
+        return cls(reader.parameter("key", str), steps, arrays, measured)

@@ -28,5 +28,11 @@ class VectorScores:
 
     def gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
         """Return the loss's derivatives by the centroids, which are 0, and by the adapter."""
-        by_adapted = np.matmul(by_score.astype(np.float32)[:, None, :], self.vectors[items])[:, 0]
-        return np.zeros_like(self.codes.centroids), by_adapted.T @ asked.rows
+        return np.zeros_like(self.codes.centroids), self._by_adapted(items, by_score).T @ asked.rows
+
+    def row_gradients(self, asked: Asked, items: Items, by_score: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        """Return the loss's derivatives by the centroids, which are 0, and by the queries' rows."""
+        return np.zeros_like(self.codes.centroids), np.asarray(self._by_adapted(items, by_score) @ self.codes.adapter)
+
+    def _by_adapted(self, items: Items, by_score: NDArray[np.float64]) -> Floats:
+        return np.asarray(np.matmul(by_score.astype(np.float32)[:, None, :], self.vectors[items])[:, 0])

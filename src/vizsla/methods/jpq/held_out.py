@@ -30,24 +30,29 @@ class HeldOutClicks(NamedTuple):
         Their clicks.
     cold : bool array
         Which queries' items have no click left in training.
+    texts : list of str
+        The queries.
     """
 
     rows: Floats
     relevant: Relevant
     cold: NDArray[np.bool_]
+    texts: list[str]
 
     @classmethod
     def of(cls, log: ClickLog, split: LogSplit) -> HeldOutClicks:
         """Take the queries that a split holds out."""
-        return cls(log.vectors[split.held], relevant_of(log).take(split.held), split.is_cold)
+        relevant, texts = relevant_of(log).take(split.held), log.take_queries(split.held)
+        return cls(log.vectors[split.held], relevant, split.is_cold, texts)
 
     def measured(self, training: JpqTraining) -> PerQuery:
-        """Return each query's reciprocal rank with adapter and centroids as they are."""
-        parts = [self._ranks(training, slice(at, at + BATCH)) for at in range(0, len(self.rows), BATCH)]
+        """Return each query's reciprocal rank with query side and centroids as they are."""
+        rows = training.asked_rows(self.rows, self.texts)
+        parts = [self._ranks(training, rows, slice(at, at + BATCH)) for at in range(0, len(rows), BATCH)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _ranks(self, training: JpqTraining, part: slice) -> PerQuery:
-        found = training.best(self.rows[part], DEPTH)
+    def _ranks(self, training: JpqTraining, rows: Floats, part: slice) -> PerQuery:
+        found = training.best(rows[part], DEPTH)
         hits = (found[:, :, None] == self.relevant.items[part][:, None, :]).any(axis=2)
         return np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0.0)
 

@@ -12,6 +12,7 @@ from vizsla.clicks.measures import PerQuery
 from vizsla.indexes.pq import PqIndex
 from vizsla.methods.jpq.held_out import MEASURE, HeldOutClicks
 from vizsla.methods.jpq.lessons import Lessons
+from vizsla.methods.jpq.query_side import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.training import JpqTraining
 from vizsla.training.code_scores import Floats
@@ -44,9 +45,9 @@ Watch = Callable[[Watched], None]
 
 
 class Trained(NamedTuple):
-    """An adapter and centroids, and the settings that made them."""
+    """What the query side learned, the centroids, and the settings that made them."""
 
-    adapter: Floats
+    query_side: Any
     centroids: Floats
     settings: JpqSettings
 
@@ -72,6 +73,8 @@ class JpqRun:
         A folder: the state after every epoch is kept there, and a run that was killed goes on from it.
     watch : callable, optional
         Called after every step.
+    side : QuerySide, optional
+        What learns beside the centroids; an adapter unless given.
     """
 
     def __init__(
@@ -85,9 +88,11 @@ class JpqRun:
         vectors: Floats | None = None,
         checkpoint: Path | None = None,
         watch: Watch | None = None,
+        side: QuerySide | None = None,
     ):
         self.index, self.lessons, self.settings, self.vectors = index, lessons, settings, vectors
         self.trial, self.checkpoint, self.watch = trial, checkpoint, watch
+        self.side: QuerySide = Adapter() if side is None else side
         self.shares = list(shares) or [settings.share]
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
@@ -121,21 +126,20 @@ class JpqRun:
         return replace(self.settings, share=best["share"], stop=best["epochs"])
 
     def _training(self, lessons: Lessons, settings: JpqSettings) -> JpqTraining:
-        return JpqTraining(
-            self.index, lessons.rows, settings,
-            relevant=lessons.relevant, teacher=lessons.teacher, vectors=self.vectors,
-        )  # fmt: skip
+        return self.side.training(self.index, lessons, settings, self.vectors)
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
-        """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each."""
+        """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""
         measured = self._resumed(training, phase, held)
-        while training.steps_done < epochs * training.steps_an_epoch:
+        while training.steps_done < epochs * training.steps_an_epoch and not _falls(measured):
             for loss in training.epoch():
                 self._watched(training, phase, loss)
             if held is not None:
                 measured.append(held.measured(training))
                 done = training.steps_done // training.steps_an_epoch
                 self._note({"share": training.settings.share, "epochs": done}, measured[-1], training)
+            elif self.trial is None:
+                self.best = _trained(training)  # nothing to compare by: the last whole epoch is the best so far
             if self.checkpoint is not None:
                 training.state(measured).save(self.checkpoint / phase.replace(", ", "-"), overwrite=True)
 
@@ -168,4 +172,9 @@ class JpqRun:
 
 
 def _trained(training: JpqTraining) -> Trained:
-    return Trained(training.scores.adapter.copy(), training.scores.centroids.copy(), training.settings)
+    return Trained(training.query_side(), training.scores.centroids.copy(), training.settings)
+
+
+def _falls(measured: Sequence[PerQuery]) -> bool:
+    """Say whether the last epoch's held-out queries did worse than those of the epoch before."""
+    return len(measured) > 1 and float(measured[-1].mean()) < float(measured[-2].mean())

@@ -11,6 +11,9 @@ from vizsla.training.losses import LOSSES
 STAGES = ("negatives", "loss", "centroids", "distillation")
 """The steps of section 5.3 of the paper, each with all before it; the last one is ours."""
 
+PAPER_RATE = 5e-6
+"""The paper's learning rate of a query encoder."""
+
 
 @dataclass(frozen=True)
 class JpqSettings:
@@ -99,10 +102,7 @@ class JpqSettings:
         >>> JpqSettings.of_paper(48).centroid_rate, JpqSettings.of_paper(16).centroid_rate
         (0.0001, 5e-06)
         """
-        centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
-        paper: dict[str, Any] = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200}
-        paper |= {"imagined": 0.0}
-        return cls(**{**paper, "adapter_rate": 5e-6, "centroid_rate": centroid_rate, **others})
+        return cls(**{**paper_numbers(parts), **others})
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
@@ -125,3 +125,10 @@ class JpqSettings:
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as the artefact holds them."""
         return asdict(self)
+
+
+def paper_numbers(parts: int) -> dict[str, Any]:
+    """Return what the paper's section 4.3 says of a training with so many sub-spaces."""
+    centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
+    numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "imagined": 0.0}
+    return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate}

@@ -14,7 +14,6 @@ from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, fewest_said, log_splits, too_few
 from vizsla.dataset import Dataset
-from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
@@ -25,11 +24,14 @@ from vizsla.methods.jpq.held_out import HeldOutClicks
 from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.pseudo_queries import pseudo_queries
+from vizsla.methods.jpq.query_model import RATE, QueryModel
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
-from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.methods.jpq.settings import PAPER_RATE, JpqSettings, paper_numbers
 from vizsla.retriever import Retriever
 
 AUTO = "auto"
+MODEL_BATCH = 64
+"""Queries a step where a transformer learns, unless told otherwise."""
 SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
 
@@ -41,8 +43,10 @@ def train_jpq(
     *,
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
+    model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
+    paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
     threads: int = 1,
@@ -65,10 +69,16 @@ def train_jpq(
     teacher : Retriever, optional
         Any retriever over the same items, such as the uncompressed one or PEFA over it. Unless given, the texts of a
         Dataset in `clicks` are encoded; where there is none, only clicks are learned from.
+    model : path or QueryModel, optional
+        Train the transformer behind the base's encoder in place of a matrix, and write it to this new folder (extra
+        `neural`). A QueryModel says its learning rate and device, too.
     share : float or "auto"
         The click loss's share, from 0 to 1.
     cold : float
         The share of queries to come whose items have no clicks yet.
+    paper : bool
+        Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
+        32, rates of 5e-6 to 1e-4, neither a teacher nor imagined queries. They are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -79,7 +89,7 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, share=share, cold=cold,
+        base, clicks, queries=queries, teacher=teacher, model=model, share=share, cold=cold, paper=paper,
         checkpoint=checkpoint, watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
@@ -133,9 +143,7 @@ def jpq(
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    return train_jpq(
-        coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options
-    )
+    return train_jpq(coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options)
 
 
 def prepared_run(
@@ -144,8 +152,10 @@ def prepared_run(
     *,
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
+    model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     cold: float = COLD,
+    paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
     threads: int = 1,
@@ -154,17 +164,19 @@ def prepared_run(
     """Read what `train_jpq` is given, and return the training that it runs."""
     index = _coded(base)
     check_range("cold", cold, 0, 1)
+    side = None if model is None else QueryModel.of(model, base.encoder, rate=PAPER_RATE if paper else RATE)
     teacher = _teacher(base, clicks, teacher)
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
-    how = _settings(share, log, teacher, settings)
+    first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
+    how = _settings(share, log, teacher, {**first, **settings})
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
     shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
     return JpqRun(
         index, lessons, how,
         shares=shares, trial=_trial(lessons, log, cold, how), vectors=_vectors(teacher, how),
-        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch,
+        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch, side=side,
     )  # fmt: skip
 
 
@@ -173,7 +185,7 @@ def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
     index: PqIndex = _coded(base)
     if trained.settings.trains_centroids:
         index = index.with_centroids(trained.centroids)
-    encoder = AdaptedEncoder(base.encoder, trained.adapter)
+    encoder = run.side.trained(base.encoder, trained.query_side)
     return Jpq(base.items, encoder, index, trained.settings, choice=run.choice)
 
 

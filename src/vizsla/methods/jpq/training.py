@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,19 +93,20 @@ class JpqTraining:
 
     def step(self, numbers: NDArray[np.int64]) -> float:
         """Learn from these queries; return their loss before the step."""
-        loss, by_centroid, by_adapter = self.gradients(numbers)
-        clipped([by_centroid, by_adapter], self.settings.clip)
+        loss, asked, items, by_score = self._losses(numbers)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
-        self.adapter.step(by_adapter, factor=factor)
+        by_centroid = self._taught(asked, items, by_score, len(numbers), factor)
         if self.settings.trains_centroids:
             self.centroids.step(by_centroid, factor=factor)
         self.steps_done += 1
         return loss
 
-    def gradients(self, numbers: NDArray[np.int64]) -> tuple[float, Floats, Floats]:
-        """Return the loss of these queries and its derivatives by centroids and adapter."""
-        loss, asked, items, by_score = self._losses(numbers)
-        return loss, *self._learned.gradients(asked, items, by_score)
+    def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
+        """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
+        by_centroid, by_adapter = self._learned.gradients(asked, items, by_score)
+        clipped([by_centroid, by_adapter], self.settings.clip)
+        self.adapter.step(by_adapter, factor=factor)
+        return by_centroid
 
     def _losses(self, numbers: NDArray[np.int64]) -> tuple[float, Asked, Items, NDArray[np.float64]]:
         """Return the loss of a step, and its derivatives by the scores of listed items."""
@@ -126,10 +128,19 @@ class JpqTraining:
         nothing = np.full((len(rows), 1), -1, np.int32)
         return live_search(self.scores, self.scores.asked(rows), min(k, self.scores.items), but=nothing)
 
+    def asked_rows(self, rows: Floats, texts: Sequence[str]) -> Floats:
+        """Return the vectors of queries that are not trained on, before the adapter: as the base encoder gave them."""
+        return rows
+
+    def query_side(self) -> Any:
+        """Return a copy of what the query side has learned."""
+        return self.scores.adapter.copy()
+
     def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
         """Return a checkpoint."""
-        arrays = {"adapter": self.scores.adapter, "centroids": self.scores.centroids}
+        arrays = {}
         for name, moved in self._moved().items():
+            arrays[name] = moved.parameters
             arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
         flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
         rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
@@ -140,8 +151,9 @@ class JpqTraining:
         if state.key != self.key:
             raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
         for name, moved in self._moved().items():
-            moved.parameters[...] = state.arrays[name].reshape(moved.parameters.shape)
-            moments = [state.arrays[f"{name}_{moment}"].reshape(moved.parameters.shape) for moment in moved.state()]
+            shape = moved.parameters.shape
+            moved.parameters[...] = state.array(name, shape)
+            moments = [state.array(f"{name}_{moment}", shape) for moment in moved.state()]
             moved.resume(state.steps, *moments)
         self.steps_done = state.steps
 

