@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from vizsla.encoders.open import open_encoder as open_encoder
     from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
+    from vizsla.encoders.sidr import SidrEncoder as SidrEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.evaluate.compare import compare as compare
     from vizsla.filter import Filter as Filter
     from vizsla.function_scorer import FunctionScorer as FunctionScorer
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
+    from vizsla.late_parametric import LateParametric as LateParametric
     from vizsla.methods.bag.model import Bag as Bag
     from vizsla.methods.bag.model import bag as bag
     from vizsla.methods.bag.train import train_tokens as train_tokens
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
     from vizsla.methods.pq import pq as pq
+    from vizsla.methods.sidr.model import Sidr as Sidr
+    from vizsla.methods.sidr.model import sidr as sidr
+    from vizsla.methods.sidr.train import train_sidr as train_sidr
     from vizsla.methods.tfidf import Tfidf as Tfidf
     from vizsla.methods.tfidf import tfidf as tfidf
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
@@ -80,6 +85,7 @@ _PUBLIC = {
     "Item": "vizsla.item",
     "Jpq": "vizsla.methods.jpq.model",
     "LabelTree": "vizsla.methods.xrlinear.tree",
+    "LateParametric": "vizsla.late_parametric",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
@@ -89,6 +95,8 @@ _PUBLIC = {
     "ScoreCache": "vizsla.score_cache",
     "SentenceEncoder": "vizsla.encoders.sentence",
     "TextScorer": "vizsla.text_scorer",
+    "Sidr": "vizsla.methods.sidr.model",
+    "SidrEncoder": "vizsla.encoders.sidr",
     "Statistics": "vizsla.methods.bm25_statistics",
     "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
@@ -110,6 +118,8 @@ _PUBLIC = {
     "pefa_xs": "vizsla.methods.pefa.build_xs",
     "pq": "vizsla.methods.pq",
     "shards": "vizsla.compose.shards",
+    "sidr": "vizsla.methods.sidr.model",
+    "train_sidr": "vizsla.methods.sidr.train",
     "train_tokens": "vizsla.methods.bag.train",
     "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",

@@ -21,7 +21,7 @@ LAYERS = [
     {"index", "scorer", "text"},
     {"retriever", "composable", "indexes", "encoders"},
     {"clicks", "encoded", "text_scorer"},
-    {"function_scorer", "movable", "spending", "wrapped_scorer", "score_file", "score_store"},
+    {"function_scorer", "movable", "spending", "wrapped_scorer", "score_file", "score_store", "vector_store", "late_parametric"},
     {"compose", "export", "budget", "score_cache", "training"},
     {"methods"},
     {"evaluate"},

@@ -59,6 +59,13 @@ def quantise(
 
 def write_int8(encoder: OnnxEncoder, folder: Path, *, per_channel: bool = True) -> None:
     """Write the model with int8 matrices to a folder that is there, unchecked; `quantise` checks it."""
+    quantised_file(encoder.path / MODEL, folder / MODEL, per_channel=per_channel)
+    shutil.copyfile(encoder.path / TOKENIZER, folder / TOKENIZER)
+    encoder.settings.write(folder / SETTINGS)
+
+
+def quantised_file(source: Path, target: Path, *, per_channel: bool = True) -> None:
+    """Write a model's file with int8 matrices."""
     import_extra("onnx", "Quantising", "onnx")
     tools = import_extra("onnxruntime.quantization", "Quantising", "onnx")
     # It advises on the root logger to preprocess the model, which changes nothing for one that torch exported.
@@ -66,13 +73,11 @@ def write_int8(encoder: OnnxEncoder, folder: Path, *, per_channel: bool = True) 
     logger.disabled = True
     try:
         tools.quantize_dynamic(
-            str(encoder.path / MODEL),
-            str(folder / MODEL),
+            str(source),
+            str(target),
             per_channel=per_channel,
             weight_type=tools.QuantType.QInt8,
             op_types_to_quantize=["MatMul"],
         )
     finally:
         logger.disabled = before
-    shutil.copyfile(encoder.path / TOKENIZER, folder / TOKENIZER)
-    encoder.settings.write(folder / SETTINGS)

@@ -104,12 +104,12 @@ def _settings(rate: float, negatives: int, temperature: float, batch: int, expan
 
 def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart."""
-    held = _held_out(clicked.clicks, seed)
+    held = held_out_queries(clicked.clicks, seed)
     if held is None:
         return Choice("MRR@10", 0, 0, [{"epochs": 3, "all": 0.0, "warm": 0.0, "cold": 0.0}], 0)
     rows = np.concatenate([held.cold, held.warm])
     asked, cold = clicked.take(rows), np.arange(len(rows)) < len(held.cold)
-    learner = begun(bag, clicked, _left(clicked.clicks, held), settings)
+    learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
     rng, best = np.random.default_rng(seed), -1
     trials, measured = [{"epochs": 0}], [_ranks(bag, asked)]
     for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
@@ -149,7 +149,7 @@ def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> T
     return table.with_edges(offsets, targets)
 
 
-def _held_out(clicks: csr_array, seed: int) -> HeldOut | None:
+def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
     queries = round(min(HELD_OUT * clicks.shape[0], MOST_HELD))
     if clicks.shape[0] < FEWEST:
         return None
@@ -161,7 +161,7 @@ def _held_out(clicks: csr_array, seed: int) -> HeldOut | None:
     return None
 
 
-def _left(clicks: csr_array, held: HeldOut) -> csr_array:
+def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
     from scipy.sparse import csr_array
 
     gone = np.zeros(clicks.shape[0], np.bool_)
