@@ -150,6 +150,7 @@ def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> T
 
 
 def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
+    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
     queries = round(min(HELD_OUT * clicks.shape[0], MOST_HELD))
     if clicks.shape[0] < FEWEST:
         return None
@@ -162,6 +163,7 @@ def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
 
 
 def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
+    """Return the clicks without those of held-out queries and of cold items."""
     from scipy.sparse import csr_array
 
     gone = np.zeros(clicks.shape[0], np.bool_)

@@ -15,6 +15,8 @@ class SidrSettings:
     ----------
     epochs : int
         How often to go through the clicks.
+    most_steps : int, optional
+        Stop after so many steps, whatever the epochs say; the rates fall towards this end.
     batch : int
         Queries of a step.
     vectors : int
@@ -38,7 +40,7 @@ class SidrSettings:
     table_epochs : int
         How long the table of token weights is learned that the transformer adds to; 0 for none.
     folds : int
-        In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new queries do.
+        In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new ones do.
     masked_steps : int
         Steps of masked-language-model training on the items, for a checkpoint without a head.
     teacher_share : float
@@ -55,6 +57,7 @@ class SidrSettings:
     """
 
     epochs: int = 3
+    most_steps: int | None = None
     batch: int = 64
     vectors: int = 16
     tokens: int = 768
@@ -76,6 +79,8 @@ class SidrSettings:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "vectors", "tokens", "max_tokens"):
             check_positive(name, getattr(self, name))
+        if self.most_steps is not None:
+            check_positive("most_steps", self.most_steps)
         for name in ("retrieved", "frozen_layers", "table_epochs", "masked_steps"):
             if getattr(self, name) < 0:
                 raise InputError(f"`{name}` must not be negative. Got {getattr(self, name)!r}.")

@@ -1,4 +1,4 @@
-"""Trains SiDR's encoder on clicks: a transformer learns to weigh tokens for the bags that are there (extra `neural`)."""
+"""Trains SiDR's encoder on clicks: a transformer learns to weigh tokens for the bags that are there."""
 
 from __future__ import annotations
 

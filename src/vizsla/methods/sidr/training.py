@@ -61,18 +61,21 @@ class SidrTraining:
     @property
     def steps(self) -> int:
         """How many steps there will be."""
-        return self.settings.epochs * self.steps_an_epoch
+        most, all_steps = self.settings.most_steps, self.settings.epochs * self.steps_an_epoch
+        return all_steps if most is None else min(most, all_steps)
 
     @property
     def steps_left(self) -> int:
         """How many steps are left of the epoch that comes or is under way."""
-        return self.steps_an_epoch - self.steps_done % self.steps_an_epoch
+        return min(self.steps_an_epoch - self.steps_done % self.steps_an_epoch, self.steps - self.steps_done)
 
     def epoch(self) -> Iterator[float]:
         """Go on to the end of an epoch; yield each step's loss. Where it stands is told by `steps_done` alone."""
         number, first = divmod(self.steps_done, self.steps_an_epoch)
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.lessons.pairs[0]))
         for start in range(first * self.settings.batch, len(order), self.settings.batch):
+            if self.steps_done == self.steps:
+                return
             yield self.step(order[start : start + self.settings.batch])
 
     def step(self, clicks: Numbers) -> float:
