@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from tests.sidr.tiny import dataset, model_folder, tiny_bag
-from vizsla import FunctionEncoder, dense
+from tests.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
+from vizsla import FunctionEncoder, bag, dense, load
+from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.methods.sidr.train import train_sidr
 
@@ -84,8 +87,6 @@ def test_a_checkpoint_with_a_head_keeps_it():
 
 def test_a_teacher_is_imitated():
     lengths = FunctionEncoder(lambda texts: [[len(t), 1.0] for t in texts], dim=2, name="length")
-    from tests.sidr.tiny import ITEMS
-
     taught = train_sidr(tiny_bag(), dataset(), model_folder(), teacher=dense(ITEMS, lengths), **{**FAST, "epochs": 1})
     plain = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1})
     assert taught.encoder.fingerprint != plain.encoder.fingerprint
@@ -97,14 +98,14 @@ def test_items_with_an_answer_are_no_negatives():
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train import _texts
 
-    bag, data = tiny_bag(), dataset()
-    clicked = Clicked.of(data, bag.items)
+    search, data = tiny_bag(), dataset()
+    clicked = Clicked.of(data, search.items)
     answers = {clicked.texts[0]: ["Plum"]}
-    lessons = prepared(bag, clicked, _texts(bag, data), SidrSettings(**FAST), answers).lessons
-    items = np.arange(len(bag.items))
+    lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
+    items = np.arange(len(search.items))
     right = lessons.are_right(np.array([0]), items)[0]
     clicks = lessons.are_clicks(np.array([0]), items)[0]
-    assert (right == (clicks | np.array(["plum" in item for item in bag.items]))).all()
+    assert (right == (clicks | np.array(["plum" in item for item in search.items]))).all()
 
 
 @pytest.mark.parametrize(
@@ -117,8 +118,29 @@ def test_wrong_settings_are_refused(changes, message):
 
 
 def test_a_bag_of_words_is_refused():
-    from tests.sidr.tiny import ITEMS
-    from vizsla import bag
-
     with pytest.raises(InputError, match="analyser=vizsla.WordPiece"):
         train_sidr(bag(ITEMS), dataset(), model_folder(), **FAST)
+
+
+def test_int8_is_taken_only_if_recall_holds(trained):
+    from vizsla.methods.sidr.quantise import quantise_sidr
+
+    small, check = quantise_sidr(trained[0], dataset(), most_loss=1.0)
+    assert check.accepted and small.encoder.fingerprint != trained[0].encoder.fingerprint
+    same, check = quantise_sidr(trained[0], dataset(), most_loss=-2.0)
+    assert not check.accepted and same is trained[0]
+
+
+def test_the_command_line_trains_and_saves(tmp_path, capsys):
+    data = dataset()
+    items, clicks = tmp_path / "items.jsonl", tmp_path / "clicks.tsv"
+    items.write_text("".join(json.dumps({"id": i.id, "text": i.text}) + "\n" for i in data.items))
+    rows = zip(*data.clicks.nonzero(), strict=True)
+    texts, ids = [query.text for query in data.queries], [item.id for item in data.items]
+    clicks.write_text("".join(f"{texts[q]}\t{ids[i]}\n" for q, i in rows))
+    options = ["--epochs", "1", "--batch", "32", "--vectors", "2", "--table-epochs", "0", "--max-tokens", "12"]
+    out = tmp_path / "model"
+    arguments = ["train", "sidr", str(items), "--clicks", str(clicks), "--model", str(model_folder()), "-o", str(out)]
+    assert main([*arguments, *options]) in (0, None)
+    assert f"{len(data.items)} items" in capsys.readouterr().out
+    assert len(load(out)("fig auto", k=3).ids[0]) == 3

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a BERT-like model with its tokenizer")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--no-semi-parametric", dest="semi_parametric", action="store_false", help="ablation")
+    parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=argparse.SUPPRESS, help=HELP[name])
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _train(arguments: argparse.Namespace) -> None:
     from vizsla.methods.bag.model import bag
+    from vizsla.methods.sidr.quantise import quantise_sidr
     from vizsla.methods.sidr.train import train_sidr
     from vizsla.text.wordpiece import WordPiece
 
@@ -46,6 +48,9 @@ def _train(arguments: argparse.Namespace) -> None:
     names = ("semi_parametric", "seed", *(name for name in NUMBERS if hasattr(arguments, name)))
     options = {name: getattr(arguments, name) for name in names}
     learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)
+    if arguments.int8:
+        learned, check = quantise_sidr(learned, dataset, seed=arguments.seed)
+        print(check)
     learned.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(learned.items):,} items, {learned.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

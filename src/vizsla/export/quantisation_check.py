@@ -104,9 +104,9 @@ def check_quantisation(
     return QuantisationCheck(
         queries=len(queries),
         items=len(items),
-        recall=_recall(before, wanted),
-        recall_int8=_recall(after, wanted),
-        agreement=_recall(after, before),
+        recall=recall(before, wanted),
+        recall_int8=recall(after, wanted),
+        agreement=recall(after, before),
         speed=slow / fast,
         depth=depth,
         most_loss=most_loss,
@@ -122,6 +122,7 @@ def _best(encoder: Encoder, queries: Sequence[str], items: Sequence[str], depth:
     return [found.row(number)[0] for number in range(len(found))], seconds
 
 
-def _recall(found: Sequence[Any], wanted: Sequence[Any]) -> float:
+def recall(found: Sequence[Any], wanted: Sequence[Any]) -> float:
+    """Return the mean share of what was wanted that was found; queries that want nothing count for nothing."""
     shares = [np.isin(right, row).mean() for row, right in zip(found, wanted, strict=True) if len(right)]
     return float(np.mean(shares)) if shares else 1.0
