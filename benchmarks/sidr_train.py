@@ -1,4 +1,4 @@
-"""SiDR's encoder on a click log: beta, late and full parametric search, and the ablations of the paper's Tables 4 and 7.
+"""SiDR's encoder on a click log: beta, late and full parametric search, and ablations of the paper's Tables 4 and 7.
 
 Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N]
 [--checkpoint FOLDER] [--saved FOLDER] [--items N] [--ablations] [--json FILE]`. MiniLM's weights are taken from the
@@ -134,7 +134,7 @@ def _some(dataset: Dataset, split: str, count: int) -> Dataset:
     texts, ids = [query.text for query in dataset.queries], list(dataset.item_ids)
     queries = {str(row): texts[row] for row in chosen.tolist()}
     wanted = {
-        str(row): {ids[item]: 1.0 for item in qrels.indices[qrels.indptr[row] : qrels.indptr[row + 1]].tolist()}
+        str(row): {ids[item]: 1 for item in qrels.indices[qrels.indptr[row] : qrels.indptr[row + 1]].tolist()}
         for row in chosen.tolist()
     }
     return Dataset.of({item.id: item.default_text() for item in dataset.items}, queries=queries, qrels={split: wanted})
