@@ -29,7 +29,8 @@ class LateParametric(TextScorer):
     """Re-ranks candidates by learned vectors, which are made on first use: `sidr_beta >> late`.
 
     The query is encoded once for both stages when both have the same encoder. The store grows with what is asked, so
-    the index drifts towards a full parametric one as it serves. An item's encoding counts as a model call.
+    the index drifts towards a full parametric one as it serves. Scoring a pair is arithmetic; `encoded` tells how many
+    items the model has seen.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class LateParametric(TextScorer):
 
     @checked
     def __init__(self, encoder: Encoder, texts: Any, path: str | Path, *, chunk: int = 64):
-        super().__init__(texts, scale="late parametric")
+        super().__init__(texts, scale="late parametric", model_calls=False)
         self.encoder, self.chunk = encoder, check_positive("chunk", chunk)
         self._store = VectorStore(path, encoder.fingerprint, encoder.dim, sparse=encoder.sparse)
 
@@ -87,27 +88,26 @@ class LateParametric(TextScorer):
         """Score pairs of texts."""
         offsets = np.arange(len(queries) + 1)
         found = Candidates.trusted(offsets, offsets[:-1].astype(np.int32), None, None, Stats())
-        rows, _ = self._vectors(texts)
-        return _index(rows).scores(self.encoder.queries(queries), found).scores
+        return _index(self._vectors(texts)).scores(self.encoder.queries(queries), found).scores
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         if not len(candidates.items):
             return Scored(np.zeros(0, np.float32), Stats())
         distinct, places = np.unique(candidates.items, return_inverse=True)
-        rows, made = self._vectors(self._item_texts(distinct))
+        rows = self._vectors(self._item_texts(distinct))
         inside = Candidates.trusted(candidates.offsets, places.astype(np.int32), None, None, Stats())
-        scored = _index(rows).scores(queries.encoded(self.encoder), inside, threads=threads)
-        return Scored(scored.scores, scored.stats + Stats(model_calls=made))
+        scored: Scored = _index(rows).scores(queries.encoded(self.encoder), inside, threads=threads)
+        return scored
 
-    def _vectors(self, texts: list[str]) -> tuple[Rows, int]:
-        """Return the texts' vectors, and how many had to be made."""
+    def _vectors(self, texts: list[str]) -> Rows:
+        """Return the texts' vectors; those that are not stored are made, and stored."""
         found = self._store.get(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         for start in range(0, len(missing), self.chunk):
             some = missing[start : start + self.chunk]
             self._store.put(some, self.encoder.items(some))
         found |= self._store.get(missing)
-        return self._joined([found[text] for text in texts]), len(missing)
+        return self._joined([found[text] for text in texts])
 
     def _joined(self, vectors: list[Any]) -> Rows:
         if not self.encoder.sparse:

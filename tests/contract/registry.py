@@ -253,7 +253,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
-    "sidr": sidr_encoder,
+    "sidr encoder": sidr_encoder,
     "token table": lambda: _learned_bag().encoder,
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
 }

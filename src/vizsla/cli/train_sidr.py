@@ -7,10 +7,11 @@ from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, open_data
 
-NUMBERS = {"epochs": int, "batch": int, "vectors": int, "retrieved": int, "table_epochs": int, "masked_steps": int}
+NUMBERS: dict[str, type] = {"epochs": int, "batch": int, "vectors": int, "retrieved": int, "most_steps": int, "table_epochs": int, "masked_steps": int}
 NUMBERS |= {"frozen_layers": int, "max_tokens": int, "rate": float, "dropout": float}
 HELP = {
     "epochs": "passes over the clicks, at most",
+    "most_steps": "stop after so many steps",
     "batch": "queries of a step",
     "vectors": "of them, those whose items go through the transformer too",
     "retrieved": "items that beta search finds to be told from the clicked one; 0 for none",

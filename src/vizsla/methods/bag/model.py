@@ -227,9 +227,9 @@ class Bag(Encoded):
             weights[known] = old.weights[known]
         offsets = np.append(old.offsets, np.full(tokens.dim - old.dim, old.offsets[-1]))
         table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
-        table = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
+        followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
         counts: Any = {"frequencies": frequencies, "lengths": lengths}
-        return type(self)(items, table, index, b=self.b, learned=self.learned, **counts)
+        return type(self)(items, followed, index, b=self.b, learned=self.learned, **counts)
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}

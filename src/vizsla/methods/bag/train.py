@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.hold_out import HeldOut, hold_out
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.methods.bag.clicked import Clicked
@@ -82,6 +84,10 @@ def train_tokens(
     ([['c']], [[]])
     """
     settings = _settings(rate, negatives, temperature, batch, expansions)
+    if isinstance(bag.encoder, SidrEncoder):  # its table learns on, as if it stood alone
+        options: dict[str, Any] = {**asdict(settings), "epochs": epochs, "seed": seed}
+        alone = train_tokens(bag.with_table(bag.encoder.table), clicks, **options)
+        return bag.with_table(bag.encoder.with_table(alone.encoder))
     clicked = Clicked.of(clicks, bag.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
@@ -140,7 +146,8 @@ def _trained(
 
 def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> TokenTable:
     """Return the bag's table with the strongest pairs of these clicks added to its expansions, at 0."""
-    table, items = bag.encoder, bag.index.item_rows().to_scipy()
+    table: TokenTable = bag.encoder
+    items = bag.index.item_rows().to_scipy()
     rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
     asked = queries.with_values(np.ones(len(queries.columns), np.float32)).to_scipy()
     offsets, targets = strongest_pairs(asked[rows], items[clicks.indices], table.weights, most=most)

@@ -123,7 +123,7 @@ class SidrTraining:
         loss, by_score = beta(side, scores)
         if self.teacher is not None:
             more, taught = self._taught(asked.numbers, passages, found, scores)
-            loss, by_score = loss + more, by_score + taught
+            loss, by_score = loss + more, (by_score + taught).astype(np.float32)
         return loss / 2, [(values, kept * side.by_query(by_score) / 2)]
 
     def _learned_items(
