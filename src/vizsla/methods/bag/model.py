@@ -12,6 +12,7 @@ from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import FormatError, InputError, check_range
 from vizsla.explanation import Explanation
@@ -42,7 +43,7 @@ class Bag(Encoded):
     ----------
     items : Strings
         Item ids.
-    encoder : TokenTable
+    encoder : TokenTable or SidrEncoder
         What a query's tokens weigh.
     index : BagIndex
         Which items hold each token.
@@ -68,7 +69,7 @@ class Bag(Encoded):
 
     kind = "bag-of-tokens"
     scale = "bag"
-    encoder: TokenTable
+    encoder: Any
     index: BagIndex
 
     @checked
@@ -219,14 +220,16 @@ class Bag(Encoded):
 
         Either way a token that no item holds weighs 0, and one that comes to a learned table weighs its idf.
         """
-        weights, old = idf(frequencies, len(items)), self.encoder
+        weights, encoder = idf(frequencies, len(items)), self.encoder
+        old = encoder.table if isinstance(encoder, SidrEncoder) else encoder
         if self.learned:
             known = np.flatnonzero((self.frequencies > 0) & (frequencies[: old.dim] > 0))
             weights[known] = old.weights[known]
         offsets = np.append(old.offsets, np.full(tokens.dim - old.dim, old.offsets[-1]))
         table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
+        followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
         counts: Any = {"frequencies": frequencies, "lengths": lengths}
-        return type(self)(items, table, index, b=self.b, learned=self.learned, **counts)
+        return type(self)(items, followed, index, b=self.b, learned=self.learned, **counts)
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
@@ -264,13 +267,20 @@ class Bag(Encoded):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        parts = reader.catalogue("items"), reader.child("table", TokenTable), reader.child("index", BagIndex)
+        parts = reader.catalogue("items"), _table(reader), reader.child("index", BagIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
         b, learned = reader.parameter("b", float), reader.parameter("learned", bool)
         try:
             return cls(*parts, frequencies=counts[0], lengths=counts[1], b=b, learned=learned)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
+    table = reader.child("table")
+    if not isinstance(table, TokenTable | SidrEncoder):
+        raise FormatError(f"{reader.path / 'table'}: expected what weighs tokens. Got kind {table.kind!r}.")
+    return table
 
 
 def bag(

@@ -11,6 +11,7 @@ from vizsla.checked import checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.hold_out import HeldOut, hold_out
 from vizsla.clicks.recency import recent_clicks
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.methods.bag.clicked import Clicked
@@ -92,6 +93,9 @@ def train_tokens(
 
 
 def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int) -> Bag:
+    if isinstance(bag.encoder, SidrEncoder):  # its table learns on, as if it stood alone
+        alone = _learned(bag.with_table(bag.encoder.table), clicks, epochs, settings, seed)
+        return bag.with_table(bag.encoder.with_table(alone.encoder))
     clicked = Clicked.of(clicks, bag.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
@@ -114,12 +118,12 @@ def _settings(rate: float, negatives: int, temperature: float, batch: int, expan
 
 def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart."""
-    held = _held_out(clicked.clicks, seed)
+    held = held_out_queries(clicked.clicks, seed)
     if held is None:
         return Choice("MRR@10", 0, 0, [{"epochs": 3, "all": 0.0, "warm": 0.0, "cold": 0.0}], 0)
     rows = np.concatenate([held.cold, held.warm])
     asked, cold = clicked.take(rows), np.arange(len(rows)) < len(held.cold)
-    learner = begun(bag, clicked, _left(clicked.clicks, held), settings)
+    learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
     rng, best = np.random.default_rng(seed), -1
     trials, measured = [{"epochs": 0}], [_ranks(bag, asked)]
     for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
@@ -148,7 +152,8 @@ def _trained(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSe
 
 def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> TokenTable:
     """Return the bag's table with the strongest pairs of these clicks added to its expansions, at 0."""
-    table, items = bag.encoder, bag.index.item_rows().to_scipy()
+    table: TokenTable = bag.encoder
+    items = bag.index.item_rows().to_scipy()
     rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
     asked = queries.with_values(np.ones(len(queries.columns), np.float32)).to_scipy()
     offsets, targets = strongest_pairs(asked[rows], items[clicks.indices], table.weights, most=most)
@@ -157,7 +162,8 @@ def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> T
     return table.with_edges(offsets, targets)
 
 
-def _held_out(clicks: csr_array, seed: int) -> HeldOut | None:
+def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
+    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
     queries = round(min(HELD_OUT * clicks.shape[0], MOST_HELD))
     if clicks.shape[0] < FEWEST:
         return None
@@ -169,7 +175,8 @@ def _held_out(clicks: csr_array, seed: int) -> HeldOut | None:
     return None
 
 
-def _left(clicks: csr_array, held: HeldOut) -> csr_array:
+def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
+    """Return the clicks without those of held-out queries and of cold items."""
     from scipy.sparse import csr_array
 
     gone = np.zeros(clicks.shape[0], np.bool_)

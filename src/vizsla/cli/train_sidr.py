@@ -1,0 +1,57 @@
+"""vizsla train sidr: a transformer that weighs tokens, trained on clicks over the lists of a bag."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+from vizsla.cli.options import add_data, add_output, open_data
+
+NUMBERS: dict[str, type] = {"epochs": int, "batch": int, "vectors": int, "retrieved": int, "most_steps": int, "table_epochs": int, "masked_steps": int}
+NUMBERS |= {"frozen_layers": int, "max_tokens": int, "rate": float, "dropout": float}
+HELP = {
+    "epochs": "passes over the clicks, at most",
+    "most_steps": "stop after so many steps",
+    "batch": "queries of a step",
+    "vectors": "of them, those whose items go through the transformer too",
+    "retrieved": "items that beta search finds to be told from the clicked one; 0 for none",
+    "table_epochs": "how long the table beside the transformer learns; 0 for none",
+    "masked_steps": "steps of masked-language-model training first, for a model without a head",
+    "frozen_layers": "lowest layers that stay as they are",
+    "max_tokens": "texts are cut after so many",
+    "rate": "the transformer's step",
+    "dropout": "the share of activations left out",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the data, the model to begin with, and how to learn."""
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--model", required=True, metavar="FOLDER", help="a BERT-like model with its tokenizer")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
+    parser.add_argument("--no-semi-parametric", dest="semi_parametric", action="store_false", help="ablation")
+    parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
+    parser.add_argument("--seed", type=int, default=0)
+    for name, kind in NUMBERS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=argparse.SUPPRESS, help=HELP[name])
+    parser.set_defaults(train=_train)
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.bag.model import bag
+    from vizsla.methods.sidr.quantise import quantise_sidr
+    from vizsla.methods.sidr.train import train_sidr
+    from vizsla.text.wordpiece import WordPiece
+
+    start, dataset = perf_counter(), open_data(arguments)
+    base = bag(dataset, analyser=WordPiece.open(arguments.model), seed=arguments.seed)
+    names = ("semi_parametric", "seed", *(name for name in NUMBERS if hasattr(arguments, name)))
+    options = {name: getattr(arguments, name) for name in names}
+    learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)
+    if arguments.int8:
+        learned, check = quantise_sidr(learned, dataset, seed=arguments.seed)
+        print(check)
+    learned.save(arguments.output, overwrite=arguments.overwrite)
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(learned.items):,} items, {learned.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

@@ -1,0 +1,200 @@
+"""SidrEncoder: a transformer that says which tokens a text is about, beside a table of what its own tokens weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.artifact import Artifact
+from vizsla.encoder import Encoder, check_texts
+from vizsla.encoders.sparsify import sparsified, summed
+from vizsla.encoders.token_table import TokenTable
+from vizsla.encoders.vocabulary_session import VocabularySession
+from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.sparse_rows import SparseRows
+from vizsla.text.bag import BagOfWords
+from vizsla.text.sequences import sequences
+from vizsla.text.wordpiece import WordPiece
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+FORMS = ("full", "lexical", "binary", "bag")
+SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
+SETTINGS |= {"query_form": str, "item_form": str}
+PART = 256
+"""Texts whose values are held in full at a time."""
+
+
+class SidrEncoder(Encoder, Artifact):
+    """Texts become weighted tokens: for a query the table's weights and the transformer's, for an item the latter.
+
+    A text's vector keeps its strongest tokens. It runs on ONNX Runtime, without torch (extra `onnx`).
+
+    Parameters
+    ----------
+    table : TokenTable
+        What a query's own tokens weigh; made of a `WordPiece` with the model's vocabulary.
+    model : uint8 array
+        The bytes of an ONNX model that gives a value for each of `tokens`.
+    tokens : int64 array
+        The tokens that the model's head scores, ascending: those that some item holds.
+    query_scale, item_scale : float
+        What the model's values are multiplied by.
+    most : int
+        How many tokens a text's vector keeps (the paper's k).
+    max_tokens : int
+        Texts are cut after so many.
+    query_form, item_form : {"full", "lexical", "binary", "bag"}
+        What a text becomes: its vector; that of its own tokens only; 1 for each token of its vector; or 1 for each of
+        its own tokens, for which no model runs.
+    """
+
+    kind = "sidr-encoder"
+    sparse = True
+    expands = True
+
+    def __init__(
+        self,
+        table: TokenTable,
+        model: NDArray[np.uint8],
+        tokens: NDArray[np.int64],
+        *,
+        query_scale: float = 1.0,
+        item_scale: float = 1.0,
+        most: int = 768,
+        max_tokens: int = 128,
+        query_form: str = "full",
+        item_form: str = "full",
+    ):
+        self.table, self.model, self.tokens = table, model, tokens
+        self.query_scale, self.item_scale = float(query_scale), float(item_scale)
+        self.most, self.max_tokens = check_positive("most", most), check_positive("max_tokens", max_tokens)
+        self.query_form, self.item_form = query_form, item_form
+        self._check()
+        self._session = VocabularySession(model, len(tokens))
+
+    @property
+    def bag(self) -> BagOfWords:
+        """How a text becomes tokens."""
+        return self.table.bag
+
+    @property
+    def dim(self) -> int:
+        """The number of tokens."""
+        return self.table.dim
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the table, the model and every setting."""
+        seen = _native.checksum(np.ascontiguousarray(self.tokens).view(np.uint8))
+        seen = _native.checksum(np.ascontiguousarray(self.model), seen)
+        rules = repr((self.table.fingerprint, self.settings)).encode()
+        return f"sidr:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All options, as the class takes them."""
+        return {name: getattr(self, name) for name in SETTINGS}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table and of the model."""
+        return int(self.table.nbytes + self.model.nbytes + self.tokens.nbytes)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.tokens):,} of {self.dim:,} tokens, {self.model.nbytes / 1e6:,.1f} MB"
+        forms = "" if self.query_form == self.item_form == "full" else f", {self.query_form}/{self.item_form}"
+        return f"SidrEncoder({size}{forms})"
+
+    def with_forms(self, *, queries: str = "full", items: str = "full") -> Self:
+        """Return the same model whose texts become something simpler: the ablations of the paper's appendix D."""
+        return self._with(query_form=queries, item_form=items)
+
+    def with_table(self, table: TokenTable) -> Self:
+        """Return the same model beside another table."""
+        return type(self)(table, self.model, self.tokens, **self.settings)
+
+    def queries(self, texts: Sequence[str]) -> SparseRows:
+        """Return the queries' weighted tokens."""
+        listed = check_texts(texts)
+        own = self.bag.queries(listed)
+        if self.query_form == "bag":
+            return _ones(own)
+        rows = summed(self.table.weighted(own), self._values(listed, self.query_scale))
+        return _formed(rows, own, self.query_form)
+
+    def items(self, texts: Sequence[str]) -> SparseRows:
+        """Return the items' weighted tokens."""
+        listed = check_texts(texts)
+        own = self.bag.queries(listed)
+        if self.item_form == "bag":
+            return _ones(own)
+        return _formed(self._values(listed, self.item_scale), own, self.item_form)
+
+    def _values(self, texts: list[str], scale: float) -> SparseRows:
+        """Return what the model says of each text: its strongest tokens."""
+        parts = []
+        for start in range(0, len(texts), PART):
+            ids = sequences(self._pieces, texts[start : start + PART], self.max_tokens)
+            values = np.zeros((len(ids), len(self.tokens)), np.float32)
+            for chosen, some in self._session.values(ids):
+                values[chosen] = some
+            parts.append(sparsified(values * np.float32(scale), self.tokens, self.most, self.dim))
+        return SparseRows.stacked(parts, self.dim)
+
+    @property
+    def _pieces(self) -> WordPiece:
+        pieces: Any = self.bag.analyser
+        return pieces  # type: ignore[no-any-return]
+
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(self.table, self.model, self.tokens, **{**self.settings, **changes})
+
+    def _check(self) -> None:
+        if not isinstance(self.bag.analyser, WordPiece):
+            raise InputError("`table` must be made of a WordPiece's tokens. Got one made of words.")
+        for name in ("query_form", "item_form"):
+            check_choice(name, getattr(self, name), FORMS)
+        for name in ("query_scale", "item_scale"):
+            if not 0 < getattr(self, name) < 1e6:
+                raise InputError(f"`{name}` must be above 0 and below 1,000,000. Got {getattr(self, name)!r}.")
+        if self.max_tokens < 3:
+            raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens}.")
+        tokens = self.tokens
+        rising = tokens.ndim == 1 and len(tokens) and bool((np.diff(tokens) > 0).all())
+        if not rising or tokens[0] < 0 or tokens[-1] >= self.dim:
+            raise InputError(f"`tokens` must rise and stay below {self.dim}. Got others.")
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(**self.settings)
+        writer.child("table", self.table)
+        writer.array("tokens", self.tokens)
+        writer.raw("model", self.model)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        settings = {name: reader.parameter(name, kind) for name, kind in SETTINGS.items()}
+        parts = reader.child("table", TokenTable), reader.raw("model"), reader.array("tokens", np.int64)
+        try:
+            return cls(*parts, **settings)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def _ones(rows: SparseRows) -> SparseRows:
+    return rows.with_values(np.ones(len(rows.columns), np.float32))
+
+
+def _formed(rows: SparseRows, own: SparseRows, form: str) -> SparseRows:
+    if form == "binary":
+        return _ones(rows)
+    if form == "full":
+        return rows
+    return SparseRows.of(rows.to_scipy().multiply(_ones(own).to_scipy()).tocsr())

@@ -1,0 +1,78 @@
+"""VocabularySession: a transformer with a vocabulary head on ONNX Runtime; token ids in, a value for each token out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.errors import InputError
+from vizsla.extra import import_extra
+
+Ids = NDArray[np.int64]
+INPUTS = {"input_ids", "attention_mask"}
+
+
+class VocabularySession:
+    """Loads the model when the first text comes, and runs texts of like length together.
+
+    Parameters
+    ----------
+    model : uint8 array
+        The bytes of an ONNX model: `input_ids` and `attention_mask` in, texts × tokens out.
+    width : int
+        How many tokens its head scores.
+    batch : int
+        How many texts are run together.
+    threads : int
+        What ONNX Runtime may use.
+    """
+
+    def __init__(self, model: NDArray[np.uint8], width: int, *, batch: int = 8, threads: int = 1):
+        self.model, self.width, self.batch, self.threads = model, width, batch, threads
+        self._made: Any = None
+        self._lock = Lock()
+
+    def values(self, texts: Sequence[Ids]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield some texts' numbers and their values, until all had their turn."""
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        for start in range(0, len(order), self.batch):
+            chosen = order[start : start + self.batch]
+            yield chosen, self._run([texts[number] for number in chosen])
+
+    def _run(self, texts: list[Ids]) -> NDArray[np.float32]:
+        ids = np.zeros((len(texts), max(map(len, texts))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, text in enumerate(texts):
+            ids[row, : len(text)], mask[row, : len(text)] = text, 1
+        try:
+            values = np.asarray(self._session().run(None, {"input_ids": ids, "attention_mask": mask})[0])
+        except InputError:
+            raise
+        except Exception as error:  # ONNX Runtime raises types of its own for every cause
+            raise InputError(f"The model must run on token ids. Got an error: {error!s:.200}.") from error
+        if values.dtype != np.float32 or values.shape != (len(texts), self.width) or not np.isfinite(values).all():
+            wanted = f"{len(texts)} × {self.width} finite float32 numbers"
+            raise InputError(f"The model must give {wanted}. Got {values.dtype} of shape {values.shape}.")
+        return values
+
+    def _session(self) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = self._load()
+            return self._made
+
+    def _load(self) -> Any:
+        runtime = import_extra("onnxruntime", "Encoding with SiDR", "onnx")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = self.threads, 1, 4
+        try:
+            made = runtime.InferenceSession(self.model.tobytes(), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise InputError(f"The model must be sound ONNX. Got another: {error!s:.200}.") from error
+        if {entry.name for entry in made.get_inputs()} != INPUTS:
+            raise InputError("The model must take input_ids and attention_mask. Got one that takes others.")
+        return made

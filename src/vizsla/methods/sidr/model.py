@@ -1,0 +1,113 @@
+"""Sidr: full parametric search, learned queries against learned items; and beta search beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from vizsla.checked import checked
+from vizsla.encoded import Encoded
+from vizsla.encoders.sidr import SidrEncoder
+from vizsla.errors import FormatError, InputError
+from vizsla.explanation import Explanation
+from vizsla.filter import Filter
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.late_parametric import parametric_index
+from vizsla.progress import progress
+from vizsla.queries import Queries
+from vizsla.sparse_rows import SparseRows
+from vizsla.strings import Strings
+from vizsla.text.catalogue import TextStream
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.dataset import Dataset
+
+PART = 256
+
+
+class Sidr(Encoded):
+    """Exact search over items that a SidrEncoder has encoded: all of them, before the first query. Use `sidr`.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : SidrEncoder
+        How texts become weighted tokens.
+    index : InvertedIndex
+        The items' weighted tokens.
+    """
+
+    kind = "sidr"
+    scale = "sidr"
+    encoder: SidrEncoder
+    index: InvertedIndex
+
+    @checked
+    def __init__(self, items: Strings, encoder: SidrEncoder, index: InvertedIndex):
+        super().__init__(items, encoder, index)
+
+    def with_query_form(self, form: str) -> Self:
+        """Return the same items, asked by simpler queries: "bag" is alpha search, for which no model runs."""
+        return self._with(encoder=self.encoder.with_forms(queries=form, items=self.encoder.item_form))
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        row = SparseRows.of(self._rows(queries), name="queries")
+        held: Any = self.index.to_csr()[[item]]
+        gives = dict(zip(held.indices.tolist(), held.data.tolist(), strict=True))
+        own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
+        parts = [
+            _share(self.encoder.bag.terms[token], weight, gives[token], own=token in own)
+            for token, weight in zip(row.columns.tolist(), row.values.tolist(), strict=True)
+            if token in gives
+        ]
+        score = self._score_one(queries, item)
+        return Explanation(score, "learned tokens, query × item", sorted(parts, key=lambda part: -part.score))
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.catalogue("items", self.items)
+        writer.child("encoder", self.encoder)
+        writer.child("index", self.index)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        parts = reader.catalogue("items"), reader.child("encoder", SidrEncoder), reader.child("index", InvertedIndex)
+        try:
+            return cls(*parts)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+def sidr(items: Dataset | Mapping[str, str] | Iterable[Any], encoder: SidrEncoder) -> Sidr:
+    """Encode every item with SiDR's model, and build the retriever over their vectors: full parametric search.
+
+    `bag(...).with_table(encoder)` needs no pass over the items (beta search), and `beta >> LateParametric(...)` only
+    over those that are found.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
+    encoder : SidrEncoder
+        As `train_sidr` leaves it: the `encoder` of what it returns.
+    """
+    if not isinstance(encoder, SidrEncoder):
+        raise InputError(f"`encoder` must be a SidrEncoder. Got {type(encoder).__name__}: see `train_sidr`.")
+    stream = TextStream(items, None)
+    parts, texts = [], []
+    for text in progress(stream, what="encoding"):
+        texts.append(text)
+        if len(texts) == PART:
+            parts.append(encoder.items(texts))
+            texts = []
+    parts.append(encoder.items(texts))
+    return Sidr(stream.ids, encoder, parametric_index(SparseRows.stacked(parts, encoder.dim)))
+
+
+def _share(token: str, asked: float, given: float, *, own: bool) -> Explanation:
+    name = f"{token!r}{'' if own else ' (expansion)'}"
+    return Explanation(float(np.float32(asked) * np.float32(given)), f"{name}: {asked:.4f} × {given:.4f}")

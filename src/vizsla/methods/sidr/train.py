@@ -1,0 +1,148 @@
+"""Trains SiDR's encoder on clicks: a transformer learns to weigh tokens for the bags that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vizsla.checked import checked
+from vizsla.encoders.sidr import SidrEncoder
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import InputError
+from vizsla.export.vocabulary_export import vocabulary_onnx
+from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.bag.model import Bag
+from vizsla.methods.sidr.lessons import Lessons
+from vizsla.methods.sidr.prepare import Prepared, prepared, wordpiece_of
+from vizsla.methods.sidr.run import SidrRun, Watch
+from vizsla.methods.sidr.settings import SidrSettings
+from vizsla.methods.sidr.tables import learned_table
+from vizsla.methods.sidr.training import SidrTraining
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.training.centred import centre
+from vizsla.training.masked_language import train_masked
+from vizsla.training.teacher import Teacher
+from vizsla.training.vocabulary_model import VocabularyModel
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
+
+SAMPLE = 200
+"""Queries and items from which the head's biases begin."""
+
+
+@checked
+def train_sidr(
+    bag: Bag,
+    dataset: Dataset,
+    model: str | Path,
+    *,
+    answers: Mapping[str, Sequence[str]] | None = None,
+    teacher: Retriever | None = None,
+    checkpoint: str | Path | None = None,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Bag:
+    """Return the bag with SiDR's encoder in the place of its table: beta search. Its lists are shared.
+
+    A transformer's weights are added to those of a table of tokens. They learn to tell clicked items from those that
+    beta search finds at that moment, by their bags and, for some, by vectors of their own (section 3.3 of the paper).
+    A tenth of the queries is held out; the epoch that serves them best is kept. Training needs the extra `neural`,
+    what it returns only `onnx`.
+
+    Parameters
+    ----------
+    bag : Bag
+        Built with `analyser=WordPiece.open(model)`.
+    dataset : Dataset
+        The bag's items with their texts, and clicks.
+    model : path
+        The folder of a BERT-like checkpoint; the head of one that has none begins as its word embeddings.
+    answers : mapping of query text to texts, optional
+        Items that hold one of a query's answers are not taken for wrong.
+    teacher : Retriever, optional
+        Whose scores of the found items are imitated too; it must be over the bag's items.
+    checkpoint : path, optional
+        A folder where the state is kept; a run that was stopped goes on from it, to the same result.
+    watch : callable, optional
+        Called with a `Watched` after every step.
+    **settings
+        Of `SidrSettings`, such as `epochs` and `seed`.
+    """
+    chosen = SidrSettings(**settings)
+    clicked = Clicked.of(dataset, bag.items)
+    if not len(clicked):
+        raise InputError("`dataset` must hold at least one click. Got none.")
+    if bag.learned:
+        raise InputError(f"`bag` must not be learned: SiDR learns a table of its own. Got {bag!r}.")
+    ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
+    learner = _begun(bag, ready.lessons, model, chosen)
+    taught = _teacher(bag, teacher, clicked, chosen)
+    training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
+    path = None if checkpoint is None else Path(checkpoint)
+    SidrRun(training, ready.held, key=_key(bag, clicked, learner, chosen), checkpoint=path, watch=watch).run()
+    return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
+
+
+def _texts(bag: Bag, dataset: Dataset) -> list[str]:
+    """Return the texts of the bag's items, in their order."""
+    texts = {item.id: item.default_text() for item in dataset.items}
+    lacking = [item for item in bag.items if item not in texts]
+    if lacking:
+        raise InputError(f"`dataset` must hold the bag's items. Got none with the id {lacking[0]!r}.")
+    return [texts[item] for item in bag.items]
+
+
+def _begun(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
+    model = VocabularyModel(folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers)
+    if model.tokens != bag.index.dim:
+        raise InputError(
+            f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
+            "`analyser=vizsla.WordPiece.open(model)`."
+        )
+    if model.longest < settings.max_tokens:
+        raise InputError(f"`max_tokens` must be at most the model's {model.longest}. Got {settings.max_tokens}.")
+    if settings.masked_steps and not model.has_head:
+        mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
+        train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
+    if not model.has_head:
+        rng = np.random.default_rng(settings.seed)
+        centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
+    return model
+
+
+def _drawn(rng: np.random.Generator, texts: list[Any]) -> list[Any]:
+    return [texts[number] for number in rng.permutation(len(texts))[:SAMPLE].tolist()]
+
+
+def _teacher(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: SidrSettings) -> Teacher | None:
+    if teacher is None:
+        return None
+    if teacher.items != bag.items:
+        raise InputError(f"`teacher` must be over the bag's items, in their order. Got {teacher!r}.")
+    return Teacher(teacher, Queries(clicked.texts), depth=max(1, settings.retrieved))
+
+
+def _key(bag: Bag, clicked: Clicked, model: VocabularyModel, settings: SidrSettings) -> str:
+    clicks = clicked.clicks
+    return repr((bag.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
+
+
+def _encoder(
+    bag: Bag, clicked: Clicked, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+) -> SidrEncoder:
+    """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
+    if settings.table_epochs:
+        options = {"epochs": settings.table_epochs, "seed": settings.seed}
+        table = learned_table(bag, clicked, clicked.clicks, **options)
+    else:
+        table = TokenTable(bag.encoder.bag, np.zeros(bag.index.dim, np.float32))
+    tokens = ready.lessons.held
+    return SidrEncoder(
+        table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
+        item_scale=float(model.item_scale.detach()), most=settings.tokens, max_tokens=settings.max_tokens,
+    )  # fmt: skip

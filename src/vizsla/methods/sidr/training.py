@@ -1,0 +1,190 @@
+"""SidrTraining: steps that teach a transformer to weigh tokens, with the negatives that beta search finds now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.encoders.sparsify import columns, sparsified, summed
+from vizsla.methods.sidr.lessons import Lessons, Numbers
+from vizsla.methods.sidr.settings import SidrSettings
+from vizsla.sparse_rows import SparseRows
+from vizsla.training.distillation import distillation
+from vizsla.training.schedule import rate_factor
+from vizsla.training.semi_parametric import BagSide, VectorSide, beta, overlapping, parametric
+from vizsla.training.teacher import Teacher
+from vizsla.training.torch_adamw import TorchAdamW
+from vizsla.training.vocabulary_model import Encoding, VocabularyModel
+
+Floats = NDArray[np.float32]
+
+
+class Asked(NamedTuple):
+    """A step's queries: their numbers, their states, and the weights of the tokens that the transformer keeps."""
+
+    numbers: Numbers
+    encoding: Encoding
+    rows: SparseRows
+
+
+class SidrTraining:
+    """A model on its way.
+
+    Parameters
+    ----------
+    model : VocabularyModel
+        What learns.
+    lessons : Lessons
+        What it learns from.
+    settings : SidrSettings
+        How.
+    teacher : Teacher, optional
+        Whose scores of the found items are imitated as well.
+    """
+
+    def __init__(
+        self, model: VocabularyModel, lessons: Lessons, settings: SidrSettings, *, teacher: Teacher | None = None
+    ):
+        self.model, self.lessons, self.settings, self.teacher = model, lessons, settings, teacher
+        rates = {"body": settings.rate, "head": settings.head_rate, "rest": settings.bias_rate}
+        self.optimiser = TorchAdamW(model.groups(), rates)
+        self.steps_done = 0
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """How many steps go once through the clicks."""
+        return -(-len(self.lessons.pairs[0]) // self.settings.batch)
+
+    @property
+    def steps(self) -> int:
+        """How many steps there will be."""
+        most, all_steps = self.settings.most_steps, self.settings.epochs * self.steps_an_epoch
+        return all_steps if most is None else min(most, all_steps)
+
+    @property
+    def steps_left(self) -> int:
+        """How many steps are left of the epoch that comes or is under way."""
+        return min(self.steps_an_epoch - self.steps_done % self.steps_an_epoch, self.steps - self.steps_done)
+
+    def epoch(self) -> Iterator[float]:
+        """Go on to the end of an epoch; yield each step's loss. Where it stands is told by `steps_done` alone."""
+        number, first = divmod(self.steps_done, self.steps_an_epoch)
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.lessons.pairs[0]))
+        for start in range(first * self.settings.batch, len(order), self.settings.batch):
+            if self.steps_done == self.steps:
+                return
+            yield self.step(order[start : start + self.settings.batch])
+
+    def step(self, clicks: Numbers) -> float:
+        """Learn from these clicks; return their loss before the step."""
+        rng = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        self.model.reseed(self.settings.seed + self.steps_done)
+        queries, items = (side[clicks] for side in self.lessons.pairs)
+        asked = self.asked(queries)
+        found = self._found(asked)
+        loss, moves = self._plain_items(asked, items, found) if self.settings.semi_parametric else (0.0, [])
+        more, others = self._learned_items(asked, items, found, rng)
+        factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        self.optimiser.step([*moves, *others], factor=factor)
+        self.steps_done += 1
+        return loss + more
+
+    def asked(self, queries: Numbers) -> Asked:
+        """Encode queries, and keep each one's strongest tokens."""
+        lessons, scale = self.lessons, self.model.query_scale
+        encoding = self.model.encode([lessons.queries[number] for number in queries.tolist()])
+        values = self.model.fixed_values(encoding, lessons.held, scale=scale)
+        own = sparsified(values, lessons.held, self.settings.tokens, lessons.asked.width)
+        return Asked(queries, encoding, own)
+
+    def weighted(self, asked: Asked) -> SparseRows:
+        """Return what is searched with: the table's weights and the transformer's."""
+        return summed(self.lessons.tables.take(asked.numbers), asked.rows)
+
+    def _found(self, asked: Asked) -> list[Numbers]:
+        """Return the items that beta search finds now for each query."""
+        if not self.settings.retrieved:
+            return [np.zeros(0, np.int64)] * len(asked.numbers)
+        found = self.lessons.index.search(self.weighted(asked), self.settings.retrieved)
+        return [part.astype(np.int64) for part in np.split(found.items, found.offsets[1:-1])]
+
+    def _plain_items(self, asked: Asked, items: Numbers, found: list[Numbers]) -> tuple[float, list[Any]]:
+        """Return half the loss of beta search, and how the queries' values are to move."""
+        lessons = self.lessons
+        passages = np.concatenate([items, np.setdiff1d(np.concatenate(found), items)])
+        bags = lessons.bags[passages]
+        tokens = np.unique(bags.indices).astype(np.int64)
+        values, vectors, kept = self._vectors(asked, tokens)
+        side = BagSide(vectors, columns(bags, tokens), lessons.index.norms[passages], self._excluded(asked, passages))
+        scores = side.scores()
+        loss, by_score = beta(side, scores)
+        if self.teacher is not None:
+            more, taught = self._taught(asked.numbers, passages, found, scores)
+            loss, by_score = loss + more, (by_score + taught).astype(np.float32)
+        return loss / 2, [(values, kept * side.by_query(by_score) / 2)]
+
+    def _learned_items(
+        self, asked: Asked, items: Numbers, found: list[Numbers], rng: np.random.Generator
+    ) -> tuple[float, list[Any]]:
+        """Return the losses in which items go through the transformer too, and how all values are to move."""
+        lessons, count = self.lessons, min(self.settings.vectors, len(items))
+        some = _first(asked, count)
+        passages = np.concatenate([items[:count], self._drawn(some.numbers, found[:count], rng)])
+        bags = lessons.asked.take(some.numbers)
+        tokens = np.intersect1d(np.append(lessons.bags[passages].indices, bags.columns), lessons.held)
+        values, vectors, kept = self._vectors(some, tokens)
+        encoding = self.model.encode([lessons.items[number] for number in passages.tolist()])
+        learned = self.model.values(encoding, tokens, scale=self.model.item_scale)
+        held = (columns(bags.to_scipy(), tokens).toarray() > 0).astype(np.float32)
+        side = VectorSide(vectors, learned.detach().numpy(), held, self._excluded(some, passages))
+        loss, by_query, by_passage = parametric(side)
+        if self.settings.semi_parametric:
+            more, _, pushed = overlapping(side)
+            loss, by_passage = loss + more / 2, by_passage + pushed / 2
+        return loss, [(values, kept * by_query), (learned, by_passage)]
+
+    def _vectors(self, asked: Asked, tokens: Numbers) -> tuple[Any, Floats, Floats]:
+        """Return the queries' values of some tokens, their whole vectors, and which values are kept."""
+        values = self.model.values(asked.encoding, tokens, scale=self.model.query_scale)
+        kept = (columns(asked.rows.to_scipy(), tokens).toarray() > 0).astype(np.float32)
+        table = columns(self.lessons.tables.take(asked.numbers).to_scipy(), tokens).toarray()
+        return values, table + kept * values.detach().numpy(), kept
+
+    def _excluded(self, asked: Asked, passages: Numbers) -> NDArray[np.bool_]:
+        excluded = self.lessons.are_right(asked.numbers, passages)
+        own = np.arange(len(asked.numbers))
+        excluded[own, own] = False
+        return excluded
+
+    def _drawn(self, queries: Numbers, found: list[Numbers], rng: np.random.Generator) -> Numbers:
+        """Return one found item for each query that has a wrong one."""
+        drawn = []
+        for row, items in enumerate(found):
+            wrong = items[~self.lessons.are_right(queries[row : row + 1], items)[0]] if len(items) else items
+            if len(wrong):
+                drawn.append(wrong[rng.integers(len(wrong))])
+        return np.array(drawn, np.int64)
+
+    def _taught(
+        self, queries: Numbers, passages: Numbers, found: list[Numbers], scores: Floats
+    ) -> tuple[float, Floats]:
+        """Return the loss of the found items' shares against the teacher's, and its derivative by all scores."""
+        assert self.teacher is not None
+        listed = np.zeros(scores.shape, np.bool_)
+        for row, items in enumerate(found):
+            listed[row] = np.isin(passages, items)
+        listed[np.arange(len(queries)), np.arange(len(queries))] = True
+        wanted = np.broadcast_to(passages.astype(np.int32), scores.shape)
+        given = self.teacher.scores(queries, wanted, listed) / self.teacher.spread
+        loss, by_score = distillation(scores, given, listed)
+        share = self.settings.teacher_share
+        return share * loss, (share * by_score).astype(np.float32)
+
+
+def _first(asked: Asked, count: int) -> Asked:
+    states, lengths = asked.encoding
+    part = Encoding(states[: int(lengths[:count].sum())], lengths[:count])
+    return Asked(asked.numbers[:count], part, asked.rows.take(np.arange(count)))

@@ -1,0 +1,156 @@
+"""VectorStore: items' vectors by encoder and text, in an SQLite file that grows as items are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.encoder import Rows
+from vizsla.errors import FormatError
+from vizsla.score_file import VERSION, ScoreFile
+from vizsla.sparse_rows import SparseRows
+
+APPLICATION = 0x565A5645
+PART = 400
+"""How many vectors are read by one statement."""
+
+
+class VectorFile(ScoreFile):
+    """The file of a vector store."""
+
+    application = APPLICATION
+    what = "store of vectors"
+    tables = (
+        "CREATE TABLE vectors (encoder BLOB NOT NULL, text BLOB NOT NULL, columns BLOB NOT NULL, "
+        "numbers BLOB NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (encoder, text)) WITHOUT ROWID",
+        "CREATE TABLE encoders (digest BLOB PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID",
+        f"PRAGMA application_id = {APPLICATION}",
+        f"PRAGMA user_version = {VERSION}",
+    )
+
+
+class VectorStore:
+    """Vectors of one encoder; others, threads and processes may share the file.
+
+    Every vector carries a checksum, and is found by a digest of 256 bits of its text: a changed text is another item.
+    A call's vectors are stored all or none, so who is killed leaves a sound file.
+
+    Parameters
+    ----------
+    path : path
+        The file, made when it is not there.
+    fingerprint : str
+        The encoder's.
+    width : int
+        The encoder's dimensions.
+    sparse : bool
+        Whether vectors are rows of weighted columns, or plain.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> store = VectorStore(Path(folder.name) / "vectors.db", "mine", 3, sparse=True)
+    >>> store.put(["fig"], SparseRows.of(np.array([[0, 2.5, 0]])))
+    >>> {text: values.tolist() for text, (columns, values) in store.get(["fig", "pear"]).items()}, len(store)
+    ({'fig': [2.5]}, 1)
+    >>> store.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path, fingerprint: str, width: int, *, sparse: bool):
+        self._file, self.fingerprint, self.width, self.sparse = VectorFile(path), fingerprint, width, sparse
+        self._encoder = _digest(fingerprint)
+        with self._file.writing() as connection:
+            named = (self._encoder, fingerprint)
+            connection.execute("INSERT OR IGNORE INTO encoders VALUES (?, ?)", named)
+
+    @property
+    def path(self) -> Path:
+        """Where the vectors are."""
+        return self._file.path
+
+    def __len__(self) -> int:
+        """Return how many vectors of this encoder are stored."""
+        with self._file.reading() as connection:
+            sql = "SELECT COUNT(*) FROM vectors WHERE encoder = ?"
+            return int(connection.execute(sql, (self._encoder,)).fetchone()[0])
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get(self, texts: Sequence[str]) -> dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Return columns and values of the texts that are stored."""
+        wanted = {_digest(text): text for text in texts}
+        keys, found = list(wanted), {}
+        with self._file.reading() as connection:
+            for start in range(0, len(keys), PART):
+                some = keys[start : start + PART]
+                marks = ", ".join("?" * len(some))
+                sql = f"SELECT text, columns, numbers, seal FROM vectors WHERE encoder = ? AND text IN ({marks})"
+                for key, columns, numbers, seal in connection.execute(sql, (self._encoder, *some)):
+                    found[wanted[key]] = self._checked(key, columns, numbers, seal)
+        return found
+
+    def put(self, texts: Sequence[str], rows: Rows) -> None:
+        """Store a vector for each text, for good; of two for one text the first stays."""
+        entries = [self._entry(text, *pair) for text, pair in zip(texts, _pairs(rows), strict=True)]
+        with self._file.writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)", entries)
+
+    def close(self) -> None:
+        """Close this thread's connection; the next use opens another."""
+        self._file.close()
+
+    def _entry(self, text: str, columns: bytes, numbers: bytes) -> tuple[bytes, bytes, bytes, bytes, int]:
+        key = _digest(text)
+        return self._encoder, key, columns, numbers, _seal(self._encoder, key, columns, numbers)
+
+    def _checked(
+        self, key: bytes, columns: object, numbers: object, seal: object
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        if not isinstance(columns, bytes) or not isinstance(numbers, bytes) or len(columns) % 4 or len(numbers) % 4:
+            raise self._file.damaged("a vector is not one that was stored")
+        if seal != _seal(self._encoder, key, columns, numbers):
+            raise self._file.damaged("a vector does not fit its checksum")
+        places, values = np.frombuffer(columns, np.int32), np.frombuffer(numbers, np.float32)
+        length = len(places) if self.sparse else self.width
+        rising = not len(places) or (places[0] >= 0 and places[-1] < self.width and (np.diff(places) > 0).all())
+        if len(values) != length or not rising or not np.isfinite(values).all():
+            raise self._file.damaged("a vector is not as wide as the encoder's")
+        return places, values
+
+
+def stored_counts(path: str | Path) -> dict[str, tuple[int, int]]:
+    """Return the number of vectors and their bytes by the fingerprint of their encoder; the file must be there."""
+    if not Path(path).is_file():
+        raise FormatError(f"{path}: not a store of vectors (there is no such file).")
+    file = VectorFile(path)
+    sql = (
+        "SELECT fingerprint, COUNT(text), COALESCE(SUM(LENGTH(columns) + LENGTH(numbers)), 0) FROM encoders "
+        "LEFT JOIN vectors ON vectors.encoder = encoders.digest GROUP BY fingerprint ORDER BY fingerprint"
+    )
+    with file.reading() as connection:
+        found = {str(name): (int(count), int(size)) for name, count, size in connection.execute(sql)}
+    file.close()
+    return found
+
+
+def _pairs(rows: Rows) -> list[tuple[bytes, bytes]]:
+    if not isinstance(rows, SparseRows):
+        return [(b"", np.ascontiguousarray(row, np.float32).tobytes()) for row in rows]
+    spans = zip(rows.offsets[:-1].tolist(), rows.offsets[1:].tolist(), strict=True)
+    return [(rows.columns[a:b].tobytes(), rows.values[a:b].tobytes()) for a, b in spans]
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+
+
+def _seal(*parts: bytes) -> int:
+    return crc32(b"".join(len(part).to_bytes(8, "little") + part for part in parts))

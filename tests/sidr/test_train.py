@@ -1,0 +1,146 @@
+"""Training: it learns, resumes to the same result, and its parts are what they should be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
+from vizsla import FunctionEncoder, bag, dense, load
+from vizsla.cli import main
+from vizsla.errors import InputError
+from vizsla.methods.sidr.train import train_sidr
+
+pytest.importorskip("torch")
+
+FAST = {"epochs": 2, "batch": 16, "vectors": 4, "tokens": 20, "max_tokens": 12, "table_epochs": 0, "rate": 3e-3}
+FAST |= {"head_rate": 1e-2, "bias_rate": 1e-2, "retrieved": 5}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    losses = []
+    found = train_sidr(tiny_bag(), dataset(), model_folder(), watch=lambda one: losses.append(one.loss), **FAST)
+    return found, losses
+
+
+def test_the_loss_falls(trained):
+    _, losses = trained
+    assert np.mean(losses[-3:]) < np.mean(losses[:3])
+
+
+def test_the_lists_are_shared(trained):
+    assert trained[0].index.segments[0].rows() == tiny_bag().index.segments[0].rows()
+
+
+def test_the_same_seed_gives_the_same_encoder(trained):
+    again = train_sidr(tiny_bag(), dataset(), model_folder(), **FAST)
+    assert again.encoder.fingerprint == trained[0].encoder.fingerprint
+
+
+def test_a_stopped_run_goes_on_to_the_same_result(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr("vizsla.methods.sidr.run.SAVE_EVERY", 1)
+
+    def stop(one):
+        if one.step == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=stop, **FAST)
+    steps = []
+    resumed = train_sidr(
+        tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=lambda w: steps.append(w.step), **FAST
+    )
+    assert steps[0] == 4  # step 4 was not saved before the break
+    assert resumed.encoder.fingerprint == trained[0].encoder.fingerprint
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
+    options = {**FAST, "epochs": 1}
+    train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", **options)
+    with pytest.raises(InputError, match="same settings"):
+        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", **{**options, "batch": 8})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"semi_parametric": False},
+        {"retrieved": 0},
+        {"retrieved": 1},
+        {"table_epochs": 1},
+        {"masked_steps": 2},
+        {"frozen_layers": 1, "dropout": 0.1},
+    ],
+)
+def test_every_switch_trains(changes):
+    found = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1, **changes})
+    assert len(found("fig auto", k=3).ids[0]) == 3
+
+
+def test_a_checkpoint_with_a_head_keeps_it():
+    found = train_sidr(tiny_bag(), dataset(), model_folder(head=True), **{**FAST, "epochs": 1})
+    assert len(found("fig auto", k=3).ids[0]) == 3
+
+
+def test_a_teacher_is_imitated():
+    lengths = FunctionEncoder(lambda texts: [[len(t), 1.0] for t in texts], dim=2, name="length")
+    taught = train_sidr(tiny_bag(), dataset(), model_folder(), teacher=dense(ITEMS, lengths), **{**FAST, "epochs": 1})
+    plain = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1})
+    assert taught.encoder.fingerprint != plain.encoder.fingerprint
+
+
+def test_items_with_an_answer_are_no_negatives():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.train import _texts
+
+    search, data = tiny_bag(), dataset()
+    clicked = Clicked.of(data, search.items)
+    answers = {clicked.texts[0]: ["Plum"]}
+    lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
+    items = np.arange(len(search.items))
+    right = lessons.are_right(np.array([0]), items)[0]
+    clicks = lessons.are_clicks(np.array([0]), items)[0]
+    assert (right == (clicks | np.array(["plum" in item for item in search.items]))).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"max_tokens": 40}, "max_tokens"), ({"epochs": 0}, "epochs"), ({"folds": 1}, "folds"), ({"rate": -1}, "rate")],
+)
+def test_wrong_settings_are_refused(changes, message):
+    with pytest.raises(InputError, match=f"`{message}`"):
+        train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, **changes})
+
+
+def test_a_bag_of_words_is_refused():
+    with pytest.raises(InputError, match="analyser=vizsla.WordPiece"):
+        train_sidr(bag(ITEMS), dataset(), model_folder(), **FAST)
+
+
+def test_int8_is_taken_only_if_recall_holds(trained):
+    from vizsla.methods.sidr.quantise import quantise_sidr
+
+    small, check = quantise_sidr(trained[0], dataset(), most_loss=1.0)
+    assert check.accepted and small.encoder.fingerprint != trained[0].encoder.fingerprint
+    same, check = quantise_sidr(trained[0], dataset(), most_loss=-2.0)
+    assert not check.accepted and same is trained[0]
+
+
+def test_the_command_line_trains_and_saves(tmp_path, capsys):
+    data = dataset()
+    items, clicks = tmp_path / "items.jsonl", tmp_path / "clicks.tsv"
+    items.write_text("".join(json.dumps({"id": i.id, "text": i.text}) + "\n" for i in data.items))
+    rows = zip(*data.clicks.nonzero(), strict=True)
+    texts, ids = [query.text for query in data.queries], [item.id for item in data.items]
+    clicks.write_text("".join(f"{texts[q]}\t{ids[i]}\n" for q, i in rows))
+    options = ["--epochs", "1", "--batch", "32", "--vectors", "2", "--table-epochs", "0", "--max-tokens", "12"]
+    out = tmp_path / "model"
+    arguments = ["train", "sidr", str(items), "--clicks", str(clicks), "--model", str(model_folder()), "-o", str(out)]
+    assert main([*arguments, *options]) in (0, None)
+    assert f"{len(data.items)} items" in capsys.readouterr().out
+    assert len(load(out)("fig auto", k=3).ids[0]) == 3
