@@ -57,6 +57,15 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
+    from vizsla.compose.rerank import rerank as rerank
+    from vizsla.methods.cur.adacur import adacur as adacur
+    from vizsla.methods.cur.adacur import anncur as anncur
+    from vizsla.methods.cur.anchor_queries import anchor_queries as anchor_queries
+    from vizsla.methods.cur.anchor_scores import AnchorScores as AnchorScores
+    from vizsla.methods.cur.residual import residual_cur as residual_cur
+    from vizsla.methods.cur.residual import reused_anchors as reused_anchors
+    from vizsla.methods.cur.score_anchors import anchor_cost as anchor_cost
+    from vizsla.methods.cur.score_anchors import score_anchors as score_anchors
     from vizsla.queries import Queries as Queries
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
@@ -113,6 +122,15 @@ _PUBLIC = {
     "train_tokens": "vizsla.methods.bag.train",
     "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
+    "AnchorScores": "vizsla.methods.cur.anchor_scores",
+    "adacur": "vizsla.methods.cur.adacur",
+    "anchor_cost": "vizsla.methods.cur.score_anchors",
+    "anchor_queries": "vizsla.methods.cur.anchor_queries",
+    "anncur": "vizsla.methods.cur.adacur",
+    "rerank": "vizsla.compose.rerank",
+    "residual_cur": "vizsla.methods.cur.residual",
+    "reused_anchors": "vizsla.methods.cur.residual",
+    "score_anchors": "vizsla.methods.cur.score_anchors",
 }
 
 __all__ = ["__version__", *_PUBLIC]

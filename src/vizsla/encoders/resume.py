@@ -49,7 +49,7 @@ def resumable_encode(
     check_choice("storage", storage, ["float16", "float32"])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder), (folder / ROWS).open("ab") as rows:
+    with locked(folder), (folder / ROWS).open("ab") as rows:
         _Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
     size = (folder / ROWS).stat().st_size
     if not size:
@@ -75,7 +75,7 @@ class _Encoding:
         number, seen = 0, 0
         total = None if count is None else -(-count // BATCH)
         for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
-            number, seen = number + len(batch), _chained(batch, seen)
+            number, seen = number + len(batch), chained(batch, seen)
             if number < self._done:
                 continue
             if number - len(batch) < self._done:
@@ -116,17 +116,19 @@ class _Encoding:
         return done, seen
 
 
-def _chained(texts: list[str], seen: int) -> int:
+def chained(texts: Iterable[str], seen: int) -> int:
+    """Return a checksum of texts that goes on from the one of those before."""
     for text in texts:
         seen = _native.checksum(np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", np.uint8), seen)
     return seen
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; another that holds it raises."""
     with (folder / LOCK).open("wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{folder} must be used by one process. Got another that is encoding into it.") from None
+            raise InputError(f"{folder} must be used by one process. Got another that is writing to it.") from None
         yield
