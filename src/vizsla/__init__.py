@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
+    from vizsla.compose.rerank import rerank as rerank
     from vizsla.compose.shards import shards as shards
     from vizsla.dataset import Dataset as Dataset
     from vizsla.encoder import FunctionEncoder as FunctionEncoder
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
+    from vizsla.methods.cur.adacur import adacur as adacur
+    from vizsla.methods.cur.adacur import anncur as anncur
+    from vizsla.methods.cur.anchor_queries import anchor_queries as anchor_queries
+    from vizsla.methods.cur.anchor_scores import AnchorScores as AnchorScores
+    from vizsla.methods.cur.residual import residual_cur as residual_cur
+    from vizsla.methods.cur.residual import reused_anchors as reused_anchors
+    from vizsla.methods.cur.score_anchors import anchor_cost as anchor_cost
+    from vizsla.methods.cur.score_anchors import score_anchors as score_anchors
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.fuse import fuse as fuse
@@ -57,15 +66,6 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
-    from vizsla.compose.rerank import rerank as rerank
-    from vizsla.methods.cur.adacur import adacur as adacur
-    from vizsla.methods.cur.adacur import anncur as anncur
-    from vizsla.methods.cur.anchor_queries import anchor_queries as anchor_queries
-    from vizsla.methods.cur.anchor_scores import AnchorScores as AnchorScores
-    from vizsla.methods.cur.residual import residual_cur as residual_cur
-    from vizsla.methods.cur.residual import reused_anchors as reused_anchors
-    from vizsla.methods.cur.score_anchors import anchor_cost as anchor_cost
-    from vizsla.methods.cur.score_anchors import score_anchors as score_anchors
     from vizsla.queries import Queries as Queries
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser

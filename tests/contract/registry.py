@@ -104,6 +104,8 @@ def pieces() -> WordPiece:
 @cache
 def _learned_bag() -> Retriever:
     return train_tokens(bag(ITEMS), _log(), epochs=2)
+
+
 @cache
 def _jpq(bits: int = 8) -> Retriever:
     return jpq(dense(ITEMS, _lsa()), _log(), bytes=4, bits=bits, share=0.5, epochs=2, batch=16, stop=2)

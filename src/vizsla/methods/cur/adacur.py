@@ -207,7 +207,8 @@ def anncur(
     Examples
     --------
     >>> from vizsla import FunctionScorer, score_anchors
-    >>> scorer = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], {"a": "fig", "b": "pear", "c": "plum"})
+    >>> items = {"a": "fig", "b": "pear", "c": "plum"}
+    >>> scorer = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], items)
     >>> anncur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=2, anchor_items=["b"])("lump", k=1).ids
     [['c']]
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -79,12 +80,11 @@ class BudgetedSearch(Retriever):
 
     def with_budget(self, budget: int) -> Self:
         """Return the same search with another budget; it shares all arrays."""
-        if not check_positive("budget", budget) == self.plan.budget:
-            other = copy(self)
-            first = None if self.plan.first is None else max(1, round(self.plan.first * budget / self.plan.budget))
-            other.plan = replace(self.plan, budget=int(budget), first=first)
-            return other
-        return self
+        other, first = copy(self), self.plan.first
+        if first is not None:
+            first = max(1, round(first * check_positive("budget", budget) / self.plan.budget))
+        other.plan = replace(self.plan, budget=budget, first=first)
+        return other
 
     @property
     def effort(self) -> int:
@@ -113,9 +113,12 @@ class BudgetedSearch(Retriever):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         parts, stats = [], Stats(exact=True)
         for rows in self._batches(len(queries)):
-            pool, ledgers, _, cost = self._spent(queries, rows, filter, threads)
-            stats = stats + cost
-            parts += [(pool.items(at, ledger.all_items()), ledger.all_scores()) for at, ledger in enumerate(ledgers)]
+            spent = self._spent(queries, rows, filter, threads)
+            stats = stats + spent.cheap + spent.paid
+            parts += [
+                (spent.pool.items(at, ledger.all_items()), ledger.all_scores())
+                for at, ledger in enumerate(spent.ledgers)
+            ]
         allowed = len(self._items) if filter is None else filter.count
         complete = all(len(items) == allowed for items, _ in parts)
         offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
@@ -128,15 +131,18 @@ class BudgetedSearch(Retriever):
         return self._aligned.score(queries, candidates, filter, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        trace, stats = self._trace(queries, filter, 1)
+        trace, calls = self._trace(queries, filter, 1)
         exact = trace.exact_of(item)
         score = self._score_one(queries, item, filter) if exact is None else exact
-        return explained(trace, item, score, str(unwrapped(self.scorer)), stats.model_calls or stats.scored)
+        return explained(trace, item, score, str(unwrapped(self.scorer)), calls)
 
-    def _trace(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Trace, Stats]:
-        pool, (ledger,), estimates, stats = self._spent(queries, range(1), filter, threads)
-        prior = estimates.prior()
-        return Trace.of(pool, ledger, estimates.scores()[0], None if prior is None else prior[0], self._items), stats
+    def _trace(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Trace, int]:
+        """Search for one query; return what happened and the calls that were made."""
+        spent = self._spent(queries, range(1), filter, threads)
+        prior = spent.estimates.prior()
+        known = None if prior is None else prior[0]
+        trace = Trace.of(spent.pool, spent.ledgers[0], spent.estimates.scores()[0], known, self._items)
+        return trace, spent.paid.model_calls + spent.paid.scored
 
     def _batches(self, queries: int) -> list[range]:
         width = len(self._items) if self.pool is None else min(self.pool_size, len(self._items))
@@ -150,16 +156,24 @@ class BudgetedSearch(Retriever):
         numbers = [np.sort(found.row(row)[0]).astype(np.int64) for row in rows]
         return Pool(len(rows), len(self._items), numbers), stats
 
-    def _spent(
-        self, queries: Queries, rows: range, filter: Filter | None, threads: int
-    ) -> tuple[Pool, list[Ledger], Estimates, Stats]:
+    def _spent(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> _Spent:
         pool, costs = self._pool(queries, rows, filter, threads)
         estimates, cost = self._estimates(queries, rows, pool, threads)
         firsts, more = self._firsts(queries, rows, pool, estimates, filter, threads)
         bill = _Bill(self._aligned, queries, rows, pool, threads)
         randoms = [np.random.default_rng([self.seed, *queries.texts[row].encode("utf-8", "replace")]) for row in rows]
         ledgers = spend(estimates, pool.allowed(filter), firsts, self.plan, bill.score, randoms)
-        return pool, ledgers, estimates, costs + cost + more + bill.stats
+        return _Spent(pool, ledgers, estimates, costs + cost + more, bill.stats)
+
+
+class _Spent(NamedTuple):
+    """What a batch of queries bought, and what cheap parts and the scorer cost."""
+
+    pool: Pool
+    ledgers: list[Ledger]
+    estimates: Estimates
+    cheap: Stats
+    paid: Stats
 
 
 class _Bill:
@@ -179,4 +193,4 @@ class _Bill:
         scored = self._scorer.score(self._queries, pairs, None, self._threads)
         self.stats = self.stats + scored.stats
         bounds = offsets[self._rows.start : self._rows.stop + 1]
-        return [scored.scores[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [scored.scores[start:end] for start, end in pairwise(bounds)]

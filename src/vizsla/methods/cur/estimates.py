@@ -30,6 +30,10 @@ class Estimates(ABC):
         """Return what was believed before any score, where anything was."""
         return None
 
+    def features(self) -> Floats:
+        """Return what is known of the items for these queries only: queries × features × items."""
+        raise NotImplementedError
+
 
 class CurEstimates(Estimates):
     """CUR: a query's scores are the combination of anchor queries' scores that fits what is known.
@@ -99,6 +103,10 @@ class RidgeEstimates(Estimates):
         """Return the fit of the retrievers' scores."""
         return self._prior
 
+    def features(self) -> Floats:
+        """Return 1 and the retrievers' scores."""
+        return self._own
+
 
 class PooledEstimates(Estimates):
     """Estimates of queries that each have items of their own, under numbers of their own.
@@ -119,6 +127,10 @@ class PooledEstimates(Estimates):
     def scores(self) -> Floats:
         """Return the parts' estimates."""
         return np.concatenate([part.scores() for part in self._parts])
+
+    def features(self) -> Floats:
+        """Return the parts' features."""
+        return np.concatenate([part.features() for part in self._parts])
 
     def prior(self) -> Floats | None:
         """Return the parts' priors, where they have any."""

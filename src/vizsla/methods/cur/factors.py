@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 STORAGES = ("float32", "float16", "int8")
 ROWS = 16
-"""Queries are multiplied in groups of so many, filled up with zeros: BLAS then adds in one order, whatever the batch."""
+"""Queries are multiplied in groups of so many, filled up with zeros: BLAS then adds in one order for every batch."""
 BLOCK = 1 << 15
 """Items whose stored numbers are widened at a time."""
 

@@ -121,7 +121,12 @@ class ResidualCur(BudgetedSearch):
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Items] | None, Stats]:
-        return None, Stats(exact=True)
+        if len(self.priors) < 2:
+            return None, Stats(exact=True)
+        size, free = self.plan.sizes()[0], pool.allowed(filter)
+        rankings = estimates.features()[:, 1:]
+        firsts = [shared_first(rankings[at], self.fit.explained, free[at], size) for at in range(len(rows))]
+        return firsts, Stats(exact=True)
 
     def _write(self, writer: ArtifactWriter) -> None:
         write_plan(writer, self.plan, self.pool_size, self.seed)
@@ -156,7 +161,7 @@ def residual_cur(
     priors: Retriever | Sequence[Retriever] = (),
     *,
     budget: int = 100,
-    rounds: int = 5,
+    rounds: int = 10,
     rank: int | None = None,
     ridge: float | None = None,
     vectors: Any = None,

@@ -14,7 +14,7 @@ class Span:
     """Solves ``columnᵀ · w = score`` for all columns so far, by the shortest `w` with the least error.
 
     That is the pseudo-inverse's solution. The columns' span is kept as an orthonormal basis (Gram and Schmidt, twice),
-    so a new column costs one product with the basis, and nothing that is known is computed again. While columns are
+    so new columns cost a product with the basis, and nothing that is known is computed again. While columns are
     independent, their coefficients are a triangle, and a new column adds one step of substitution; repeated or constant
     columns make a small least-squares problem in the basis's own coordinates.
 
@@ -35,41 +35,44 @@ class Span:
         self._basis = np.zeros((0, dim))
         self._coefficients: list[Doubles] = []
         self._scores: list[float] = []
-        self._solution: list[float] = []
+        self._solution = np.zeros(0)
         self._independent = True
 
     def add(self, columns: NDArray[np.floating], scores: NDArray[np.floating]) -> None:
         """Add columns, one a row, and their scores."""
-        size, known = len(self._basis), self._basis
-        self._basis = np.concatenate([known, np.zeros((min(len(columns), known.shape[1] - size), known.shape[1]))])
-        for column, score in zip(np.asarray(columns, np.float64), scores.tolist(), strict=True):
-            size = self._add(column, score, size)
-        self._basis = self._basis[:size]
+        known, block = self._basis, np.asarray(columns, np.float64)
+        along = block @ known.T
+        rest = block - along @ known
+        again = rest @ known.T
+        along, rest = along + again, rest - again @ known
+        new = np.zeros((0, known.shape[1]))
+        for old, left, column, score in zip(along, rest, block, scores.tolist(), strict=True):
+            new = self._add(old, left, new, float(np.linalg.norm(column)), score)
+        self._basis = np.concatenate([known, new])
 
     def weights(self) -> Doubles:
         """Return the solution."""
         if self._independent:
-            return np.asarray(self._solution) @ self._basis
+            return self._solution @ self._basis
         equations = np.zeros((len(self._scores), len(self._basis)))
         for row, coefficients in zip(equations, self._coefficients, strict=True):
             row[: len(coefficients)] = coefficients
         left, triangle = np.linalg.qr(equations)
         return np.asarray(np.linalg.solve(triangle, left.T @ np.asarray(self._scores)) @ self._basis)
 
-    def _add(self, column: Doubles, score: float, size: int) -> int:
-        basis = self._basis[:size]
-        along = basis @ column
-        rest = column - along @ basis
-        again = basis @ rest
-        along, rest = along + again, rest - again @ basis
+    def _add(self, old: Doubles, rest: Doubles, new: Doubles, whole: float, score: float) -> Doubles:
+        """Take one column, of which `old` is the share along the basis, against the block's new directions."""
+        among = new @ rest
+        rest = rest - among @ new
+        again = new @ rest
+        rest, along = rest - again @ new, np.concatenate([old, among + again])
         length = float(np.linalg.norm(rest))
         self._scores.append(score)
-        if size == len(column) or length <= INDEPENDENT * float(np.linalg.norm(column)):
+        if len(along) == len(rest) or length <= INDEPENDENT * whole:
             self._independent = False
             self._coefficients.append(along)
-            return size
-        self._basis[size] = rest / length
+            return new
         self._coefficients.append(np.append(along, length))
         if self._independent:
-            self._solution.append((score - float(along @ np.asarray(self._solution))) / length)
-        return size + 1
+            self._solution = np.append(self._solution, (score - float(along @ self._solution)) / length)
+        return np.concatenate([new, rest[None] / length])
