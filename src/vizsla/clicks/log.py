@@ -72,9 +72,7 @@ class ClickLog:
         return cls._build(*_triples(clicks, items), encode, len(items))
 
     @classmethod
-    def _build(
-        cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int
-    ) -> Self:
+    def _build(cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int) -> Self:
         names, rows = _numbered(texts)
         rows, items, units = _summed(rows, items, units)
         # A query without clicks left is forgotten, before it can leave a trace in what the encoder knows.
@@ -89,9 +87,7 @@ class ClickLog:
         numbers, silent = items[kept].astype(np.int32), int((~useful).sum())
         return cls(chosen, vectors[useful], offsets, numbers, units[kept], width=width, silent=silent)
 
-    def changed(
-        self, clicks: Any, items: Strings, encode: Encode, *, sign: int = 1
-    ) -> tuple[Self, NDArray[np.int64]]:
+    def changed(self, clicks: Any, items: Strings, encode: Encode, *, sign: int = 1) -> tuple[Self, NDArray[np.int64]]:
         """Return the log with these clicks added (with sign -1, taken away), and the items that they touch.
 
         Of dense vectors only those of new texts are computed; sparse rows all, since they may get other columns.
@@ -170,9 +166,7 @@ class ClickLog:
         useful = counts > 0
         offsets = np.concatenate([[0], np.cumsum(counts[useful])]).astype(np.int64)
         texts = Strings.of(self.take_queries(np.flatnonzero(useful)))
-        return type(self)(
-            texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width
-        )
+        return type(self)(texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width)
 
     def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the texts of these queries."""

@@ -114,9 +114,7 @@ class Pairs:
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], values[order], lines[order]
 
-    def _matrix(
-        self, rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[np.float64]
-    ) -> csr_array:
+    def _matrix(self, rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[np.float64]) -> csr_array:
         from scipy.sparse import csr_array
 
         starts = np.zeros(len(self.queries) + 1, dtype=np.int64)

@@ -28,9 +28,7 @@ class ParquetSource(Generic[Record]):
         Leave out, and count, the rows that cannot be read.
     """
 
-    def __init__(
-        self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, skip_errors: bool = False
-    ):
+    def __init__(self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, skip_errors: bool = False):
         self.name, self._path, self._make, self._skip = str(path), Path(path), make, skip_errors
         self._errors = 0
         self._first: DataError | None = None

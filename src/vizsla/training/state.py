@@ -33,9 +33,7 @@ class TrainingState(Artifact):
 
     kind = "training-state"
 
-    def __init__(
-        self, key: str, steps: int, arrays: Mapping[str, NDArray[np.float32]], measured: NDArray[np.float64]
-    ):
+    def __init__(self, key: str, steps: int, arrays: Mapping[str, NDArray[np.float32]], measured: NDArray[np.float64]):
         self.key, self.steps, self.arrays, self.measured = key, steps, dict(arrays), measured
 
     def __repr__(self) -> str:

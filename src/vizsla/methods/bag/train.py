@@ -129,9 +129,7 @@ def begun(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSetti
     return TokenLearner(bag, table, queries, clicks, settings)
 
 
-def _trained(
-    bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings, epochs: int, seed: int
-) -> Bag:
+def _trained(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings, epochs: int, seed: int) -> Bag:
     learner, rng = begun(bag, clicked, clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)

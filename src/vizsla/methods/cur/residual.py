@@ -109,7 +109,7 @@ class ResidualCur(BudgetedSearch):
 
     def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
         numbers = None if pool.numbers is None else [pool.padded(at) for at in range(len(rows))]
-        own, stats = prior_scores(self._aligned_priors, queries, rows, numbers, threads)
+        own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
             return self.fit.estimates(own), stats
         parts = [
@@ -255,13 +255,16 @@ def check_priors(priors: Sequence[Any], items: Strings) -> None:
 
 def prior_scores(
     priors: Sequence[Aligned[Retriever]],
+    count: int,
     queries: Queries,
     rows: range,
     numbers: list[Items] | None,
     threads: int,
 ) -> tuple[Floats, Stats]:
-    """Return every retriever's scores of the items of some queries, queries × retrievers × items, and their cost."""
-    count = len(priors[0].merged) if priors else 0
+    """Return the retrievers' scores of some queries' items, queries × retrievers × items, and their cost.
+
+    The items are all `count` of the catalogue, or as many of each query as `numbers` has.
+    """
     width = count if numbers is None else len(numbers[0]) if numbers else 0
     every = np.arange(count, dtype=np.int32)
     flat = [every] * len(rows) if numbers is None else [some.astype(np.int32) for some in numbers]
@@ -288,9 +291,7 @@ def _anchored(
 ) -> ResidualFit:
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
     aligned = [Aligned(prior, anchors.items) for prior in priors]
-    own, _ = prior_scores(aligned, queries, range(len(queries)), None, threads)
-    if not priors:
-        own = np.zeros((len(queries), 0, len(anchors.items)), np.float32)
+    own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
     if rank is None or ridge is None:
         ranks = {} if rank is None else {"ranks": (rank,)}
         ridges = {} if ridge is None else {"ridges": (ridge,)}

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
-INDEPENDENT = 1e-9
-"""A column is new when so much of its length, or more, is outside of the span."""
+INDEPENDENT = 1e-6
+"""A column is new when more of its length than this is outside of the span: less is the rounding of its float32."""
 
 
 class Span:

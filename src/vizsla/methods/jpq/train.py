@@ -133,9 +133,7 @@ def jpq(
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    return train_jpq(
-        coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options
-    )
+    return train_jpq(coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options)
 
 
 def prepared_run(

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="XrLinear")
 
 
-def add_items(
-    model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10
-) -> Model:
+def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Model:
     """Return a model that also knows these items; see `XrLinear.with_items`."""
     texts, calibration = _text_index(model)
     pairs = new_items(model.items, items)

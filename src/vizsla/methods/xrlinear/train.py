@@ -196,9 +196,7 @@ def _check_options(
         raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
 
 
-def _features(
-    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any
-) -> Encoder:
+def _features(encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any) -> Encoder:
     if encoder is not None and shares is not None:
         raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
     if encoder is not None:
