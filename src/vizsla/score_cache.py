@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,18 @@ class ScoreCache(WrappedScorer):
 
     def __bool__(self) -> bool:
         return True
+
+    def known(self, queries: str | Sequence[str] | Queries) -> Candidates:
+        """Return all items whose scores are stored for each query, ranked; nothing is asked of the scorer.
+
+        Past queries can so become further anchors: see `reused_anchors`.
+        """
+        asked = Queries.of(queries)
+        every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalogue=self.items)
+        pairs = list(zip(*self._text_scorer.pairs(asked, every), strict=True))
+        scores = self._store.get(self._text_scorer.fingerprint, pairs)
+        stored = np.flatnonzero(~np.isnan(scores))
+        return _chosen(every, stored).rescored(Scored(scores[stored], Stats()))
 
     def clear(self) -> None:
         """Forget all scores of this scorer; those of others in the same file stay."""

@@ -211,9 +211,7 @@ class Strings(Sequence[str]):
         return text
 
 
-def _restored(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.uint32], source: str
-) -> Strings:
+def _restored(data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArray[np.uint32], source: str) -> Strings:
     """Make a pickled table again; the arrays are checked as any others."""
     for array_ in (data, offsets, slots):
         array_.flags.writeable = False

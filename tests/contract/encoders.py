@@ -139,9 +139,7 @@ ENCODERS: dict[str, EncoderCase] = {
         _saved,
         half_pairs=True,
     ),
-    "n-grams by kinds": EncoderCase(
-        lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True
-    ),
+    "n-grams by kinds": EncoderCase(lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
     "adapted": EncoderCase(_adapted, _settings(_adapted, {"factor": 2.0}, {"dim": 12}), _saved, half_pairs=True),
     "two-sided": EncoderCase(

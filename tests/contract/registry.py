@@ -38,6 +38,7 @@ from vizsla.methods.bag.model import bag
 from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur, score_anchors
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train import jpq
 from vizsla.methods.late_interaction import late_interaction
@@ -68,6 +69,8 @@ class RetrieverCase:
     """Its answer is the head of scoring every item (laws 1 and 2)."""
     scored: bool = True
     """Its answers carry scores."""
+    always: bool = False
+    """It finds something for every query, because it scores items that share no word with it."""
 
 
 def _overlap(query: str, texts: list[str]) -> list[float]:
@@ -115,6 +118,8 @@ def sidr_encoder() -> SidrEncoder:
 @cache
 def _learned_bag() -> Retriever:
     return train_tokens(bag(ITEMS), _log(), epochs=2)
+
+
 @cache
 def _jpq(bits: int = 8) -> Retriever:
     return jpq(dense(ITEMS, _lsa()), _log(), bytes=4, bits=bits, share=0.5, epochs=2, batch=16, stop=2)
@@ -129,6 +134,16 @@ def training_state() -> TrainingState:
 def statistics() -> Statistics:
     """Return the counts of ITEMS, as an artefact."""
     return Statistics.of(ITEMS)
+
+
+@cache
+def _lsa_search() -> Retriever:
+    return dense(ITEMS, _lsa())
+
+
+def anchors(storage: str = "int8") -> AnchorScores:
+    """Return the scores of all items for a few anchor queries, as an artefact."""
+    return score_anchors(_lsa_search(), ["fig pear", "apple", "river stone", "leaf tree"], storage=storage)
 
 
 def _thirds() -> list[dict[str, str]]:
@@ -183,6 +198,23 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
     "shards": RetrieverCase(lambda: shards([bm25(part, statistics=statistics()) for part in _thirds()])),
+    "adacur": RetrieverCase(
+        lambda: adacur(_lsa_search(), anchors(), first=_bm25(), budget=20, rounds=4, epsilon=0.2),
+        exact=False,
+        always=True,
+    ),
+    "adacur exhaustive": RetrieverCase(lambda: adacur(_lsa_search(), anchors(), budget=100), exact=False, always=True),
+    "anncur": RetrieverCase(lambda: anncur(_lsa_search(), anchors(), budget=30), exact=False, always=True),
+    "residual cur": RetrieverCase(
+        lambda: residual_cur(_lsa_search(), anchors(), [_bm25(), tfidf(ITEMS)], budget=20, rank=4, ridge=0.1),
+        exact=False,
+        always=True,
+    ),
+    "residual cur of vectors": RetrieverCase(
+        lambda: residual_cur(_bm25(), priors=tfidf(ITEMS), vectors=_lsa_search(), budget=20),
+        exact=False,
+        always=True,
+    ),
 }
 
 

@@ -15,6 +15,7 @@ from tests.contract.registry import (
     ENCODERS,
     INDEXES,
     RETRIEVERS,
+    anchors,
     bundled_model,
     item_vectors,
     statistics,
@@ -32,6 +33,8 @@ ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},
     **{name: (lambda make=make: _index_artifact(*make())) for name, make in INDEXES.items()},
     **{name: (lambda make=make: (make(), _encoded)) for name, make in ENCODERS.items()},
+    "anchor scores": lambda: (anchors(), _anchors_of),
+    "cur factors": lambda: (anchors("float16").factors, lambda f: (f.values.tolist(), f.steps.tolist())),
     "training state": lambda: (training_state(), _state_of),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
@@ -53,6 +56,10 @@ def _state_of(state):
 
 def _index_artifact(index, queries):
     return index, lambda loaded: loaded.search(queries, 9)
+
+
+def _anchors_of(anchors):
+    return list(anchors.items), list(anchors.queries), anchors.scores().tolist()
 
 
 @pytest.fixture(scope="module", params=ARTIFACTS, ids=list(ARTIFACTS))

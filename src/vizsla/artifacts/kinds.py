@@ -48,6 +48,10 @@ BUILT_IN = {
     "training-state": "vizsla.training.state:TrainingState",
     "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
     "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
+    "cur-factors": "vizsla.methods.cur.factors:Factors",
+    "anchor-scores": "vizsla.methods.cur.anchor_scores:AnchorScores",
+    "adacur": "vizsla.methods.cur.adacur:Adacur",
+    "residual-cur": "vizsla.methods.cur.residual:ResidualCur",
     "composition": "vizsla.compose.composition:Composition",
 }
 """Where each built-in kind is defined; a module is imported only when one is loaded. A manifest names kinds only."""

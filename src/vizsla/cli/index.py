@@ -6,6 +6,7 @@ import argparse
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla.cli import index_anchors as anchors
 from vizsla.cli import index_bag as bag
 from vizsla.cli import index_dense as dense
 from vizsla.cli import index_pq as pq
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_statistics(kinds.add_parser("statistics", help="word counts that the shards of a BM25 share"))
     tfidf.add_arguments(kinds.add_parser("tfidf", help="words, pairs of words and character trigrams, by TF-IDF"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
+    anchors.add_arguments(kinds.add_parser("anchors", help="an expensive scorer, to be searched under a budget"))
     pq.add_arguments(kinds.add_parser("pq", help="codes for the vectors of a dense model: many times smaller"))
 
 

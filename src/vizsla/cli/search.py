@@ -14,6 +14,7 @@ from vizsla.cli.conditions import prepared_where
 from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
 from vizsla.cli.prompt import ask
 from vizsla.cli.reading import add_reading, open_items
+from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.printable import printable, printable_json
 from vizsla.retriever import Retriever
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only items of a file of ids, or with field=value, field=a,b, field<20, field=5..20; may be repeated",
     )
     parser.add_argument("--show", metavar="FIELDS", help="what to show of items, such as title,price,text")
+    parser.add_argument("--budget", type=int, metavar="N", help="calls of the expensive scorer, of a budgeted search")
     parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
@@ -42,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
-    answers = Answers(_retriever(arguments), arguments)
+    answers = Answers(_budgeted(_retriever(arguments), arguments.budget), arguments)
     queries = _queries(arguments)
     if queries is None:
         ask(lambda query: answers.print([query]))
@@ -67,7 +69,8 @@ class Answers:
             self._print_json(found, queries)
             return
         found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
-        print(f"{found.stats.ms:.2f} ms")
+        calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
+        print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
             self._print_reasons(found, queries)
 
@@ -103,6 +106,16 @@ def _retriever(arguments: argparse.Namespace) -> Retriever:
     from vizsla.methods.bm25 import bm25
 
     return bm25(open_items(arguments.artefact, arguments, keep_texts=True))
+
+
+def _budgeted(retriever: Retriever, budget: int | None) -> Retriever:
+    if budget is None:
+        return retriever
+    with_budget = getattr(retriever, "with_budget", None)
+    if with_budget is None:
+        raise InputError(f"`--budget` must be given to a budgeted search. Got {retriever}: see `vizsla index anchors`.")
+    budgeted: Retriever = with_budget(budget)
+    return budgeted
 
 
 def _queries(arguments: argparse.Namespace) -> list[str] | None:

@@ -50,9 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _variants(
-    retriever: Retriever, arguments: argparse.Namespace
-) -> tuple[str, Iterator[tuple[float, Retriever]]]:
+def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, Retriever]]]:
     from vizsla.methods.xrlinear.compact import compact
     from vizsla.methods.xrlinear.prune import prune
 

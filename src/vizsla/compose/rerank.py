@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
 from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.cut import Cut
@@ -67,3 +68,18 @@ class Rerank(Composition):
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(parts[0], parts[1], depth=options["depth"])
+
+
+@checked
+def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> Rerank:
+    """Find `budget` candidates and let the scorer score them: the plainest way to spend calls.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer, bm25
+    >>> items = {"a": "fig tree", "b": "fig"}
+    >>> short = FunctionScorer(lambda query, texts: [-len(text) for text in texts], items)
+    >>> rerank(bm25(items), short, budget=2)("fig").ids
+    [['b', 'a']]
+    """
+    return Rerank(first, scorer, depth=budget)

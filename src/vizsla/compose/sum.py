@@ -63,9 +63,7 @@ class Sum(Composition):
         return Scored(weighted_sum(self.weights, [side.scores for side in scored]), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        parts = [
-            side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned
-        ]
+        parts = [side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned]
         shares = [
             Explanation(weight * part.score, short_text(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
             for weight, part, of in zip(self.weights, parts, self.parts, strict=True)

@@ -91,7 +91,7 @@ class Encoding:
         number, seen = 0, 0
         total = None if count is None else -(-count // BATCH)
         for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
-            number, seen = number + len(batch), _chained(batch, seen)
+            number, seen = number + len(batch), chained(batch, seen)
             if number < self._done:
                 continue
             if number - len(batch) < self._done:
@@ -148,7 +148,8 @@ def write_through(file: Any, values: NDArray[Any]) -> None:
     os.fsync(file.fileno())
 
 
-def _chained(texts: list[str], seen: int) -> int:
+def chained(texts: Iterable[str], seen: int) -> int:
+    """Return a checksum of texts that goes on from the one of those before."""
     for text in texts:
         seen = _native.checksum(np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", np.uint8), seen)
     return seen
@@ -161,5 +162,5 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{folder} must be used by one process. Got another that is encoding into it.") from None
+            raise InputError(f"{folder} must be used by one process. Got another that is writing to it.") from None
         yield

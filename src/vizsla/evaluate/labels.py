@@ -53,9 +53,7 @@ def place_labels(
         _write(axes, name, centre, box, colour, leader=radius >= _LEADER_FROM * scale)
 
 
-def best_box(
-    centre: Place, size: Place, taken: Sequence[Box], frame: Box, scale: float = 1.0
-) -> tuple[float, Box]:
+def best_box(centre: Place, size: Place, taken: Sequence[Box], frame: Box, scale: float = 1.0) -> tuple[float, Box]:
     """Return how far from its point a name goes, and the box it fills.
 
     The nearest box that is inside the frame and covers nothing; failing that, the one that covers least.

@@ -51,9 +51,7 @@ class HnswPqIndex(PqStructure):
         self._faiss = graph.to_faiss(self._storage)
 
     @classmethod
-    def build(
-        cls, vectors: Any, *, M: int = 32, ef_construction: int = 500, ef: int = 300, **coding: Any
-    ) -> Self:
+    def build(cls, vectors: Any, *, M: int = 32, ef_construction: int = 500, ef: int = 300, **coding: Any) -> Self:
         """Index vectors, a row an item.
 
         Parameters

@@ -62,9 +62,7 @@ def _entries(layer: Layer, weights: str, dim: int) -> _Entries:
     return _Entries(chunks[sound], features[rows][sound], children[sound], values[sound])
 
 
-def _rows(
-    layer: Layer, dim: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+def _rows(layer: Layer, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return each row's chunk, feature, first entry in it and length.
 
     As in search, what a damaged file claims beyond its bounds is left out: features above the bias, which is `dim`,

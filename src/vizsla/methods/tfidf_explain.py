@@ -14,9 +14,7 @@ from vizsla.text.ngrams import NgramTfidf
 MOST_SHARES = 12
 
 
-def explain_tfidf(
-    score: float, encoder: NgramTfidf, index: InvertedIndex, queries: Queries, item: int
-) -> Explanation:
+def explain_tfidf(score: float, encoder: NgramTfidf, index: InvertedIndex, queries: Queries, item: int) -> Explanation:
     """Return the shares of the query's n-grams, the largest one by one; they add up to `score`."""
     row: SparseRows = queries.encoded(encoder)  # type: ignore[assignment]
     count = len(row.columns)

@@ -67,9 +67,7 @@ class TokenLearner:
         How to learn.
     """
 
-    def __init__(
-        self, bag: Bag, table: TokenTable, queries: SparseRows, clicks: csr_array, settings: LearningSettings
-    ):
+    def __init__(self, bag: Bag, table: TokenTable, queries: SparseRows, clicks: csr_array, settings: LearningSettings):
         self.index, self.bag, self.settings = bag.index, table.bag, settings
         self.queries, self.clicks = queries, clicks
         self.items = bag.index.item_rows().to_scipy()

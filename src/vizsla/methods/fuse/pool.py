@@ -87,9 +87,7 @@ class Pool:
         return totals
 
 
-def make_pool(
-    parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *, depth: int, threads: int = 1
-) -> Pool:
+def make_pool(parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *, depth: int, threads: int = 1) -> Pool:
     """Search every part once, and let it score what the others found.
 
     Parameters

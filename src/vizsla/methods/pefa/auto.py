@@ -24,4 +24,3 @@ def warn_too_few(log: ClickLog) -> None:
     """Say that the base is returned as it is; the line that is blamed is the caller's."""
     remedy = "This is the base, weight 1: give `weight` to let the clicks count, or build anew when there are more."
     warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=caller_level())
-

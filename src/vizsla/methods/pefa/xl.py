@@ -118,9 +118,7 @@ class PefaXl(Retriever):
         left = self.without_clicks(lost) if lost else self
         if base is self.base:
             return left
-        return PefaXl(
-            base, self.encoder, left.log, self.settings, left.index, depth=self.depth, choice=self.choice
-        )
+        return PefaXl(base, self.encoder, left.log, self.settings, left.index, depth=self.depth, choice=self.choice)
 
     def with_encoder(self, encoder: Encoder) -> PefaXl:
         """Give an encoder that a load could not bring back: that of the past queries, of the base, or of both."""

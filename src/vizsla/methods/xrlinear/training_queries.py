@@ -82,9 +82,7 @@ class TrainingQueries:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         starts = np.repeat(self.offsets[np.maximum(items, 0)] - offsets[:-1], counts)
         at = starts + np.arange(int(offsets[-1]))
-        return type(self)(
-            self.texts, offsets, self.queries[at], self.weights[at], click_weights=self.click_weights
-        )
+        return type(self)(self.texts, offsets, self.queries[at], self.weights[at], click_weights=self.click_weights)
 
     def write(self, writer: ArtifactWriter, prefix: str) -> None:
         """Store all arrays."""

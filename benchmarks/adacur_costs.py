@@ -1,0 +1,81 @@
+"""What the linear algebra of a budgeted search costs: against a pseudo-inverse each round, and as catalogues grow."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.rows import Row, median
+from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.estimates import CurEstimates, Estimates
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.residual_fit import fit_residual
+from vizsla.methods.cur.rounds import Plan, spend
+
+ANCHORS, RANK, BATCH, POOL = 500, 100, 16, 10_000
+PLAN = Plan(budget=500, rounds=10)
+Matrix = NDArray[np.float32]
+
+
+def cost_rows(*, quick: bool) -> list[Row]:
+    """Return CPU milliseconds a query, in a batch of 16, at a budget of 500 calls in 10 rounds."""
+    small, large = (2_000, 20_000) if quick else (100_000, 1_000_000)
+    repeats = 1 if quick else 3
+    anchored = _anchored(small)
+    pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
+    cur = median([_timed(lambda: CurEstimates(anchored, BATCH), small) for _ in range(repeats)])
+    residual = {count: median([_timed(_residual(count), count) for _ in range(repeats)]) for count in (small, large)}
+    pooled = {count: median([_timed(_residual(POOL), POOL) for _ in range(repeats)]) for count in (small, large)}
+    what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
+    return [
+        Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
+        Row(f"{what}, {small:,} items: ADACUR", cur, "pinv each round", pinv, "CPU ms", ">= 10"),
+        Row(
+            f"{what}: {large:,} items", residual[large], f"11 × {small:,} items", 11 * residual[small], "CPU ms", ">= 1"
+        ),
+        Row(
+            f"{what}: pool of {POOL:,} of {large:,}", pooled[large], f"of {small:,}", pooled[small], "CPU ms", ">= 0.8"
+        ),
+    ]
+
+
+def _anchored(count: int) -> Factors:
+    pick = np.random.default_rng(0)
+    values = pick.standard_normal((ANCHORS, 60), np.float32) @ pick.standard_normal((60, count), np.float32)
+    return Factors.of(values + 0.3 * pick.standard_normal(values.shape, np.float32))
+
+
+def _residual(count: int):  # type: ignore[no-untyped-def]
+    pick = np.random.default_rng(1)
+    own = pick.standard_normal((BATCH, 1, count), np.float32)
+    small = fit_residual(own[:, 0], own, rank=8, ridge=0.1)
+    fit = small.over(Factors.of(pick.standard_normal((RANK, count), np.float32)))
+    return lambda: fit.estimates(own)
+
+
+def _timed(make, count: int) -> float:  # type: ignore[no-untyped-def]
+    """Return CPU milliseconds a query of all rounds, scoring left out."""
+    pick = np.random.default_rng(2)
+    exact = pick.standard_normal((BATCH, count), np.float32)
+    estimates: Estimates = make()
+    randoms = [np.random.default_rng(row) for row in range(BATCH)]
+    firsts = [random.permutation(count)[:50] for random in randoms]
+    start = process_time()
+    score = lambda chosen: [exact[row, items] for row, items in enumerate(chosen)]  # noqa: E731
+    spend(estimates, np.ones((BATCH, count), np.bool_), firsts, PLAN, score, randoms)
+    return (process_time() - start) * 1e3 / BATCH
+
+
+def _pinv_rounds(factors: Factors) -> float:
+    """Return CPU milliseconds of one query whose pseudo-inverse is made anew each round."""
+    scores = np.random.default_rng(3).standard_normal(factors.count, np.float32)
+    chosen = np.random.default_rng(4).permutation(factors.count)[:50]
+    start = process_time()
+    for _ in range(PLAN.rounds - 1):
+        inverse = np.linalg.pinv(factors.columns(chosen).T)
+        estimates = (scores[chosen] @ inverse).astype(np.float32) @ factors.values
+        estimates[chosen] = -np.inf
+        chosen = np.concatenate([chosen, best_places(estimates, 50)])
+    return (process_time() - start) * 1e3

@@ -1,0 +1,223 @@
+"""ANNCUR and ADACUR: scores of all items from a few, by the anchor queries' scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from vizsla.arguments import check_seed, generator
+from vizsla.checked import checked
+from vizsla.compose.catalogues import Aligned
+from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.filter import Filter
+from vizsla.methods.cur.anchor_scores import AnchorScores
+from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.parts import check_catalogue, check_cheap, found_by, scorer_artifact
+from vizsla.methods.cur.plan_file import read_plan, write_plan
+from vizsla.methods.cur.pool import Pool
+from vizsla.methods.cur.rounds import Plan
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.scorer import Scorer
+from vizsla.stats import Stats
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+
+class Adacur(BudgetedSearch):
+    """ADACUR (Algorithms 1 and 2), or with `fixed` items for the first round ANNCUR. Use `adacur` or `anncur`.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    anchors : AnchorScores
+        Its scores of all items for the anchor queries.
+    plan : Plan
+        How calls are spent.
+    first : Retriever, optional
+        Finds the items of the first round; they are drawn at random unless given.
+    fixed : array of item numbers, optional
+        The items of the first round, whatever the query.
+    pool, pool_size, seed
+        See `BudgetedSearch`.
+    """
+
+    kind = "adacur"
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        anchors: AnchorScores,
+        plan: Plan,
+        *,
+        first: Retriever | None = None,
+        fixed: Items | None = None,
+        pool: Retriever | None = None,
+        pool_size: int = 10_000,
+        seed: int = 0,
+    ):
+        super().__init__(scorer, anchors.items, plan, pool=pool, pool_size=pool_size, seed=check_seed(seed))
+        check_catalogue("scorer", scorer, anchors.items)
+        check_cheap("first", first)
+        if fixed is not None and len(fixed) and not 0 <= fixed.min() <= fixed.max() < len(anchors.items):
+            raise InputError(f"`fixed` must be items below {len(anchors.items)}. Got others.")
+        self.anchors, self.first, self.fixed = anchors, first, fixed
+        self._aligned_first = None if first is None else Aligned(first, anchors.items)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the anchors' scores, the scorer and the first retriever."""
+        return self.anchors.nbytes + self.scorer.nbytes + (0 if self.first is None else self.first.nbytes)
+
+    def __repr__(self) -> str:
+        name = "Adacur" if self.fixed is None else "Anncur"
+        return f"{name}({self.anchors}, budget={self.budget}, rounds={self.plan.rounds})"
+
+    def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
+        factors = self.anchors.factors
+        if pool.numbers is None:
+            return CurEstimates(factors, len(rows)), Stats(exact=True)
+        parts = [Factors.of(factors.columns(pool.padded(at)).T) for at in range(len(rows))]
+        return PooledEstimates([CurEstimates(part, 1) for part in parts]), Stats(exact=True)
+
+    def _firsts(
+        self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
+    ) -> tuple[list[Items] | None, Stats]:
+        if self.fixed is not None:
+            return [pool.places(at, self.fixed) for at in range(len(rows))], Stats(exact=True)
+        if self._aligned_first is None:
+            return [np.zeros(0, np.int64) for _ in rows], Stats(exact=True)
+        found, stats = found_by(self._aligned_first, max(self.plan.sizes()), queries, filter, threads)
+        return [pool.places(at, found.row(row)[0]) for at, row in enumerate(rows)], stats
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        write_plan(writer, self.plan, self.pool_size, self.seed)
+        writer.parameters(first=self.first is not None, pool=self.pool is not None, fixed=self.fixed is not None)
+        writer.child("scorer", scorer_artifact(self.scorer))
+        writer.child("anchors", self.anchors)
+        for name, part in (("first", self.first), ("pool", self.pool)):
+            if part is not None:
+                writer.child(name, part)
+        if self.fixed is not None:
+            writer.array("fixed", self.fixed)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        plan, pool_size, seed = read_plan(reader)
+        scorer, anchors = reader.child("scorer", Scorer), reader.child("anchors", AnchorScores)
+        first, pool = (
+            reader.child(name, Retriever) if reader.parameter(name, bool) else None for name in ("first", "pool")
+        )
+        fixed = reader.array("fixed", np.int64) if reader.parameter("fixed", bool) else None
+        try:
+            return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, pool_size=pool_size, seed=seed)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+@checked
+def adacur(
+    scorer: Scorer,
+    anchors: AnchorScores,
+    *,
+    budget: int = 100,
+    rounds: int = 5,
+    first: Retriever | None = None,
+    how: str = "topk",
+    epsilon: float = 0.0,
+    pool: Retriever | None = None,
+    pool_size: int = 10_000,
+    seed: int = 0,
+) -> Adacur:
+    """Search a whole catalogue by an expensive scorer, with a budget of calls a query, adaptively (ADACUR).
+
+    A round's items are scored; the combination of anchor queries that fits all scores so far estimates those of all
+    other items; the next round takes the best of them.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    anchors : AnchorScores
+        From `score_anchors`.
+    budget : int
+        Calls a query.
+    rounds : int
+        How often estimates are made anew.
+    first : Retriever, optional
+        Finds the first round's items; they are drawn at random unless given.
+    how : {"topk", "softmax", "random"}
+        How items are chosen by their estimates.
+    epsilon : float
+        Share of each later round that is drawn at random.
+    pool : Retriever, optional
+        Only its best `pool_size` items of a query are considered: a query's cost no longer grows with the catalogue.
+    pool_size : int
+        How many these are.
+    seed : int
+        Fixes what is drawn.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer, score_anchors
+    >>> items = {"a": "fig", "b": "pear", "c": "fig tree", "d": "apple"}
+    >>> scorer = FunctionScorer(lambda query, texts: [len(set(query) & set(text)) for text in texts], items)
+    >>> search = adacur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=3, rounds=3)
+    >>> found = search("tree", k=1)
+    >>> found.ids, found.stats.model_calls
+    ([['c']], 3)
+    """
+    plan = Plan(budget, rounds, how, epsilon)
+    return Adacur(scorer, anchors, plan, first=first, pool=pool, pool_size=pool_size, seed=seed)
+
+
+@checked
+def anncur(
+    scorer: Scorer,
+    anchors: AnchorScores,
+    *,
+    budget: int = 100,
+    anchor_items: int | Sequence[str] | None = None,
+    pool: Retriever | None = None,
+    pool_size: int = 10_000,
+    seed: int = 0,
+) -> Adacur:
+    """Search by an expensive scorer with the same anchor items for every query (ANNCUR).
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    anchors : AnchorScores
+        From `score_anchors`.
+    budget : int
+        Calls a query, those for the anchor items included.
+    anchor_items : int or sequence of ids, optional
+        How many random items are scored first, or which; half of the budget unless given.
+    pool, pool_size, seed
+        As for `adacur`.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer, score_anchors
+    >>> items = {"a": "fig", "b": "pear", "c": "plum"}
+    >>> scorer = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], items)
+    >>> anncur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=2, anchor_items=["b"])("lump", k=1).ids
+    [['c']]
+    """
+    if anchor_items is None or isinstance(anchor_items, int | np.integer):
+        count = max(1, budget // 2) if anchor_items is None else check_positive("anchor_items", anchor_items)
+        fixed = generator(seed).permutation(len(anchors.items))[:count].astype(np.int64)
+    else:
+        fixed = np.array([anchors.items.number(item) for item in anchor_items], np.int64)
+    if not 0 < len(fixed) <= budget:
+        raise InputError(f"`anchor_items` must be between 1 and the budget ({budget}). Got {len(fixed)}.")
+    plan = Plan(budget, 2, first=len(fixed))
+    return Adacur(scorer, anchors, plan, fixed=fixed, pool=pool, pool_size=pool_size, seed=seed)

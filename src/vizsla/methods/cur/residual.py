@@ -1,0 +1,300 @@
+"""Residual CUR: retrievers say what they know of the score, and anchors teach what they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.arguments import check_seed
+from vizsla.candidates import Candidates
+from vizsla.checked import checked
+from vizsla.compose.catalogues import Aligned
+from vizsla.errors import CompositionError, FormatError, InputError
+from vizsla.filter import Filter
+from vizsla.methods.cur.anchor_scores import AnchorScores
+from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.estimates import Estimates, Floats, Items, PooledEstimates
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.first_round import shared_first
+from vizsla.methods.cur.parts import check_catalogue, check_cheap, scorer_artifact
+from vizsla.methods.cur.plan_file import read_plan, write_plan
+from vizsla.methods.cur.pool import Pool
+from vizsla.methods.cur.residual_choice import choose_fit
+from vizsla.methods.cur.residual_file import read_fit, write_fit
+from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.rounds import Plan
+from vizsla.methods.cur.vector_fit import fit_vectors, vectors_of
+from vizsla.queries import Queries
+from vizsla.retriever import Retriever
+from vizsla.scorer import Scorer
+from vizsla.stats import Stats
+from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+MOST_PRIORS = 100
+
+
+class ResidualCur(BudgetedSearch):
+    """A budgeted search whose estimates begin with retrievers' scores. Use `residual_cur` to make one.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    items : Strings
+        The catalogue.
+    fit : ResidualFit
+        What the retrievers know, and the factors of what they do not.
+    priors : sequence of Retriever
+        The retrievers.
+    plan, pool, pool_size, seed
+        See `BudgetedSearch`.
+    """
+
+    kind = "residual-cur"
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        items: Strings,
+        fit: ResidualFit,
+        priors: Sequence[Retriever],
+        plan: Plan,
+        *,
+        pool: Retriever | None = None,
+        pool_size: int = 10_000,
+        seed: int = 0,
+    ):
+        super().__init__(scorer, items, plan, pool=pool, pool_size=pool_size, seed=check_seed(seed))
+        check_priors(priors, items)
+        check_catalogue("scorer", scorer, items)
+        if fit.factors.count != len(items) or len(fit.mean) != 1 + len(priors):
+            raise InputError(f"`fit` must be over {len(items)} items and {len(priors)} retrievers. Got another.")
+        self.fit, self.priors = fit, list(priors)
+        self._aligned_priors = [Aligned(prior, items) for prior in priors]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors, the scorer and the retrievers."""
+        return self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
+
+    def __repr__(self) -> str:
+        rank, budget = self.fit.factors.dim, self.budget
+        return f"ResidualCur({len(self.items):,} items, {len(self.priors)} retrievers, rank {rank}, budget={budget})"
+
+    @checked
+    def completed(self, queries: Sequence[str], scored: Candidates, *, threads: int = 1) -> NDArray[np.float32]:
+        """Return scores of all items for queries of which some are known: exact ones, and estimates for the rest.
+
+        With them, queries that were answered become further anchors: see `reused_anchors`.
+        """
+        asked, own = Queries.of(queries, rows=len(scored)), self._own(scored)
+        pool = Pool(len(asked), len(self.items))
+        estimates, _ = self._estimates(asked, range(len(asked)), pool, threads)
+        rows = [(own.row(row)[0].astype(np.int64), own.row(row)[1]) for row in range(len(asked))]
+        for row, (items, scores) in enumerate(rows):
+            if scores is None:
+                raise InputError("`scored` must have scores. Got a match set.")
+            estimates.add(row, items, scores)
+        full = estimates.scores().copy()
+        for row, (items, scores) in enumerate(rows):
+            full[row, items] = scores
+        return full
+
+    def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
+        numbers = None if pool.numbers is None else [pool.padded(at) for at in range(len(rows))]
+        own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
+        if numbers is None:
+            return self.fit.estimates(own), stats
+        parts = [
+            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1])
+            for at, some in enumerate(numbers)
+        ]
+        return PooledEstimates([*parts]), stats
+
+    def _firsts(
+        self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
+    ) -> tuple[list[Items] | None, Stats]:
+        if len(self.priors) < 2:
+            return None, Stats(exact=True)
+        size, free = self.plan.sizes()[0], pool.allowed(filter)
+        rankings = estimates.features()[:, 1:]
+        firsts = [shared_first(rankings[at], self.fit.explained, free[at], size) for at in range(len(rows))]
+        return firsts, Stats(exact=True)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        write_plan(writer, self.plan, self.pool_size, self.seed)
+        writer.parameters(priors=len(self.priors), pool=self.pool is not None)
+        writer.catalogue("items", self.items)
+        writer.child("scorer", scorer_artifact(self.scorer))
+        write_fit(writer, self.fit)
+        for number, prior in enumerate(self.priors):
+            writer.child(f"prior{number}", prior)
+        if self.pool is not None:
+            writer.child("pool", self.pool)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        plan, pool_size, seed = read_plan(reader)
+        count = reader.parameter("priors", int)
+        if not 0 <= count <= MOST_PRIORS:
+            raise FormatError(f"{reader.path}: must have at most {MOST_PRIORS} retrievers. Got {count}.")
+        priors = [reader.child(f"prior{number}", Retriever) for number in range(count)]
+        pool = reader.child("pool", Retriever) if reader.parameter("pool", bool) else None
+        items, scorer, fit = reader.catalogue("items"), reader.child("scorer", Scorer), read_fit(reader)
+        try:
+            return cls(scorer, items, fit, priors, plan, pool=pool, pool_size=pool_size, seed=seed)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
+
+
+@checked
+def residual_cur(
+    scorer: Scorer,
+    anchors: AnchorScores | None = None,
+    priors: Retriever | Sequence[Retriever] = (),
+    *,
+    budget: int = 100,
+    rounds: int = 10,
+    rank: int | None = None,
+    ridge: float | None = None,
+    vectors: Any = None,
+    storage: str = "float32",
+    how: str = "topk",
+    epsilon: float = 0.0,
+    pool: Retriever | None = None,
+    pool_size: int = 10_000,
+    seed: int = 0,
+    threads: int = 1,
+) -> ResidualCur:
+    """Search a whole catalogue by an expensive scorer under a budget, starting from what retrievers know.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    anchors : AnchorScores, optional
+        From `score_anchors`. Without them `vectors` must be given, and no call is made before the first query.
+    priors : Retriever or sequence of them
+        Cheap retrievers, whose scores of all items are fitted to the anchors' scores.
+    budget : int
+        Calls a query.
+    rounds : int
+        How often estimates are made anew.
+    rank : int, optional
+        Dimensions that are kept of what the retrievers do not know; chosen on left-out anchor queries unless given.
+    ridge : float, optional
+        Share of that which is taken for noise; chosen in the same way.
+    vectors : Vectors or dense retriever, optional
+        Regress on these item vectors instead of anchors.
+    storage : {"float32", "float16", "int8"}
+        How factors are kept.
+    how, epsilon, pool, pool_size, seed
+        As for `adacur`.
+    threads : int
+        For the retrievers' scores of the anchor queries.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer, bm25, score_anchors
+    >>> items = {"a": "fig", "b": "pear", "c": "fig tree", "d": "apple"}
+    >>> scorer = FunctionScorer(lambda query, texts: [len(set(query) & set(text)) for text in texts], items)
+    >>> anchors = score_anchors(scorer, ["fig", "plum", "pea"])
+    >>> search = residual_cur(scorer, anchors, bm25(items), budget=2, rounds=2)
+    >>> search("tree", k=1).ids
+    [['c']]
+    """
+    retrievers = [priors] if isinstance(priors, Retriever) else list(priors)
+    plan = Plan(budget, rounds, how, epsilon)
+    if (anchors is None) == (vectors is None):
+        raise InputError("`anchors` or `vectors` must say what to learn from, one of them. Got both or neither.")
+    if anchors is None:
+        items, rows = vectors_of(vectors)
+        options = {} if ridge is None else {"ridge": ridge}
+        fit = fit_vectors(rows, len(retrievers), storage=storage, **options)
+    else:
+        items = anchors.items
+        check_priors(retrievers, items)
+        fit = _anchored(anchors, retrievers, plan, rank, ridge, storage, threads)
+    return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
+
+
+def reused_anchors(
+    search: ResidualCur, anchors: AnchorScores, queries: Sequence[str], scored: Candidates
+) -> AnchorScores:
+    """Return the anchors with queries that were answered as further ones: the index improves as it serves.
+
+    Parameters
+    ----------
+    search : ResidualCur
+        Estimates what was not scored.
+    anchors : AnchorScores
+        What it was fitted to.
+    queries : sequence of str
+        Past queries; those that are anchors already stay as they are.
+    scored : Candidates
+        Their exact scores, as an answer with ``k=budget`` or `ScoreCache.known` gives them.
+    """
+    return anchors.with_queries(queries, search.completed(queries, scored))
+
+
+def check_priors(priors: Sequence[Any], items: Strings) -> None:
+    """Raise unless all are retrievers that score every item without calling a model."""
+    for prior in priors:
+        if not isinstance(prior, Retriever) or prior.scale == "none":
+            raise CompositionError(f"`priors` must be retrievers that give scores. Got {type(prior).__name__}.")
+        check_cheap("priors", prior)
+        check_catalogue("priors", prior, items)
+
+
+def prior_scores(
+    priors: Sequence[Aligned[Retriever]],
+    count: int,
+    queries: Queries,
+    rows: range,
+    numbers: list[Items] | None,
+    threads: int,
+) -> tuple[Floats, Stats]:
+    """Return the retrievers' scores of some queries' items, queries × retrievers × items, and their cost.
+
+    The items are all `count` of the catalogue, or as many of each query as `numbers` has.
+    """
+    width = count if numbers is None else len(numbers[0]) if numbers else 0
+    every = np.arange(count, dtype=np.int32)
+    flat = [every] * len(rows) if numbers is None else [some.astype(np.int32) for some in numbers]
+    offsets = np.zeros(len(queries) + 1, np.int64)
+    offsets[rows.start + 1 : rows.stop + 1] = width
+    offsets = np.cumsum(offsets)
+    own, stats = np.zeros((len(rows), len(priors), width), np.float32), Stats(exact=True)
+    for at, prior in enumerate(priors):
+        pairs = Candidates.trusted(offsets, np.concatenate([every[:0], *flat]), None, prior.merged, Stats())
+        scored = prior.score(queries, pairs, None, threads)
+        own[:, at] = scored.scores.reshape(len(rows), width)
+        stats = stats + scored.stats.with_exact(True)
+    return own, stats
+
+
+def _anchored(
+    anchors: AnchorScores,
+    priors: list[Retriever],
+    plan: Plan,
+    rank: int | None,
+    ridge: float | None,
+    storage: str,
+    threads: int,
+) -> ResidualFit:
+    queries, scores = Queries(list(anchors.queries)), anchors.scores()
+    aligned = [Aligned(prior, anchors.items) for prior in priors]
+    own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
+    if rank is None or ridge is None:
+        ranks = {} if rank is None else {"ranks": (rank,)}
+        ridges = {} if ridge is None else {"ridges": (ridge,)}
+        chosen = choose_fit(scores, own, plan, **ranks, **ridges)
+        rank, ridge = chosen.rank, chosen.ridge
+    return fit_residual(scores, own, rank=rank, ridge=ridge, storage=storage)

@@ -1,0 +1,81 @@
+"""Rank and ridge of a residual fit, chosen on anchor queries that the fit has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.rounds import Plan, spend
+
+Floats = NDArray[np.float32]
+RANKS = (32, 64, 128, 256)
+RIDGES = (0.03, 0.1, 0.3, 1.0)
+FOLDS = 4
+DEPTHS = (1, 10, 100)
+LEFT_OUT = 24
+"""Anchor queries of each fold that are asked as if they were new."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Rank and ridge, and the share of the true best items that they found."""
+
+    rank: int
+    ridge: float
+    recall: float
+
+
+def choose_fit(
+    scores: Floats, own: Floats, plan: Plan, *, ranks: tuple[int, ...] = RANKS, ridges: tuple[float, ...] = RIDGES
+) -> Choice:
+    """Try every rank and ridge on left-out anchor queries, whose scores are all known, so that no call is made.
+
+    The fit of each fold is made without the queries that are asked: a decomposition that has seen a query knows it by
+    heart. Folds stand in for leaving out one query at a time, which would take a decomposition a query.
+
+    Parameters
+    ----------
+    scores : float32 array, anchor queries × items
+        Exact scores.
+    own : float32 array, anchor queries × retrievers × items
+        The retrievers' scores.
+    plan : Plan
+        How calls will be spent.
+    ranks, ridges : tuples
+        What is tried. Of equals, the smaller rank and the larger ridge win.
+    """
+    usable = sorted({min(rank, max(1, len(scores) - len(scores) // FOLDS - 1)) for rank in ranks})
+    totals = {(rank, ridge): 0.0 for rank in usable for ridge in sorted(ridges, reverse=True)}
+    folds = [fold for fold in np.array_split(np.arange(len(scores)), FOLDS) if len(fold)]
+    for fold in folds:
+        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:LEFT_OUT]
+        if not len(rest):
+            continue
+        widest = fit_residual(scores[rest], own[rest], rank=usable[-1], ridge=1.0)
+        for rank, ridge in totals:
+            totals[rank, ridge] += recall_of(widest.cut(rank, ridge), scores[asked], own[asked], plan)
+    (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
+    return Choice(rank, ridge, best / max(1, len(folds)))
+
+
+def recall_of(fit: ResidualFit, scores: Floats, own: Floats, plan: Plan) -> float:
+    """Return the share of the best 1, 10 and 100 items that a search would find, the mean of the three."""
+    randoms = [np.random.default_rng(row) for row in range(len(scores))]
+    ledgers = spend(
+        fit.estimates(own),
+        np.ones(scores.shape, np.bool_),
+        None,
+        plan,
+        lambda chosen: [scores[row, items] for row, items in enumerate(chosen)],
+        randoms,
+    )
+    shares = [
+        np.isin(best_places(row, depth), ledger.all_items()).mean()
+        for row, ledger in zip(scores, ledgers, strict=True)
+        for depth in DEPTHS
+    ]
+    return float(np.mean(shares))

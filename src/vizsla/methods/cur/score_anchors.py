@@ -1,0 +1,201 @@
+"""Scoring all items for the anchor queries: in shards that survive being killed, with a price told before."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.arguments import generator
+from vizsla.candidates import Candidates
+from vizsla.checked import checked
+from vizsla.encoders.resume import chained, locked
+from vizsla.errors import InputError, check_positive
+from vizsla.io.atomic import writing
+from vizsla.methods.cur.anchor_scores import AnchorScores
+from vizsla.progress import progress
+from vizsla.queries import Queries
+from vizsla.scorer import Scorer, unwrapped
+from vizsla.stats import Stats
+
+SCORES, RECORD = "scores.partial", "progress.json"
+
+
+@dataclass(frozen=True)
+class AnchorCost:
+    """What scoring the anchors takes.
+
+    Parameters
+    ----------
+    calls : int
+        Pairs that must be scored.
+    hours : float
+        How long that takes at the sample's pace.
+    sampled : int
+        Calls that were made to find out.
+
+    Examples
+    --------
+    >>> print(AnchorCost(calls=1_000_000, hours=2.5, sampled=32))
+    1,000,000 calls, about 2.5 hours at the pace of 32 calls that were timed
+    """
+
+    calls: int
+    hours: float
+    sampled: int
+
+    def __str__(self) -> str:
+        pace = f"at the pace of {self.sampled} calls that were timed"
+        took = f"{self.hours:.1f} hours" if self.hours >= 0.1 else f"{self.hours * 3600:.1f} seconds"
+        return f"{self.calls:,} calls, about {took} {pace}"
+
+
+@checked
+def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, seed: int = 0) -> AnchorCost:
+    """Say what `score_anchors` will cost, by timing a few calls, which are made and paid for.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one. Behind a ScoreCache the sample is not paid for twice.
+    queries : sequence of str
+        The anchor queries.
+    sample : int
+        How many random pairs are timed.
+    seed : int
+        Fixes which.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer
+    >>> scorer = FunctionScorer(lambda q, ts: [len(t) for t in ts], {"a": "fig", "b": "pear"})
+    >>> anchor_cost(scorer, ["fig", "plum"]).calls
+    4
+    """
+    queries = _distinct(queries)
+    total = len(queries) * len(scorer.items)
+    places = np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
+    _scored(scorer, queries, places[:1])  # the first call may load a model
+    start = perf_counter()
+    _scored(scorer, queries, places[1:])
+    seconds = (perf_counter() - start) / max(1, len(places) - 1)
+    return AnchorCost(total, seconds * total / 3600, len(places))
+
+
+@checked
+def score_anchors(
+    scorer: Scorer,
+    queries: Sequence[str],
+    path: str | Path | None = None,
+    *,
+    storage: str = "float16",
+    shard: int = 4096,
+    overwrite: bool = False,
+) -> AnchorScores:
+    """Score every item for every anchor query; with a path, killed or stopped, the same call continues.
+
+    Scores gather in the folder `path` + ".scoring", which is removed when the artefact stands.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The expensive one.
+    queries : sequence of str
+        The anchor queries; see `anchor_queries` for choosing them.
+    path : path, optional
+        The artefact's folder. Without it nothing is kept on the disk.
+    storage : {"float32", "float16", "int8"}
+        How scores are kept.
+    shard : int
+        Calls that are made before they are written down.
+    overwrite : bool
+        Replace an artefact that is there already.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer
+    >>> scorer = FunctionScorer(lambda q, ts: [len(q) - len(t) for t in ts], {"a": "fig", "b": "pear"})
+    >>> score_anchors(scorer, ["fig", "melon"]).scores().tolist()
+    [[0.0, -1.0], [2.0, 1.0]]
+    """
+    check_positive("shard", shard)
+    distinct = _distinct(queries)
+    if path is None:
+        pieces = [_scored(scorer, distinct, places) for places in _shards(scorer, distinct, 0, shard)]
+        return _anchors(scorer, distinct, np.concatenate(pieces), storage)
+    if Path(path).exists() and not overwrite:
+        raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
+    working = Path(f"{path}.scoring")
+    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard), storage)
+    anchors.save(path, overwrite=overwrite)
+    shutil.rmtree(working, ignore_errors=True)
+    return anchors
+
+
+def _anchors(scorer: Scorer, queries: list[str], scores: NDArray[np.float32], storage: str) -> AnchorScores:
+    return AnchorScores.of(scorer.items, queries, scores.reshape(len(queries), len(scorer.items)), storage=storage)
+
+
+def _distinct(queries: Sequence[str]) -> list[str]:
+    distinct = list(dict.fromkeys(Queries.of(list(queries)).texts))
+    if not distinct:
+        raise InputError("`queries` must be some anchor queries. Got none.")
+    return distinct
+
+
+def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
+    total = len(queries) * len(scorer.items)
+    starts = range(done, total, shard)
+    for start in progress(starts, what=f"scoring anchors, {shard} calls a step"):
+        yield np.arange(start, min(start + shard, total))
+
+
+def _scored(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Score pairs by their places in the matrix, which ascend."""
+    width = max(1, len(scorer.items))
+    rows, offsets = np.unique(places // width, return_index=True)
+    bounds = np.append(offsets, len(places)).astype(np.int64)
+    pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
+    return scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1).scores
+
+
+def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int) -> NDArray[np.float32]:
+    """Append to the file what is missing; the record counts what is on the disk for sure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = {"scorer": _name(scorer), "items": chained(scorer.items, 0), "queries": chained(queries, 0)}
+    with locked(folder), (folder / SCORES).open("ab") as out:
+        done = _recorded(folder, rules)
+        out.truncate(done * 4)
+        for places in _shards(scorer, queries, done, shard):
+            out.write(np.ascontiguousarray(_scored(scorer, queries, places), np.float32).data)
+            out.flush()
+            os.fsync(out.fileno())
+            with writing(folder / RECORD, overwrite=True) as record:
+                record.write(json.dumps({**rules, "calls": int(places[-1]) + 1}).encode())
+    return np.fromfile(folder / SCORES, np.float32)
+
+
+def _recorded(folder: Path, rules: dict[str, Any]) -> int:
+    if not (folder / RECORD).exists():
+        return 0
+    try:
+        record = json.loads((folder / RECORD).read_bytes())
+        done = int(record.pop("calls"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{folder / RECORD} must be a record of scoring. Got another: remove {folder}.") from None
+    if record != rules or not 0 <= done * 4 <= (folder / SCORES).stat().st_size:
+        raise InputError(f"{folder} must hold scores of this scorer, items and queries. Got others: remove it.")
+    return done
+
+
+def _name(scorer: Scorer) -> str:
+    inner = unwrapped(scorer)
+    return str(getattr(inner, "fingerprint", type(inner).__name__))

@@ -1,0 +1,93 @@
+"""Anchors: chosen, priced, scored in shards that continue, changed item by item, stored small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, Books, full, scorer
+from vizsla.artifact import load
+from vizsla.dataset import Dataset
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import InputError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.cur import AnchorScores, anchor_cost, residual_cur, score_anchors
+from vizsla.methods.cur.anchor_queries import anchor_queries
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.residual import reused_anchors
+from vizsla.score_cache import ScoreCache
+
+
+def test_all_pairs_are_scored_once_and_the_cost_was_told():
+    books = Books()
+    anchors = score_anchors(scorer(books), [*ANCHORS, ANCHORS[0]], storage="float32", shard=37)
+    assert np.array_equal(anchors.scores(), full(ANCHORS)) and len(set(books.pairs)) == len(books.pairs) == 480
+    assert anchor_cost(scorer(), ANCHORS, sample=10).calls == 480
+
+
+def test_a_stopped_run_continues_where_it_was(tmp_path):
+    broken, rest = Books(fails_after=250), Books()
+    with pytest.raises(RuntimeError):
+        score_anchors(scorer(broken), ANCHORS, tmp_path / "anchors", shard=50)
+    assert not (tmp_path / "anchors").exists()
+    with pytest.raises(InputError, match="must hold scores of this scorer, items and queries"):
+        score_anchors(scorer(), ANCHORS[:3], tmp_path / "anchors", shard=50)
+    made = score_anchors(scorer(rest), ANCHORS, tmp_path / "anchors", storage="float32", shard=50)
+    assert len(rest.pairs) == 480 - 250
+    assert np.array_equal(made.scores(), full(ANCHORS))
+    assert np.array_equal(load(tmp_path / "anchors").scores(), full(ANCHORS))
+    assert not (tmp_path / "anchors.scoring").exists()
+
+
+@pytest.mark.parametrize(("storage", "error"), [("float32", 0), ("float16", 1e-3), ("int8", 1e-2)])
+def test_items_come_and_go(storage, error):
+    some = list(ITEMS)[:40]
+    fewer = AnchorScores.of(some, ANCHORS, full(ANCHORS)[:, :40], storage=storage)
+    books = Books()
+    grown = fewer.with_items(scorer(books), list(ITEMS))
+    assert len(books.pairs) == 20 * len(ANCHORS) and list(grown.items) == list(ITEMS)
+    assert np.abs(grown.scores() - full(ANCHORS)).max() <= 2 * error
+    back = grown.without_items(list(ITEMS)[40:])
+    assert list(back.items) == some and np.abs(back.scores() - fewer.scores()).max() <= 2 * error
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_products_do_not_depend_on_company(storage):
+    pick = np.random.default_rng(0)
+    factors = Factors.of(pick.normal(size=(20, 301)), storage)
+    weights = pick.normal(size=(21, 20)).astype(np.float32)
+    wide = factors.values.astype(np.float32) * factors.steps[:, None]
+    together = factors.products(weights)
+    assert np.allclose(together, weights @ wide, rtol=1e-4, atol=1e-4)
+    for row in (0, 7, 20):
+        assert np.array_equal(factors.products(weights[row : row + 1])[0], together[row])
+    assert np.allclose(factors.columns(np.array([3, 300])), wide[:, [3, 300]].T)
+
+
+def test_anchor_queries_come_from_clicks_clusters_or_items():
+    queries = {f"q{n}": text for n, text in enumerate([*ANCHORS, *QUERIES])}
+    clicks = [(query, f"item {n}", 1.0 + n) for n, query in enumerate(queries)]
+    log = Dataset.of(ITEMS, queries=queries, clicks=clicks)
+    assert anchor_queries(log, 3, how="clicks") == [*QUERIES[::-1][:3]]
+    clusters = anchor_queries(log, 6, how="clusters", encoder=LsaEncoder.fit(ITEMS.values(), dim=8))
+    assert len(set(clusters)) == 6 and set(clusters) <= set(queries.values())
+    assert len(set(anchor_queries(log, 5))) == 5
+    assert anchor_queries(Dataset.of(ITEMS), 4) == anchor_queries(log, 4, how="pseudo")
+    with pytest.raises(InputError, match="`encoder` must be a dense encoder"):
+        anchor_queries(log, 3, how="clusters")
+
+
+def test_past_queries_become_anchors(tmp_path):
+    cache = ScoreCache(scorer(), tmp_path / "scores.db")
+    anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
+    search = residual_cur(cache, anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1)
+    found = search(QUERIES, k=20)
+    assert cache.known(QUERIES).to_dict() == found.to_dict()
+    more = reused_anchors(search, anchors, QUERIES, cache.known(QUERIES))
+    assert list(more.queries) == [*ANCHORS, *QUERIES]
+    exact, rows = full(QUERIES), more.scores()[len(ANCHORS) :]
+    for row in range(len(QUERIES)):
+        bought = found.row(row)[0]
+        assert np.array_equal(rows[row, bought], exact[row, bought])
+        assert np.isfinite(rows[row]).all()
+    assert reused_anchors(search, more, QUERIES, found).queries == more.queries

@@ -1,0 +1,105 @@
+"""Residual CUR: its regression is the normal equations', its prior the least-squares fit, its choice unseen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.cur import AnchorScores, residual_cur
+from vizsla.methods.cur.choose import best_places, choose
+from vizsla.methods.cur.estimates import RidgeEstimates
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.residual_choice import choose_fit
+from vizsla.methods.cur.residual_fit import fit_residual
+from vizsla.methods.cur.rounds import Plan
+from vizsla.methods.dense import dense
+
+PICK = np.random.default_rng(8)
+
+
+def _world(queries: int = 60, items: int = 150, rank: int = 3):
+    """Return scores that are a retriever's, rescaled, plus a residual of low rank and a little noise."""
+    own = PICK.normal(size=(queries, 1, items)).astype(np.float32)
+    low = PICK.normal(size=(queries, rank)) @ PICK.normal(size=(rank, items))
+    scores = 2 + 3 * own[:, 0] + low + 0.05 * PICK.normal(size=(queries, items))
+    return scores.astype(np.float32), own
+
+
+def test_the_prior_is_the_affine_fit_and_the_factors_are_the_rest():
+    scores, own = _world()
+    fit = fit_residual(scores, own, rank=3, ridge=0.1)
+    x = np.stack([np.ones(own.size), own.ravel()], axis=1)
+    assert np.allclose(fit.mean, np.linalg.lstsq(x, scores.ravel().astype(np.float64), rcond=None)[0], atol=1e-3)
+    assert fit.explained[0] == pytest.approx(np.corrcoef(own.ravel(), scores.ravel())[0, 1] ** 2, abs=0.01)
+    residual = scores - fit.mean[0] - fit.mean[1] * own[:, 0]
+    _, s, vt = np.linalg.svd(residual, full_matrices=False)
+    assert np.allclose(fit.factors.values.T @ fit.factors.values, (vt[:3].T * s[:3] ** 2) @ vt[:3], atol=0.1, rtol=1e-3)
+
+
+def test_the_estimates_are_those_of_the_normal_equations():
+    factors = Factors.of(PICK.normal(size=(4, 50)))
+    own = PICK.normal(size=(2, 3, 50)).astype(np.float32)
+    mean, penalty = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2, 3, 4, 5, 6, 7])
+    estimates = RidgeEstimates(factors, own, mean, penalty)
+    assert np.allclose(estimates.scores(), np.einsum("f,qfi->qi", mean, own), atol=1e-5)
+    items, scores = np.array([3, 9, 30, 31, 40]), PICK.normal(size=5).astype(np.float32)
+    estimates.add(1, items[:2], scores[:2])
+    estimates.add(1, items[2:], scores[2:])
+    x = np.concatenate([factors.values, own[1]]).T
+    prior = own[1].T @ mean
+    weights = np.linalg.solve(x[items].T @ x[items] + np.diag(penalty), x[items].T @ (scores - prior[items]))
+    assert np.allclose(estimates.scores()[1], prior + x @ weights, atol=1e-4)
+    assert np.allclose(estimates.scores()[0], own[0].T @ mean, atol=1e-5)
+
+
+def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
+    scores, own = _world(rank=2)
+    chosen = choose_fit(scores, own, Plan(20, 5), ranks=(1, 2, 16), ridges=(0.01, 1.0))
+    assert chosen.rank >= 2 and chosen.recall > 0.5
+
+
+def test_a_useful_prior_and_anchors_beat_either_alone():
+    scores, own = _world(queries=80, items=400, rank=3)
+    fit = fit_residual(scores[:60], own[:60], rank=3, ridge=0.01)
+    asked, exact = own[60:], scores[60:]
+    estimates = fit.estimates(asked)
+    alone = estimates.scores().copy()
+    for row in range(20):
+        items = np.arange(12)
+        estimates.add(row, items, exact[row, items])
+    assert np.mean((estimates.scores() - exact) ** 2) < 0.1 * np.mean((alone - exact) ** 2)
+
+
+def test_vectors_serve_without_anchors():
+    search = residual_cur(scorer(), priors=bm25(ITEMS), vectors=dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8)))
+    found = search.with_budget(30)(QUERIES, k=10)
+    assert found.stats.model_calls == 150
+    best = [best_places(row, 3) for row in full(QUERIES)]
+    assert np.mean([np.isin(want, found.row(n)[0]).mean() for n, want in enumerate(best)]) > 0.8
+
+
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+def test_small_factors_find_nearly_the_same(storage):
+    anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
+    wide, small = (
+        residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1, storage=s)
+        for s in ("float32", storage)
+    )
+    shared = [len(set(a) & set(b)) for a, b in zip(wide(QUERIES, k=20).ids, small(QUERIES, k=20).ids, strict=True)]
+    assert min(shared) >= 16 and small.fit.factors.nbytes < wide.fit.factors.nbytes
+
+
+def test_choices_follow_their_rule():
+    estimates, free = PICK.normal(size=200).astype(np.float32), PICK.random(200) < 0.5
+    assert (
+        choose(estimates, free, 5, "topk", 0, PICK).tolist()
+        == [n for n in np.argsort(-estimates, kind="stable") if free[n]][:5]
+    )
+    for how in ("topk", "softmax", "random"):
+        chosen = choose(estimates, free, 20, how, 0.25, np.random.default_rng(1))
+        assert len(set(chosen.tolist())) == 20 and free[chosen].all()
+    peaked = np.where(np.arange(200) < 10, 50, 0).astype(np.float32)
+    assert set(choose(peaked, np.ones(200, bool), 10, "softmax", 0, PICK)) == set(range(10))
