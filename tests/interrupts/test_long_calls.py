@@ -144,13 +144,18 @@ def _tree_scores() -> Work:
     return work
 
 
+@cache
+def codes():
+    return make_index("pq", vectors()[:1000], bytes=16)
+
+
 def _code_scores() -> Work:
-    made, asked, wanted = make_index("pq", vectors(), bytes=16), many_queries(400_000), everybody(400_000, 20_000, 1)
+    made, asked, wanted = codes(), many_queries(400_000), everybody(400_000, 1000, 1)
     return lambda: made.scores(asked, wanted)
 
 
 def _code_search() -> Work:
-    made, asked = make_index("pq", vectors(), bytes=16), many_queries(400_000)
+    made, asked = codes(), many_queries(400_000)
     return lambda: made.search(asked, 10)
 
 
