@@ -146,11 +146,11 @@ def _tree_scores() -> Work:
 
 @cache
 def codes():
-    return make_index("pq", vectors()[:1000], bytes=16)
+    return make_index("pq", vectors()[:256], bytes=16)  # so few need no training
 
 
 def _code_scores() -> Work:
-    made, asked, wanted = codes(), many_queries(400_000), everybody(400_000, 1000, 1)
+    made, asked, wanted = codes(), many_queries(400_000), everybody(400_000, 256, 1)
     return lambda: made.scores(asked, wanted)
 
 
@@ -160,7 +160,7 @@ def _code_search() -> Work:
 
 
 def _bag_building() -> Work:
-    rows = random_rows(1_500_000, 2000, 20)
+    rows = random_rows(600_000, 2000, 20)
 
     def work() -> None:
         while True:

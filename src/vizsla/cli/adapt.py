@@ -6,7 +6,7 @@ import argparse
 from time import perf_counter
 from typing import Any
 
-from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks
+from vizsla.cli.options import add_bundling, add_output, check_output, load_retriever, read_clicks
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Adapt, save, and say what was chosen."""
     from vizsla.methods import pefa as methods
 
+    check_output(arguments)
     start = perf_counter()
     build = getattr(methods, arguments.variant.replace("-", "_"))
     base = load_retriever(arguments.base)

@@ -6,7 +6,7 @@ import argparse
 from time import perf_counter
 
 from vizsla.cli import train_tokens as tokens
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.cli.train_jpq import add_arguments as add_jpq
 
 OPTIONS = (
@@ -74,6 +74,7 @@ def _train_xrlinear(arguments: argparse.Namespace) -> None:
     from vizsla.methods.xrlinear.train import train_xrlinear
     from vizsla.text.ngrams import KINDS, NgramTfidf
 
+    check_output(arguments)
     start = perf_counter()
     options = {name: getattr(arguments, name) for name in OPTIONS}
     model = train_xrlinear(open_data(arguments), **options)
