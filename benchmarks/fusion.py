@@ -1,10 +1,10 @@
 """Fusions on real clicks: single methods, equal sums, reciprocal rank fusion, and weights learned on held-out clicks.
 
-Four sets, test queries about items with clicks ("seen") and without ("unseen") apart; everything is learned from
-training clicks. The tables on stderr mark a fusion that is significantly better (+) or worse (−) than its best part by
-a paired randomisation test, p < 0.05; the rows say whether the goals are met. `ms` is CPU time of one query, k = 10,
-encoding by MiniLM left out. Vectors that the collections lack are made once and kept (`minilm_vectors.py`); of
-debian-deps a part of the queries is taken unless --full.
+Four sets, test queries about items with clicks ("seen") and without ("unseen") apart, then together; everything is
+learned from training clicks. The tables on stderr mark a fusion that is significantly better (+) or worse (−) than its
+best part by a paired randomisation test, p < 0.05; the rows say whether the goals are met. `ms` is CPU time of one
+query, k = 10, encoding by MiniLM left out. Vectors that the collections lack are made once and kept
+(`minilm_vectors.py`); of debian-deps a part of the queries is taken unless --full.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from time import process_time
 
 from benchmarks.cpu_times import single_query_us
 from benchmarks.fusion_methods import EQUAL, FUSED, METHODS, equal_sums
-from benchmarks.fusion_rows import LEARNED, MEASURES, Measured, figure_rows, goal_rows, table
+from benchmarks.fusion_rows import LEARNED, MEASURES, Measured, figure_rows, goal_rows, table, whole_test
 from benchmarks.fusion_sets import SEEN, UNSEEN, FusionSet, open_set
 from benchmarks.remembered import Remembered, swapped
 from benchmarks.rows import Row, arguments, report
@@ -55,8 +55,11 @@ def set_rows(one: FusionSet, fused: Mapping[str, Sequence[str]], *, rounds: int)
         learned, row = _learned(one, name, parts)
         systems = {**parts, **_prefixed(name, {**equal_sums(parts), LEARNED: learned})}
         rows.append(row)
-        for split in (SEEN, UNSEEN):
-            rows += _split_rows(one, split, systems, name, wanted, rounds=rounds)
+        splits = [_measured(one, split, systems, wanted, rounds=rounds) for split in (SEEN, UNSEEN) if one.texts(split)]
+        if len(splits) > 1:
+            splits.append(whole_test(*splits, f"{one.name} whole test"))
+        for found in splits:
+            rows += _said_rows(found, name, wanted)
     return rows
 
 
@@ -87,12 +90,10 @@ def _said(seconds: Mapping[str, float]) -> str:
     return ", ".join(f"{what} {spent:.1f} s" for what, spent in seconds.items())
 
 
-def _split_rows(
-    one: FusionSet, split: str, systems: Mapping[str, Retriever], fused: str, parts: Sequence[str], *, rounds: int
-) -> list[Row]:
+def _measured(
+    one: FusionSet, split: str, systems: Mapping[str, Retriever], parts: Sequence[str], *, rounds: int
+) -> Measured:
     texts = one.texts(split)
-    if not texts:
-        return []
     # Every sum searches the same parts: measured once, they are remembered.
     once: dict[int, Retriever] = {id(systems[part]): Remembered(systems[part]) for part in parts}
     evaluations = {
@@ -102,8 +103,12 @@ def _split_rows(
     calls = {name: (lambda text, system=system: system(text, 10)) for name, system in systems.items()}
     us = single_query_us(calls, texts[:: max(1, len(texts) // TIMED)][:TIMED], rounds=rounds)
     megabytes = {name: system.nbytes / 1e6 for name, system in systems.items()}
-    found = Measured(f"{one.name} {split} ({len(texts):,} queries)", evaluations, us, megabytes)
-    sums = [name for name in systems if name not in parts]
+    return Measured(f"{one.name} {split} ({len(texts):,} queries)", evaluations, us, megabytes)
+
+
+def _said_rows(found: Measured, fused: str, parts: Sequence[str]) -> list[Row]:
+    """Print the table of a split, and return its goals and figures."""
+    sums = [name for name in found.evaluations if name not in parts]
     print(table(found, dict.fromkeys(sums, parts)), file=sys.stderr, flush=True)
     equal = [f"{fused}: {how}" for how in EQUAL]
     return goal_rows(found, parts, fused, equal) + figure_rows(found, parts)

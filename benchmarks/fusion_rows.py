@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,20 @@ class Measured:
         """Return the difference of two systems and the p-value of a paired randomisation test."""
         ours, theirs = (self.evaluations[name].per_query[measure] for name in (system, other))
         return float(np.mean(ours - theirs)), float(p_values((ours - theirs)[:, None])[0])
+
+
+def whole_test(seen: Measured, unseen: Measured, name: str) -> Measured:
+    """Return all queries of two splits as one; what an answer costs is that of the first."""
+    evaluations = {
+        system: _joined(one, unseen.evaluations[system]) for system, one in seen.evaluations.items()
+    }
+    return Measured(name, evaluations, seen.us, seen.megabytes)
+
+
+def _joined(one: Evaluation, other: Evaluation) -> Evaluation:
+    values = {measure: np.concatenate([one.per_query[measure], other.per_query[measure]]) for measure in MEASURES}
+    means = {measure: float(np.mean(each)) for measure, each in values.items()}
+    return replace(one, measures=means, per_query=values, query_ids=[*one.query_ids, *other.query_ids])
 
 
 def goal_rows(found: Measured, parts: Sequence[str], fused: str, equal: Sequence[str]) -> list[Row]:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
@@ -85,7 +86,7 @@ class BagLists {
     if (allowed) mask = {reinterpret_cast<const std::uint8_t*>(allowed->data()), allowed->size()};
     std::vector<std::vector<std::uint64_t>> answers(rows.size() - 1);
     std::atomic<std::size_t> read{0};
-    in_turns(answers.size(), threads, [&](BagSearcher& searcher, std::size_t row) {
+    share(answers.size(), threads, [&](BagSearcher& searcher, std::size_t row) {
       const Row query(rows, row);
       const auto keys = searcher.search(whole(), {query.of(view(tokens)), query.of(view(weights)), k, mask});
       answers[row].assign(keys.begin(), keys.end());
@@ -109,7 +110,7 @@ class BagLists {
     RawArray<float> scores(items.size());
     const std::span<float> room(scores.data(), items.size());
     std::atomic<std::size_t> read{0};
-    in_turns(rows.size() - 1, threads, [&](BagSearcher& searcher, std::size_t row) {
+    share(rows.size() - 1, threads, [&](BagSearcher& searcher, std::size_t row) {
       const Row query(rows, row), wanted(item_rows, row);
       searcher.score(whole(), query.of(view(tokens)), query.of(view(weights)), wanted.of(view(items)),
                      room.subspan(wanted.begin, wanted.count));
@@ -119,8 +120,6 @@ class BagLists {
   }
 
  private:
-  static constexpr std::size_t queries_a_turn = 256;
-
   struct Row {
     std::size_t begin, count;
     Row(std::span<const std::int64_t> offsets, std::size_t row)
@@ -155,18 +154,14 @@ class BagLists {
 
   // Works without the GIL, but looks up every now and then whether Ctrl-C was pressed.
   template <class Work>
-  void in_turns(std::size_t count, std::size_t threads, const Work& work) {
-    for (std::size_t first = 0; first < count; first += queries_a_turn) {
-      {
-        nb::gil_scoped_release unlocked;
-        share_work(std::min(queries_a_turn, count - first), threads, [&, first] {
-          return [&, first, searcher = std::make_shared<ScratchPool<BagSearcher>::Loan>(searchers_)](std::size_t number) {
-            work(**searcher, first + number);
-          };
-        });
-      }
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
+  void share(std::size_t count, std::size_t threads, const Work& work) {
+    const Poll poll = count > 1 ? python_signals() : Poll();
+    nb::gil_scoped_release unlocked;
+    share_work(count, threads, [&] {
+      return [&, searcher = std::make_shared<ScratchPool<BagSearcher>::Loan>(searchers_)](std::size_t row) {
+        work(**searcher, row);
+      };
+    }, poll);
   }
 
   nb::list kept_;
@@ -181,9 +176,10 @@ class BagLists {
 nb::tuple bag_build(InArray<std::int64_t> offsets, InArray<std::int32_t> tokens, std::size_t token_count) {
   require(token_count <= INT32_MAX, "there must be fewer than 2^31 tokens");
   BuiltBlocks built;
+  const Poll poll = python_signals();
   {
     nb::gil_scoped_release unlocked;
-    built = BagBuild(token_count).build(view(offsets), view(tokens));
+    built = BagBuild(token_count).build(view(offsets), view(tokens), poll);
   }
   return nb::make_tuple(to_numpy(std::move(built.items)), to_numpy(std::move(built.token_offsets)),
                         to_numpy(std::move(built.data_offsets)), to_numpy(std::move(built.tokens)),

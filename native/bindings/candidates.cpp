@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "candidates/interleave.hpp"
@@ -35,10 +36,12 @@ nb::tuple rank(Offsets offsets, Numbers items, Scores scores, std::size_t k) {
   check_offsets(rows, items.size());
   require(items.size() == scores.size(), "there must be a score for each item");
   RankedRows out;
+  const Poll poll = rows.size() > 2 ? python_signals() : Poll();
   {
     nb::gil_scoped_release unlocked;
     RowRanker ranker;
     for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+      if (poll) poll();
       ranker.clear();
       for (auto at = static_cast<std::size_t>(rows[row]); at < static_cast<std::size_t>(rows[row + 1]); ++at) {
         ranker.push(items.data()[at], scores.data()[at]);

@@ -68,10 +68,14 @@ nb::object pq_tables(Floats queries, std::optional<Floats> rotation, Cube centro
   const PqBook book = book_of(queries, rotation, centroids);
   RawArray<float> room(queries.shape(0) * book.table_size());
   float* table = room.data();
+  const Poll poll = python_signals();
   {
     nb::gil_scoped_release unlocked;
     PqTables tables(book);
-    for (std::size_t i = 0; i < queries.shape(0); ++i) tables.fill(queries.data() + i * book.dim, table + i * book.table_size());
+    for (std::size_t i = 0; i < queries.shape(0); ++i) {
+      tables.fill(queries.data() + i * book.dim, table + i * book.table_size());
+      poll();
+    }
   }
   return room.take();
 }
@@ -83,6 +87,8 @@ nb::object pq_pairs(Floats queries, std::optional<Floats> rotation, Cube centroi
   require(rows.size() == items.size(), "there must be a query for each item");
   RawArray<float> room(items.size());
   float* scores = room.data();
+  constexpr std::size_t pairs_a_look = 1 << 12;
+  const Poll poll = python_signals();
   {
     nb::gil_scoped_release unlocked;
     check_below(view(rows), queries.shape(0), "rows must be below the number of queries");
@@ -92,6 +98,7 @@ nb::object pq_pairs(Floats queries, std::optional<Floats> rotation, Cube centroi
     std::int64_t filled = -1;
     for (std::size_t pair = 0; pair < items.size(); ++pair) {
       const std::int64_t row = rows.data()[pair];
+      if (row != filled || pair % pairs_a_look == 0) poll();
       if (row != filled) tables.fill(queries.data() + static_cast<std::size_t>(row) * book.dim, table.data());
       filled = row;
       scores[pair] = coded.sum(table.data(), static_cast<std::size_t>(items.data()[pair]));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "common/hash.hpp"
 #include "text/string_table.hpp"
@@ -47,7 +48,11 @@ class BoundStrings {
     require_slots();
     std::vector<std::int64_t> numbers;
     numbers.reserve(nb::len(texts));
-    for (nb::handle text : texts) numbers.push_back(table_.find(utf8(text)));
+    const Poll poll = nb::len(texts) > 1 ? python_signals() : Poll();
+    for (nb::handle text : texts) {
+      numbers.push_back(table_.find(utf8(text)));
+      if (poll) poll();
+    }
     return to_numpy(std::move(numbers));
   }
 
@@ -73,7 +78,7 @@ nb::typed<nb::tuple, OutArray<std::uint32_t>, OutArray<std::int64_t>> build_slot
   const StringTable table(view(bytes), view(offsets), {});
   std::vector<std::uint32_t> slots(StringTable::slot_count(table.size()), 0);
   std::vector<std::int64_t> repeats;
-  StringTable::fill(table, slots, repeats);
+  StringTable::fill(table, slots, repeats, python_signals());
   return nb::make_tuple(to_numpy(std::move(slots)), to_numpy(std::move(repeats)));
 }
 

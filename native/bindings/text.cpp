@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "bindings/texts.hpp"
 #include "bindings/turn.hpp"
@@ -117,7 +118,12 @@ class BoundBagLookup {
     LookedUp found;
     found.answers = answers;
     WordBuffer buffer;
-    for (const Text& text : texts_of(list)) lookup_.add(text.view(), buffer, found);
+    const std::vector<Text> texts = texts_of(list);
+    const Poll poll = texts.size() > 1 ? python_signals() : Poll();
+    for (const Text& text : texts) {
+      lookup_.add(text.view(), buffer, found);
+      if (poll) poll();
+    }
     return nb::make_tuple(raw(found.offsets), raw(found.terms), raw(found.counts), strings(found.unknown));
   }
 

@@ -7,6 +7,7 @@
 
 #include "common/checks.hpp"
 #include "common/growing_array.hpp"
+#include "common/threads.hpp"
 #include "postings/bag_blocks.hpp"
 
 namespace vizsla {
@@ -24,15 +25,17 @@ class BagBuild {
   explicit BagBuild(std::size_t token_count) : counts_(token_count, 0), place_of_(token_count, 0), last_(token_count, 0) {}
 
   // Rows need not be sorted; a row must name each token once.
-  BuiltBlocks build(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens) {
+  BuiltBlocks build(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, const Poll& poll = {}) {
     require(!offsets.empty() && offsets.front() == 0 && static_cast<std::uint64_t>(offsets.back()) == tokens.size(),
             "row offsets must rise from 0 to the number of tokens");
     for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i - 1] <= offsets[i], "row offsets must not decrease");
     require(offsets.size() - 1 <= INT32_MAX, "an index holds fewer than 2^31 items");
     for (const std::int32_t token : tokens)
       require(token >= 0 && static_cast<std::size_t>(token) < counts_.size(), "tokens must be below the number of tokens");
-    for (std::size_t first = 0; first + 1 < offsets.size(); first += BagBlocks::most_items)
+    for (std::size_t first = 0; first + 1 < offsets.size(); first += BagBlocks::most_items) {
+      if (poll) poll();
       add(offsets.subspan(first, std::min(BagBlocks::most_items, offsets.size() - 1 - first) + 1), tokens);
+    }
     return std::move(built_);
   }
 

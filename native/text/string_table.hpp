@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/hash.hpp"
+#include "common/threads.hpp"
 #include "text/utf8.hpp"
 
 namespace vizsla {
@@ -72,9 +73,12 @@ class StringTable {
   }
 
   // Fills empty slots. A repeated string keeps its first number; `repeats` receives the later ones.
-  static void fill(const StringTable& table, std::span<std::uint32_t> slots, std::vector<std::int64_t>& repeats) {
+  static void fill(const StringTable& table, std::span<std::uint32_t> slots, std::vector<std::int64_t>& repeats,
+                   const Poll& poll = {}) {
+    constexpr std::size_t strings_a_look = 1 << 16;
     const std::size_t mask = slots.size() - 1;
     for (std::size_t number = 0; number < table.size(); ++number) {
+      if (poll && number % strings_a_look == 0) poll();
       std::size_t slot = hash(table[number]) & mask;
       while (slots[slot] != 0 && table[slots[slot] - 1] != table[number]) slot = (slot + 1) & mask;
       if (slots[slot] == 0) {

@@ -35,5 +35,14 @@ def test_every_fusion_has_its_goals_and_figures():
     rows = set_rows(small_set(), {"both": ("bm25", "minilm")}, rounds=1)
     works = [row.work for row in rows]
     assert any("learning beside building" in work for work in works)
-    assert sum("p if lost" in work for work in works) == 8
-    assert sum(work.endswith(", both: learned") for work in works) == 8
+    assert sum("p if lost" in work for work in works) == 12
+    assert sum(work.endswith(", both: learned") for work in works) == 12
+
+
+def test_the_whole_test_is_the_mean_of_all_its_queries():
+    rows = {row.work: row.ours for row in set_rows(small_set(), {"both": ("bm25", "minilm")}, rounds=1)}
+    seen, unseen, whole = (
+        next(value for work, value in rows.items() if split in work and work.endswith("R@10, both: learned"))
+        for split in (SEEN + " (", UNSEEN, "whole test")
+    )
+    assert whole == pytest.approx((seen + unseen) / 2)  # both splits are the same here

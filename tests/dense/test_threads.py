@@ -102,3 +102,44 @@ for threads in (1, 2):
 def test_no_search_leaves_a_thread_behind(kind):
     done = subprocess.run([sys.executable, "-c", COUNT.format(kind=kind)], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.split() == ["0", "0"], done.stderr
+
+
+BUILD = """
+import os, sys, time
+import numpy as np
+from vizsla.indexes.make import make_index
+vectors = np.random.default_rng(0).standard_normal((600, 8), dtype=np.float32)
+def count():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("Threads:")).split()[1])
+def build(threads):
+    return make_index({kind!r}, vectors, threads=threads, **{options!r})
+build(1)
+before = count()
+build(2)
+deadline = time.monotonic() + 20
+while count() > before and time.monotonic() < deadline:
+    time.sleep(0.01)
+assert count() == before, "threads are left behind"
+child = os.fork()
+if not child:
+    build(2)
+    os._exit(0)
+deadline = time.monotonic() + 120
+while time.monotonic() < deadline:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    if ended:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    time.sleep(0.01)
+os.kill(child, 9)
+sys.exit("the child hangs")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("kind", "options"), [("hnsw", {"M": 4, "ef_construction": 10}), ("pq", {"bytes": 4, "bits": 4})]
+)
+def test_a_threaded_build_leaves_no_thread_behind_and_a_forked_child_builds_too(kind, options):
+    script = BUILD.format(kind=kind, options=options)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -41,6 +41,9 @@ def test_the_command_learns_what_the_function_learns(folder, capsys):
     report = json.loads((folder / "report.json").read_text())
     assert list(report["weights"]) == ["a", "b"]
     assert report["said"] in capsys.readouterr().out
+    missing = ["--learn", str(folder / "nowhere")]
+    assert main(["compose", "a + b", *lets, *missing, *output]) == 2
+    assert "`--output` must be new" in capsys.readouterr().err  # said before anything is learned
 
 
 @pytest.mark.parametrize("expression", ["a", "a | b + c", "a + b >> c", "(a + b)"])

@@ -161,6 +161,12 @@ def test_a_part_that_is_left_out_is_not_built():
 
 def test_what_cannot_be_fused_is_refused():
     log = log_of(QUERIES)
+    for options in ({"seed": -1}, {"threads": 0}, {"depth": 0}, {"cold": 2.0}):
+        with pytest.raises(InputError, match=f"`{next(iter(options))}` must be"):
+            fuse([noise(QUERIES), noise(QUERIES)], log, **options)
+    for name, said in ((1, "must be a text"), ("\ud800", "valid Unicode")):
+        with pytest.raises(InputError, match=said):
+            fuse({name: noise(QUERIES), "other": noise(QUERIES)}, log)
     with pytest.raises(InputError, match="two or more"):
         fuse([noise(QUERIES)], log)
     with pytest.raises(InputError, match="function from a dataset"):

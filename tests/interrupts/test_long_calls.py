@@ -14,15 +14,20 @@ import numpy as np
 import pytest
 
 from tests.support.interrupts import ctrl_c_after
+from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.indexes.bag import BagIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
+from vizsla.methods.bm25 import bm25
 from vizsla.methods.xrlinear.matchers import train_layer
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.methods.xrlinear.tree import cluster_items
 from vizsla.sparse_rows import SparseRows
+from vizsla.strings import Strings
+from vizsla.text.bag import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 
 AFTER, SOON = 0.3, 1.0
@@ -139,6 +144,76 @@ def _tree_scores() -> Work:
     return work
 
 
+@cache
+def codes():
+    return make_index("pq", vectors()[:256], bytes=16)  # so few need no training
+
+
+def _code_scores() -> Work:
+    made, asked, wanted = codes(), many_queries(400_000), everybody(400_000, 256, 1)
+    return lambda: made.scores(asked, wanted)
+
+
+def _code_search() -> Work:
+    made, asked = codes(), many_queries(400_000)
+    return lambda: made.search(asked, 10)
+
+
+def _bag_building() -> Work:
+    rows = random_rows(600_000, 2000, 20)
+
+    def work() -> None:
+        while True:
+            BagIndex.build(rows)
+
+    return work
+
+
+def _bag_search(threads: int) -> Work:
+    made, asked = BagIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
+    return lambda: made.search(asked, 10, threads=threads)
+
+
+def _bag_scores() -> Work:
+    made, asked = BagIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
+    return lambda: made.scores(asked, everybody(100_000, 60_000, 30))
+
+
+def _ranking() -> Work:
+    count = 20_000_000
+    rows = np.arange(0, count + 1, 100, dtype=np.int64), np.tile(np.arange(100, dtype=np.int32), count // 100)
+    scores = np.random.default_rng(0).random(count, dtype=np.float32)
+
+    def work() -> None:
+        while True:
+            _native.rank(*rows, scores, 1)
+
+    return work
+
+
+def _words() -> Work:
+    bag, _ = BagOfWords.fit(["a fig tree", "a pear"])
+    return lambda: bag.queries(["fig and so on " * 50_000] * 600)
+
+
+def _string_table() -> Work:
+    count = 12_000_000
+    data, offsets = np.arange(count, dtype=np.int64).view(np.uint8), np.arange(count + 1, dtype=np.int64) * 8
+    return lambda: _native.build_slots(data, offsets)
+
+
+def _finding_strings() -> Work:
+    table = Strings.of(["a"])
+    return lambda: table._table.find_all(["b" * 5000] * 5_000_000)
+
+
+def _sum_of_native_parts() -> Work:
+    texts = [f"item {n} of {n % 97} and {n % 13}" for n in range(2000)]
+    both = 0.5 * bm25(texts) + 0.5 * bm25(texts, b=0.0)
+    asked = [f"{n % 97} and {n % 13}" for n in range(60_000)]
+    return lambda: both(asked, k=100)
+
+
 def _lsa() -> Work:
     texts = [" ".join(f"w{n * step % 3001}" for step in range(1, 30)) for n in range(3000)]
     return lambda: LsaEncoder.fit(texts, dim=64, rounds=10_000)
@@ -166,6 +241,17 @@ WORKS: dict[str, Callable[[], Work]] = {
     "postings search": lambda: _postings_search(1),
     "postings search, 2 threads": lambda: _postings_search(2),
     "postings scores": _postings_scores,
+    "bag building": _bag_building,
+    "bag search": lambda: _bag_search(1),
+    "bag search, 2 threads": lambda: _bag_search(2),
+    "bag scores": _bag_scores,
+    "code search": _code_search,
+    "code scores": _code_scores,
+    "ranking": _ranking,
+    "words": _words,
+    "string table": _string_table,
+    "finding strings": _finding_strings,
+    "sum of native parts": _sum_of_native_parts,
     "tree search": lambda: _tree_search(1),
     "tree search, 2 threads": lambda: _tree_search(2),
     "tree scores": _tree_scores,

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from vizsla.cli.half_life import add_half_life, chosen_half_life
-from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks
+from vizsla.cli.options import add_bundling, add_output, check_output, load_retriever, read_clicks
 from vizsla.cli.reading import add_reading
 
 HELP = {
@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Adapt, save, and say what was chosen."""
     from vizsla.methods import pefa as methods
 
+    check_output(arguments)
     start = perf_counter()
     build = getattr(methods, arguments.variant.replace("-", "_"))
     base, options, clicks = load_retriever(arguments.base), _options(arguments), read_clicks(arguments)

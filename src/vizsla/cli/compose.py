@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import DATA_HELP, add_bundling, add_output, unique_names
+from vizsla.cli.options import DATA_HELP, add_bundling, add_output, check_output, unique_names
 from vizsla.cli.reading import add_reading, open_items
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Parse, build and save."""
     from vizsla.compose import parse
 
+    check_output(arguments)
     names = _loaded(arguments.let)
     composed = _learned(arguments, names) if arguments.learn else parse(arguments.expression, names)
     composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)

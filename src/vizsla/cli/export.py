@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ def _add_onnx(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    check_output(arguments)
     output = Path(arguments.output)
-    if output.exists() and not arguments.overwrite:
-        raise InputError(f"`--output` must be new. Got {output}, which is there: add --overwrite.")
     if arguments.int8 and not arguments.data:
         raise InputError("`--data` must be given with --int8: its queries show what is lost. Got none.")
     if arguments.cross_encoder:

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from vizsla.cli.index_pq import CODING, add_coding
-from vizsla.cli.options import add_bundling, add_data, add_output, open_data
+from vizsla.cli.options import add_bundling, add_data, add_output, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def build(arguments: argparse.Namespace) -> None:
     """Encode, index, save."""
     start, options = perf_counter(), _index_options(arguments)
-    if Path(arguments.output).exists() and not arguments.overwrite:
-        raise InputError(f"`--output` must be new. Got {arguments.output}, which is there: add --overwrite.")
+    check_output(arguments)
     dataset = open_data(arguments)
     built = _lsa(dataset, arguments, options) if arguments.encoder == "lsa" else _model(dataset, arguments, options)
     seconds = perf_counter() - start

@@ -42,6 +42,12 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an artefact that is there already")
 
 
+def check_output(arguments: argparse.Namespace) -> None:
+    """Refuse an output that is there already, before long work and not after it."""
+    if Path(arguments.output).exists() and not arguments.overwrite:
+        raise InputError(f"`--output` must be new. Got {arguments.output}, which is there: add --overwrite.")
+
+
 def add_bundling(parser: argparse.ArgumentParser) -> None:
     """Add whether models are stored inside the artefact."""
     parser.add_argument(

@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from vizsla.cli.options import add_bundling, add_output, load_retriever, read_clicks, read_lines
+from vizsla.cli.options import add_bundling, add_output, check_output, load_retriever, read_clicks, read_lines
 from vizsla.cli.reading import add_reading
 from vizsla.errors import InputError
 
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, save, and say what was chosen; Ctrl-C keeps the best so far."""
+    check_output(arguments)
     start = perf_counter()
     model, whole = _trained(arguments)
     model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)

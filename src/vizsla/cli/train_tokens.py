@@ -7,7 +7,7 @@ from time import perf_counter
 
 from vizsla.cli.half_life import add_half_life, chosen_half_life
 from vizsla.cli.index_bag import add_building, built
-from vizsla.cli.options import add_data, add_output, load_retriever, open_data
+from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
 from vizsla.errors import InputError
 
 OPTIONS = ("rate", "negatives", "temperature", "expansions", "batch", "seed")
@@ -33,6 +33,7 @@ def _train(arguments: argparse.Namespace) -> None:
     from vizsla.methods.bag.model import Bag
     from vizsla.methods.bag.train import train_tokens
 
+    check_output(arguments)
     start = perf_counter()
     base = built(arguments) if arguments.bag is None else load_retriever(arguments.bag)
     if not isinstance(base, Bag):

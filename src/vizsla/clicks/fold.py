@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_seed
 from vizsla.clicks.hold_out import HeldOut, hold_out
 from vizsla.errors import InputError, check_range
 
@@ -71,6 +72,7 @@ def draw_fold(dataset: Dataset, *, cold: float = 0.5, seed: int = 0) -> Fold:
     (1, 4, [False])
     """
     check_range("cold", cold, 0, 1)
+    check_seed(seed)  # before anything else is taken for a want of clicks
     texts, number = _numbered(dataset)
     clicks = dataset.clicks.sorted_indices()
     by_text = _added(clicks, number, len(texts))

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.filter import Filter
-from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+from vizsla.indexes.item_vectors import ItemVectors, blocks
 
+R = TypeVar("R", bound=np.generic)
 T = TypeVar("T", bound=np.generic)
 TURN = 256
 """Queries that Faiss answers without a look up."""
@@ -88,7 +89,9 @@ def selector(filter: Filter) -> Any:
     return faiss.IDSelectorBitmap(np.packbits(filter.mask, bitorder="little"))
 
 
-def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: int) -> NDArray[T]:
+def in_threads(
+    search: Callable[[NDArray[R]], NDArray[T]], rows: NDArray[R], threads: int, *, turn: int = TURN
+) -> NDArray[T]:
     """Answer rows in so many threads of our own, each with a Faiss of one thread.
 
     Faiss's threads are OpenMP's. They wait for more work for ever, and a process that is forked meanwhile hangs as soon
@@ -96,9 +99,9 @@ def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: in
     """
     count, stop = bounded(threads, len(rows)), Event()
     if count == 1:
-        return _alone(search, rows, stop)
+        return _alone(search, rows, stop, turn)
     with ThreadPoolExecutor(count) as pool:
-        parts = [pool.submit(_alone, search, part, stop) for part in np.array_split(rows, count)]
+        parts = [pool.submit(_alone, search, part, stop, turn) for part in np.array_split(rows, count)]
         try:
             while wait(parts, timeout=0.1).not_done:
                 pass  # a wait without end might not hear a signal that another thread got
@@ -106,6 +109,24 @@ def in_threads(search: Callable[[Floats], NDArray[T]], rows: Floats, threads: in
             stop.set()
             raise
         return np.concatenate([part.result() for part in parts])
+
+
+def with_faiss_threads(work: Callable[[], object], threads: int) -> None:
+    """Let Faiss work with so many threads of its own, which are gone afterwards: they end with the one that asked."""
+    if threads == 1:
+        with faiss_threads(1):
+            work()
+        return
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(_counted, work, threads)
+        while wait([done], timeout=0.1).not_done:
+            pass
+        done.result()
+
+
+def _counted(work: Callable[[], object], threads: int) -> None:
+    with faiss_threads(threads):
+        work()
 
 
 def bounded(threads: int, pieces: int) -> int:
@@ -116,12 +137,12 @@ def bounded(threads: int, pieces: int) -> int:
     return max(1, min(threads, cores, pieces))
 
 
-def _alone(search: Callable[[Floats], NDArray[T]], rows: Floats, stop: Event) -> NDArray[T]:
+def _alone(search: Callable[[NDArray[R]], NDArray[T]], rows: NDArray[R], stop: Event, turn: int) -> NDArray[T]:
     with faiss_threads(1):
-        if len(rows) <= TURN:
+        if len(rows) <= turn:
             return search(rows)
-        turns = range(0, len(rows), TURN)
-        return np.concatenate([search(rows[first : first + TURN]) for first in turns if not stop.is_set()])
+        turns = range(0, len(rows), turn)
+        return np.concatenate([search(rows[first : first + turn]) for first in turns if not stop.is_set()])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,11 +18,11 @@ from vizsla.indexes.faiss_storage import (
     SELECTOR,
     bounded,
     empty_storage,
-    faiss_threads,
     full_storage,
     in_threads,
     load_faiss,
     selector,
+    with_faiss_threads,
 )
 from vizsla.indexes.hnsw_graph import LEAST_LINKS, MOST_LINKS, HnswGraph
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
@@ -112,9 +113,10 @@ class HnswIndex(ApproximateStoredIndex):
         below = empty_storage(stored)
         built = faiss.IndexHNSW(below, check_whole("M", M, MOST_LINKS, least=LEAST_LINKS))
         built.hnsw.efConstruction = check_whole("ef_construction", ef_construction, MOST_EF)
-        with faiss_threads(bounded(check_positive("threads", threads), len(stored))):
-            for start, end in progress(blocks(len(stored), stored.dim, size=BLOCK), what="linking"):
-                built.add(np.ascontiguousarray(stored.take(slice(start, end))))
+        count = bounded(check_positive("threads", threads), len(stored))
+        for start, end in progress(blocks(len(stored), stored.dim, size=BLOCK), what="linking"):
+            rows = np.ascontiguousarray(stored.take(slice(start, end)))
+            with_faiss_threads(partial(built.add, rows), count)
         graph = HnswGraph.from_faiss(built, M, ef_construction)
         del built, below  # Faiss's copy of the vectors: from here on it looks at ours
         return cls(stored, graph, ef=ef)

@@ -98,7 +98,7 @@ class PqIndex(DenseIndex):
         memory_mb : int
             Most megabytes that building takes beside the vectors and the codes.
         threads : int
-            How many threads learn and code.
+            How many threads learn and code; a rotation is learned by one.
         """
         rows, memory = checked_vectors(vectors), check_positive("memory_mb", memory_mb) << 20
         how = {"rounds": check_positive("rounds", rounds), "seed": seed, "threads": check_positive("threads", threads)}

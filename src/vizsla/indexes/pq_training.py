@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.approximate import check_whole
-from vizsla.indexes.faiss_storage import bounded, faiss_threads, load_faiss
+from vizsla.indexes.faiss_storage import faiss_threads, in_threads, load_faiss
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
@@ -29,12 +30,12 @@ def train_codebook(
     parts = sub_spaces(dim, bytes=bytes, bits=bits)
     wide = -(-dim // parts) * parts
     sample = _sample(vectors, CENTROIDS[bits], wide, seed, memory)
-    with faiss_threads(bounded(threads, max(1, len(sample)))):
+    with faiss_threads(1):  # OpenMP's own would outlive the training, and hang a process that is forked then
         rotation = _rotation(sample, parts, wide, bits, rounds, seed) if opq and len(sample) else None
         centroids = np.zeros((parts, CENTROIDS[bits], wide // parts), np.float32)
         turned = Codebook(centroids, rotation, dim=dim).turned(sample)
         if len(sample):
-            centroids = _centroids(turned, parts, bits, seed)
+            centroids = _centroids(turned, parts, bits, seed, threads)
         book = Codebook(centroids, rotation, dim=dim)
         return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MEASURED]))
 
@@ -82,17 +83,26 @@ def _rotation(sample: Floats, parts: int, wide: int, bits: int, rounds: int, see
     return rotation
 
 
-def _centroids(turned: Floats, parts: int, bits: int, seed: int) -> Floats:
+def _centroids(turned: Floats, parts: int, bits: int, seed: int, threads: int) -> Floats:
+    if len(turned) <= CENTROIDS[bits]:
+        return _own_centroids(turned, parts, CENTROIDS[bits])
+    pieces = turned.reshape(len(turned), parts, -1)
+
+    def learned(numbers: NDArray[np.int64]) -> Floats:
+        return np.stack([_clustered(pieces[:, number], bits, seed) for number in numbers.tolist()])
+
+    return in_threads(learned, np.arange(parts), threads, turn=1)
+
+
+def _clustered(piece: Floats, bits: int, seed: int) -> Floats:
+    """Return the centroids of one sub-space; they do not depend on the others."""
     faiss = load_faiss()
 
-    count, wide = CENTROIDS[bits], turned.shape[1]
-    if len(turned) <= count:
-        return _own_centroids(turned, parts, count)
-    quantiser = faiss.ProductQuantizer(wide, parts, bits)
+    quantiser = faiss.ProductQuantizer(piece.shape[1], 1, bits)
     _set_clustering(quantiser.cp, seed, 25)
-    quantiser.train(turned)
-    learned: Floats = faiss.vector_to_array(quantiser.centroids).reshape(parts, count, wide // parts)
-    return learned
+    quantiser.train(np.ascontiguousarray(piece))
+    centroids: Floats = faiss.vector_to_array(quantiser.centroids).reshape(CENTROIDS[bits], -1)
+    return centroids
 
 
 def _own_centroids(turned: Floats, parts: int, count: int) -> Floats:

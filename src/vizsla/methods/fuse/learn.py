@@ -84,6 +84,7 @@ def learn_fusion(
     """
     names, given = named_parts(parts)
     check_positive("depth", depth)
+    check_positive("threads", threads)
     try:
         fold = draw_fold(dataset, cold=cold, seed=seed)
     except TooFewClicksError as error:

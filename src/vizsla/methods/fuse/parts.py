@@ -10,12 +10,12 @@ import numpy as np
 from vizsla.arguments import is_several
 from vizsla.errors import InputError
 from vizsla.retriever import Retriever
+from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.dataset import Dataset
-    from vizsla.strings import Strings
 
 Part = Any
 """A Retriever, or a function from a Dataset to one."""
@@ -41,8 +41,9 @@ def named_parts(parts: Parts) -> tuple[list[str], list[Part]]:
             raise InputError(f"A part must be a Retriever, or a function from a dataset to one. Got {kind}.")
     if len(given) < 2:
         raise InputError(f"`parts` must be two or more. Got {len(given)}.")
-    names = list(parts) if isinstance(parts, Mapping) else _different([_called(part) for part in given])
-    return names, given
+    if isinstance(parts, Mapping):
+        return list(Strings.of(list(parts))), given
+    return _different([_called(part) for part in given]), given
 
 
 def part_twin(part: Part, train: Dataset, *, threads: int = 1) -> Retriever:
