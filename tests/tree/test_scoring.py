@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from tests.tree.trees import DIM, make_matchers, make_queries, make_tree, twin_scores
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
-from vizsla.indexes.tree import TreeIndex
+from vizsla.indexes.tree import NodeWeights, TreeIndex
 from vizsla.sparse_rows import SparseRows
 
 
@@ -33,6 +33,27 @@ def test_scores_are_the_searchs_before_and_after_rows_by_item_are_made(fanouts, 
         chosen = [pick.choice(len(index), 1 + round % 7) for _ in range(20)]  # some items twice
         scored = index.scores(queries, Candidates.matches(chosen))
         assert scored.scores.tolist() == [s for row, some in enumerate(chosen) for s in everything[row, some].tolist()]
+
+
+def test_features_that_share_their_lower_bits_are_told_apart():
+    pick, count = np.random.default_rng(6), 200
+    numbers = np.arange(count + 1) // 50 * 2**16 + np.arange(count + 1) % 50 * 2**10
+    layers, items = make_tree(pick, (6, 30))
+    rows = [csr_array(pick.normal(size=(at[-1], count + 1)) * (pick.random((at[-1], count + 1)) < 0.6)) for at in layers]
+    queries = csr_array((pick.normal(size=(20, count)) * (pick.random((20, count)) < 0.3)).astype(np.float32))
+
+    def made(names):
+        of = [NodeWeights(m.indptr.astype(np.int64), names[m.indices], m.data.astype(np.float32)) for m in rows]
+        asked = SparseRows(queries.indptr.astype(np.int64), names[queries.indices], queries.data, int(names[-1]))
+        return TreeIndex.build(layers, items, of, dim=int(names[-1])), asked
+
+    near, near_queries = made(np.arange(count + 1, dtype=np.int32))
+    far, far_queries = made(numbers.astype(np.int32))
+    truth = near.with_effort(len(near)).search(near_queries, len(near)).to_csr(items=len(near)).toarray()
+    for _ in range(60):  # rows by item are made on the way
+        chosen = [pick.choice(len(far), 5) for _ in range(20)]
+        scored = far.scores(far_queries, Candidates.matches(chosen))
+        assert scored.scores.tolist() == [s for row, some in enumerate(chosen) for s in truth[row, some].tolist()]
 
 
 def test_scores_are_the_twins():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.clicks.measures import PerQuery
 from vizsla.compose.catalogues import align
@@ -171,9 +172,8 @@ def _scaled(found: Candidates, raw: Floats, keys: NDArray[np.int64], width: int,
     """Return the candidates' scores as `Normalised` has them, on the scale of the part's own list."""
     if how == "rank":
         return _placed(found, keys, width)
-    zero, one = (_minmax if how == "minmax" else _zscore)(found)
-    rows = keys // width
-    return np.asarray((raw - zero[rows]) / one[rows], np.float32)
+    scales, rows = _scales(found, how), keys // width
+    return np.asarray((raw - scales[rows, 0]) / scales[rows, 1], np.float32)
 
 
 def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Floats:
@@ -186,30 +186,11 @@ def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Floats:
     return scores
 
 
-def _minmax(found: Candidates) -> tuple[PerQuery, PerQuery]:
-    """Return where zero lies and how long one is: the lowest becomes 0, the highest 1; equals become 1."""
-    zero, one, full = _unscaled(found)
-    scores = found._required_scores().astype(np.float64)
-    low, high = scores[found.offsets[1:][full] - 1], scores[found.offsets[:-1][full]]
-    zero[full] = np.where(high > low, low, low - 1)
-    one[full] = np.where(high > low, high - low, 1.0)
-    return zero, one
-
-
-def _zscore(found: Candidates) -> tuple[PerQuery, PerQuery]:
-    """Return where zero lies and how long one is: the mean becomes 0, the spread 1."""
-    zero, one, full = _unscaled(found)
-    scores, starts, counts = found._required_scores().astype(np.float64), found.offsets[:-1], np.diff(found.offsets)
-    if len(full):
-        zero[full] = np.add.reduceat(scores, starts[full]) / counts[full]
-        spread = np.sqrt(np.add.reduceat(np.square(scores - zero[_rows(found)]), starts[full]) / counts[full])
-        one[full] = np.where(spread > 0, spread, 1.0)
-    return zero, one
-
-
-def _unscaled(found: Candidates) -> tuple[PerQuery, PerQuery, NDArray[np.int64]]:
-    """Return scales of queries without an answer, where everything is 0, and which queries have one."""
-    return np.zeros(len(found)), np.full(len(found), np.inf), np.flatnonzero(np.diff(found.offsets))
+def _scales(found: Candidates, how: str) -> NDArray[np.float64]:
+    """Return two numbers a query, where zero lies and how long one is, as `Normalised` reads them from the list."""
+    lists = found.offsets, found.items, found._required_scores()
+    *_, scales = _native.normalise(*lists, how, max(1, len(found.items)), 1)
+    return np.frombuffer(scales, np.float64).reshape(-1, 2)
 
 
 def _ideal(wanted: csr_array) -> PerQuery:
