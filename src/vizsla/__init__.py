@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from vizsla.encoders.open import open_encoder as open_encoder
     from vizsla.encoders.precomputed import PrecomputedEncoder as PrecomputedEncoder
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
-    from vizsla.encoders.token_vectors import TokenVectors as TokenVectors
     from vizsla.encoders.sidr import SidrEncoder as SidrEncoder
+    from vizsla.encoders.token_vectors import TokenVectors as TokenVectors
     from vizsla.encoders.vectors import Vectors as Vectors
     from vizsla.encoders.word_encoder import WordEncoder as WordEncoder
     from vizsla.evaluate.compare import compare as compare

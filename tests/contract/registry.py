@@ -22,8 +22,8 @@ from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lsa import LsaEncoder
-from vizsla.encoders.token_vectors import TokenVectors
 from vizsla.encoders.sidr import SidrEncoder
+from vizsla.encoders.token_vectors import TokenVectors
 from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.encoders.word_encoder import WordEncoder
