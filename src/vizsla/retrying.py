@@ -92,6 +92,6 @@ class Retrying(WrappedScorer):
         return Scored(scored.scores, scored.stats + spent)
 
     def _pause(self, attempt: int, failure: Exception) -> float:
-        pause = min(self.most_pause_s, self.pause_s * 2**attempt)
+        pause = min(self.most_pause_s, self.pause_s * 2.0**attempt)
         asked = failure.wait_s if isinstance(failure, ScorerError) else None
         return max(pause * self._random.uniform(0.5, 1.0), asked or 0.0)

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.budget import Budget
 from vizsla.compose.shards import shards
+from vizsla.cross_encoder import CrossEncoder
 from vizsla.dataset import Dataset
 from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
@@ -48,6 +49,8 @@ from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
+from vizsla.pairs.pair_model import PairModel
+from vizsla.pairs.reference import StoredPairModel
 from vizsla.retriever import Retriever
 from vizsla.retrying import Retrying
 from vizsla.score_cache import ScoreCache
@@ -230,11 +233,21 @@ def _late() -> LateParametric:
     return LateParametric(_lsa(), ITEMS, folder / "vectors.db", chunk=10)
 
 
+class _OverlapPairs(PairModel):
+    """A cross-encoder that needs no library."""
+
+    batch, fingerprint, reference = 7, "overlap pairs", {}
+
+    def score_batch(self, queries, texts):
+        return np.array([_overlap(query, [text])[0] for query, text in zip(queries, texts, strict=True)], np.float32)
+
+
 SCORERS: dict[str, Callable[[], Scorer]] = {
     "function": lambda: FunctionScorer(_overlap, ITEMS),
     "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
     "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
     "cache": _cached,
+    "cross-encoder": lambda: CrossEncoder(ITEMS, _OverlapPairs()),
     "retrying": lambda: Retrying(FunctionScorer(_overlap, ITEMS)),
     "late parametric": _late,
     "budget of a cache": lambda: Budget(_cached(), calls=10_000),
@@ -315,3 +328,11 @@ def item_vectors() -> Vectors:
 def token_vectors() -> TokenVectors:
     """Return the words of ITEMS as vectors, as an artefact."""
     return TokenVectors.build(ITEMS, WordEncoder(_lsa()))
+
+
+def cross_encoder() -> CrossEncoder:
+    """Return a cross-encoder over ITEMS whose model's files are none: it can be saved and described, not asked."""
+    described = {"kind": "onnx", "name": "", "options": {"max_tokens": 64}, "fingerprint": "onnx-pairs:0123456789ab"}
+    files = {"model.onnx": b"weights", "tokenizer.json": b"{}", "pairs.json": b"{}"}
+    model = StoredPairModel(described, {path: np.frombuffer(data, np.uint8) for path, data in files.items()})
+    return CrossEncoder(ITEMS, model)

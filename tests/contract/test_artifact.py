@@ -7,6 +7,7 @@ import multiprocessing
 import pickle
 import shutil
 
+import numpy as np
 import pytest
 
 import vizsla
@@ -17,6 +18,7 @@ from tests.contract.registry import (
     RETRIEVERS,
     anchors,
     bundled_model,
+    cross_encoder,
     item_vectors,
     statistics,
     token_vectors,
@@ -26,7 +28,9 @@ from tests.formats.mutations import mutations
 from vizsla.artifacts.check import check
 from vizsla.artifacts.kinds import BUILT_IN
 from vizsla.artifacts.string_table import StringTable
+from vizsla.candidates import Candidates
 from vizsla.errors import FormatError, InputError
+from vizsla.queries import Queries
 from vizsla.strings import Strings
 
 ARTIFACTS = {
@@ -39,6 +43,7 @@ ARTIFACTS = {
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
     "token vectors": lambda: (token_vectors(), lambda v: (list(v.ids), v.offsets.tolist(), v.item(3).tolist())),
+    "cross-encoder": lambda: (cross_encoder(), _pairs_of),
     "strings": lambda: (StringTable(Strings.of(ITEMS)), lambda table: (list(table.strings), table.strings.find("b"))),
     "model": lambda: (bundled_model(), lambda m: (m.description, {p: d.tobytes() for p, d in m.files.items()})),
 }
@@ -47,6 +52,12 @@ ARTIFACTS = {
 def _encoded(encoder):
     rows = encoder.queries(QUERIES)
     return rows.toarray().tolist() if encoder.sparse else rows.tolist()
+
+
+def _pairs_of(scorer):
+    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalogue=scorer.items)
+    files = {path: data.tobytes() for path, data in scorer.model.files.items()}
+    return scorer.pairs(Queries(["fig"]), everything), scorer.model.reference, scorer.fingerprint, files
 
 
 def _state_of(state):

@@ -1,0 +1,124 @@
+"""A cross-encoder on two cores: how many pairs a second, and what re-ranking BM25 with it gains.
+
+    python -m benchmarks.cross_encoder --folder FOLDER
+
+FOLDER holds the model of `benchmarks.cross_encoder_model`, which is trained first unless it is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from benchmarks.cross_encoder_model import squad, trained
+from benchmarks.pefa_collection import Collection
+from benchmarks.rows import Row, arguments, median, report
+from vizsla.cross_encoder import CrossEncoder
+from vizsla.dataset import Dataset
+from vizsla.export.check_sample import check_sample
+from vizsla.export.pair_export import export_pair_model, quantise_pair_model
+from vizsla.methods.bm25 import bm25
+from vizsla.pairs.onnx_pairs import OnnxPairModel
+from vizsla.pairs.pair_model import PairModel
+from vizsla.retriever import Retriever
+
+DEPTH, REPEATS = 100, 3
+
+
+def main() -> None:
+    """Train if need be, export, measure, report."""
+    given = arguments("cross_encoder", own=_own)
+    data, steps = squad(), 4 if given.quick else given.steps
+    model = trained(given.folder, steps=steps)
+    full = _exported(model, given.folder / "onnx")
+    small = _small(full, given.folder / "int8", data, queries=10 if given.quick else 100)
+    pairs = 64 if given.quick else 1024
+    speeds = {name: _pairs_a_second(each, data, pairs) for name, each in _named(model, full, small).items()}
+    rows = [Row(f"{name}: pairs", speed, "torch", speeds["torch"], "a CPU second", lower_is_better=False)
+            for name, speed in speeds.items()]  # fmt: skip
+    report([*rows, *_quality(data, small, queries=10 if given.quick else 200)], given.json)
+
+
+def _own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--folder", type=Path, required=True, help="where the model is, or will be")
+    parser.add_argument("--steps", type=int, default=500, help="of its training")
+
+
+def _exported(model: PairModel, folder: Path) -> OnnxPairModel:
+    return OnnxPairModel(folder) if folder.exists() else export_pair_model(model, folder)
+
+
+def _small(full: OnnxPairModel, folder: Path, data: Dataset, *, queries: int) -> OnnxPairModel:
+    """Return the int8 model, checked on train queries; the float32 one where the check refuses."""
+    if folder.exists():
+        return OnnxPairModel(folder)
+    sample = check_sample(data, split="train", queries=queries, items=2000)
+    found = bm25(sample.items)(sample.queries, 30)
+    lists = [found.items[found.offsets[at] : found.offsets[at + 1]].tolist() for at in range(len(found))]
+    joined = [list(dict.fromkeys([*right, *row])) for right, row in zip(sample.relevant or [], lists, strict=True)]
+    relevant = [list(range(len(right))) for right in sample.relevant or []]
+    texts = [[sample.items[number] for number in row] for row in joined]
+    small, check = quantise_pair_model(full, folder, sample.queries, texts, relevant=relevant)
+    print(check)
+    return small
+
+
+def _named(model: PairModel, full: PairModel, small: PairModel) -> dict[str, PairModel]:
+    return {"torch": model, "ONNX float32": full, "ONNX int8": small}
+
+
+def _pairs_a_second(model: PairModel, data: Dataset, count: int) -> float | None:
+    texts = [item.default_text() for item, _ in zip(data.items, range(count), strict=False)]
+    queries = [query.text for query, _ in zip(data.queries, range(count), strict=False)]
+    model.scores(queries[:8], texts[:8])
+    return median([_timed(model, queries, texts) for _ in range(REPEATS)])
+
+
+def _timed(model: PairModel, queries: Sequence[str], texts: Sequence[str]) -> float:
+    start = process_time()
+    model.scores(queries, texts)
+    return len(texts) / (process_time() - start)
+
+
+def _quality(data: Dataset, model: PairModel, *, queries: int) -> list[Row]:
+    """Re-rank what BM25 found for some test queries; what training held out is in its own report."""
+    first = bm25(data)
+    systems = {"BM25": first, "MiniLM": Collection("squad-sent").base()}
+    reranked = first.rerank(CrossEncoder(data, model), depth=DEPTH)
+    rows = []
+    for split in ("test-seen", "test-unseen"):
+        texts, right = _asked(data, split, queries)
+        ours = _measured(reranked, texts, right)
+        for name, system in systems.items():
+            theirs = _measured(system, texts, right)
+            rows += [
+                Row(f"{split}: re-ranked, {each}", ours[each], name, theirs[each], "mean", lower_is_better=False)
+                for each in ours
+            ]
+    return rows
+
+
+def _asked(data: Dataset, split: str, queries: int) -> tuple[list[str], list[set[str]]]:
+    matrix = data.qrels(split)
+    judged = np.flatnonzero(np.diff(matrix.indptr))
+    chosen = np.sort(np.random.default_rng(0).permutation(judged)[:queries]).tolist()
+    spans = [matrix.indices[matrix.indptr[at] : matrix.indptr[at + 1]] for at in chosen]
+    right = [{data.item_ids[int(item)] for item in span} for span in spans]
+    return [data.queries[at].text for at in chosen], right
+
+
+def _measured(system: Retriever, texts: list[str], right: list[set[str]]) -> dict[str, float]:
+    recalls, ranks = [], []
+    for row, wanted in zip(system(texts, 10).ids, right, strict=True):
+        hits = [rank for rank, item in enumerate(row, 1) if item in wanted]
+        recalls.append(len(hits) / len(wanted))
+        ranks.append(1 / hits[0] if hits else 0.0)
+    return {"R@10": float(np.mean(recalls)), "MRR@10": float(np.mean(ranks))}
+
+
+if __name__ == "__main__":
+    main()
