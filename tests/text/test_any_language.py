@@ -180,7 +180,8 @@ def test_too_little_says_nothing():
 
 
 def test_a_stray_sentence_changes_nothing_for_the_others():
-    items = [f"The story of the number {n} and of what it was" for n in range(200)] + ["La maison est dans la rue et nous"]
+    items = [f"The story of the number {n} and of what it was" for n in range(200)]
+    items.append("La maison est dans la rue et nous")
     assert bm25(items).bag.analyser == AnyLanguage("english")
 
 

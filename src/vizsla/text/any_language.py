@@ -35,8 +35,8 @@ class AnyLanguage(Analyser):
         "auto" finds the languages in the texts that are indexed. A language, or several with the most common first,
         settles it; an empty sequence neither drops nor stems words.
     content : sequence of str
-        Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto" finds
-        them too.
+        Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto"
+        finds them too.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class AnyLanguage(Analyser):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build an analyser from what `to_dict` gave; anything else raises FormatError."""
         if not isinstance(values, Mapping) or set(values) != {"kind", "language", "content"} or values["kind"] != KIND:
-            raise FormatError(f"An analyser of any language must have the keys kind, language, content. Got {values!r:.200}.")
+            raise FormatError(f"An analyser must have the keys kind, language, content. Got {values!r:.200}.")
         try:
             return cls(values["language"], content=values["content"])
         except InputError as error:
@@ -197,7 +197,7 @@ def _checked(language: object) -> str | tuple[str, ...]:
         raise InputError(f"`language` must name each language once. Got {', '.join(named)}.")
     if len(named) > 1 and (strange := [one for one in named if one not in STOP_WORDS]):
         known = ", ".join(sorted(STOP_WORDS))
-        raise InputError(f"`language` must be of those that can be told apart ({known}). Got {strange[0]!r} among several.")
+        raise InputError(f"`language` must hold such as can be told apart: {known}. Got {strange[0]!r}.")
     return named
 
 

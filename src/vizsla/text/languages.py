@@ -30,8 +30,10 @@ LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
     "őű": "hungarian", "ğı": "turkish", "țșă": "romanian", "œ": "french", "ìò": "italian",
     "ä": "german finnish swedish", "ö": "german finnish hungarian swedish turkish", "ü": "german hungarian turkish",
-    "å": "danish norwegian swedish", "øæ": "danish norwegian", "ê": "french portuguese", "çâ": "french portuguese turkish",
-    "è": "french italian", "à": "french italian portuguese", "ù": "french italian", "ş": "turkish", "î": "french romanian",
+    "å": "danish norwegian swedish", "øæ": "danish norwegian", "ê": "french portuguese",
+    "çâ": "french portuguese turkish",
+    "è": "french italian", "à": "french italian portuguese", "ù": "french italian",
+    "ş": "turkish", "î": "french romanian",
     "ąę": "polish", "č": "czech", "šž": "czech", "ý": "czech", "ô": "french portuguese",
 }  # fmt: skip
 """Letters that tell languages of the Latin script apart."""
@@ -103,7 +105,7 @@ def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArr
 def content_words(
     builder: _native.BagBuilder, surface: Strings, languages: tuple[str, ...], columns: NDArray[np.int32]
 ) -> tuple[str, ...]:
-    """Return the stop words of one of the languages that are words to search for in another, such as `war` and `man`."""
+    """Return the stop words of one language that are words to search for in another, such as `war` and `man`."""
     lists = [frozenset(STOP_WORDS[language]) for language in languages]
     disputed = sorted(set().union(*lists) - frozenset.intersection(*lists))
     numbers = surface.find_all(disputed)
@@ -114,7 +116,8 @@ def content_words(
     grammar = np.array([[word in words for words in lists] for word in disputed], np.bool_).reshape(shares.shape)
     common = np.where(grammar, shares, 0).max(axis=1, initial=0)
     elsewhere = np.where(grammar, 0, shares).max(axis=1, initial=0)
-    return tuple(disputed[n] for n in np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common)).tolist())
+    searched = np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common))
+    return tuple(disputed[n] for n in searched.tolist())
 
 
 def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
