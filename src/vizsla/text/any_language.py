@@ -179,8 +179,7 @@ def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
 def _evidence(builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
     row_of_form, weights = evidence_of(surface)
     width = weights.shape[1]
-    said: NDArray[np.int32] = builder.evidence(row_of_form, weights.reshape(-1), width).reshape(-1, width)
-    return said
+    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width), np.int32).reshape(-1, width)
 
 
 def _checked(language: object) -> str | tuple[str, ...]:

@@ -99,7 +99,7 @@ def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArr
     [0, 1]
     """
     mine = evidence[:, [LANGUAGES.index(language) for language in languages]]
-    return np.argmax(mine, axis=1).astype(np.int32) * (mine.max(axis=1, initial=0) >= UNIT // 4)
+    return np.where(mine.max(axis=1, initial=0) >= UNIT // 4, np.argmax(mine, axis=1), 0).astype(np.int32)
 
 
 def content_words(
@@ -111,7 +111,8 @@ def content_words(
     numbers = surface.find_all(disputed)
     row_of_form = np.full(len(surface), -1, np.int32)
     row_of_form[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0).astype(np.int32)
-    held = builder.holders(row_of_form, len(disputed), len(languages), columns).reshape(len(disputed), len(languages))
+    counted = np.asarray(builder.holders(row_of_form, len(disputed), len(languages), columns), np.int64)
+    held = counted.reshape(len(disputed), len(languages))
     shares = held / np.maximum(np.bincount(columns, minlength=len(languages)), 1)
     grammar = np.array([[word in words for words in lists] for word in disputed], np.bool_).reshape(shares.shape)
     common = np.where(grammar, shares, 0).max(axis=1, initial=0)
