@@ -109,8 +109,9 @@ class AnyLanguage(Analyser):
         """Return the analyser with languages as the texts have them, and the language's place of each text."""
         if self.settled:
             return self, self.columns(builder, surface)
-        said = _evidence(builder, surface)
-        languages = languages_of(said)
+        row_of_form, weights = evidence_of(surface)
+        said = _evidence(builder, row_of_form, weights)
+        languages = languages_of(said, (weights > 0).sum(axis=0))
         if len(languages) < 2:
             return type(self)(languages), np.zeros(0, np.int32)
         columns = columns_of(said, languages)
@@ -120,7 +121,7 @@ class AnyLanguage(Analyser):
         """Return the place of each text's language; nothing where there is one at most."""
         if len(self.languages) < 2:
             return np.zeros(0, np.int32)
-        return columns_of(_evidence(builder, surface), self.languages)
+        return columns_of(_evidence(builder, *evidence_of(surface)), self.languages)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
@@ -176,8 +177,9 @@ def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
     return Strings(data, offsets, _native.build_slots(data, offsets)[0])
 
 
-def _evidence(builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
-    row_of_form, weights = evidence_of(surface)
+def _evidence(
+    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32]
+) -> NDArray[np.int32]:
     width = weights.shape[1]
     return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width), np.int32).reshape(-1, width)
 

@@ -23,6 +23,8 @@ CLEARLY = 1.5
 """How many times more it must say for it than for the next."""
 SHARE = 0.02
 """What share of the items a further language must have."""
+DISTINCT = 3
+"""How many different words must speak for a language."""
 MANY_AS_CONTENT = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
 
@@ -66,14 +68,16 @@ def evidence_of(surface: Strings) -> Table:
     return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
 
 
-def languages_of(evidence: NDArray[np.int32]) -> tuple[str, ...]:
+def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tuple[str, ...]:
     """Return the languages of a catalogue, the most common first, from what each item says for each of LANGUAGES.
+
+    `telling` counts the distinct words that speak for each: one that is often repeated may be a name.
 
     Examples
     --------
     >>> said = np.zeros((3, len(LANGUAGES)), np.int32)
     >>> said[0, LANGUAGES.index("german")] = 3 * UNIT
-    >>> languages_of(said)
+    >>> languages_of(said, np.full(len(LANGUAGES), 5))
     ('german',)
     """
     voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
@@ -84,7 +88,7 @@ def languages_of(evidence: NDArray[np.int32]) -> tuple[str, ...]:
         voters = pooled
     votes = np.bincount(best[clear], minlength=len(LANGUAGES))
     said = np.bincount(best[clear], weights=voters.max(axis=1)[clear], minlength=len(LANGUAGES))
-    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT))
+    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT) & (telling >= DISTINCT))
     return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
 
 
@@ -133,7 +137,8 @@ def _function_words() -> dict[str, NDArray[np.int32]]:
     """Return the weights of every function word."""
     speakers: dict[str, list[str]] = {}
     for language in LANGUAGES:
-        for word in STOP_WORDS[language]:
+        # A single letter of the Latin alphabet is as likely a part of a number.
+        for word in (word for word in STOP_WORDS[language] if len(word) > 1 or not word.isascii()):
             speakers.setdefault(word, []).append(language)
     return {word: _weights(named, UNIT) for word, named in speakers.items()}
 
