@@ -1,4 +1,4 @@
-"""Writes unicode_ranges.hpp from Python's unicodedata: which characters make words, their lower case, and who needs no spaces.
+"""Writes unicode_ranges.hpp from Python's unicodedata: what makes words, lower case, what needs no spaces.
 
 Run it with the oldest Python that Vizsla supports: `python native/text/make_unicode_tables.py`.
 """
@@ -13,9 +13,9 @@ LAST = 0x10FFFF
 FOLDED = {"İ": "i", "ς": "σ"}
 """İ loses its dot and the final sigma its form, so that one word has one spelling wherever it stands."""
 
-UNSPACED = ("CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO ", "HANGUL ", "HALFWIDTH HANGUL")
-UNSPACED += ("THAI ", "LAO ", "KHMER ", "MYANMAR ", "TAI ", "NEW TAI ")
-"""Scripts that write words without spaces, or (Hangul) with endings that a query lacks; by how their characters' names begin."""
+UNSPACED = ("CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA", "BOPOMOFO ")
+UNSPACED += ("HANGUL ", "HALFWIDTH HANGUL", "THAI ", "LAO ", "KHMER ", "MYANMAR ", "TAI ", "NEW TAI ")
+"""Scripts without spaces between words, or (Hangul) with endings that a query lacks: how their letters' names begin."""
 
 
 def is_word(character: str) -> bool:

@@ -46,7 +46,8 @@ class NgramBuilder {
     if (unigrams) unigrams->count(marked_.unigram(word), texts_);
     if (bigrams && word + 1 < marked_.words()) bigrams->count(marked_.bigram(word), texts_);
     if (trigrams) {
-      for_each_trigram(marked_.marked(word), [&](std::string_view trigram) { trigrams->count(trigram, texts_); });
+      NgramCounter& counter = *trigrams;  // Clang before its 16th version cannot capture a structured binding
+      for_each_trigram(marked_.marked(word), [&](std::string_view trigram) { counter.count(trigram, texts_); });
     }
   }
 

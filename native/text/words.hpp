@@ -62,7 +62,7 @@ class WordBuffer {
       const unsigned char kept = lower && letter ? lowered : byte;
       const auto joiner = static_cast<unsigned char>(byte - ascii::first_joiner);
       const unsigned char between = joined && joiner < ascii::joiners ? static_cast<unsigned char>(joiner + 1) : 0;
-      out[i] = static_cast<char>(letter | digit | (byte == '_') ? kept : between);
+      out[i] = static_cast<char>((letter | digit | (byte == '_')) ? kept : between);
       seen |= byte;
     }
     return seen < 0x80;

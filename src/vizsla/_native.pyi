@@ -228,9 +228,14 @@ def pq_search(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None)
 
 unicode_version: str = '14.0.0'
 
-def tokens(text: str, lower: bool, min_chars: int, max_chars: int) -> list:
+def tokens(text: str, lower: bool, min_chars: int, max_chars: int, any_language: bool) -> list:
     """
-    The tokens of a text: words, or n-grams of words when the lengths are not 0.
+    The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.
+    """
+
+def distinct(strings: list) -> tuple:
+    """
+    The distinct strings by first occurrence, as bytes and offsets, and the number of each; -1 for None.
     """
 
 def check_vocabulary(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
@@ -239,16 +244,25 @@ def check_vocabulary(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), 
     """
 
 class BagBuilder:
-    def __init__(self, lower: bool, min_chars: int, max_chars: int, skipped: Sequence[str]) -> None: ...
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, any_language: bool, skipped: Sequence[str]) -> None: ...
 
     def add(self, arg: list, /) -> None: ...
 
     def forms(self) -> tuple: ...
 
-    def take_rows(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> tuple: ...
+    def evidence(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> object:
+        """The weights of each row's forms, added up, a column after another."""
+
+    def holders(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forms: int, columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+        """How many rows of each column hold each of some forms."""
+
+    def take_rows(self, terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """
+        The rows, each read in its column of the terms; none given: the forms themselves.
+        """
 
 class BagLookup:
-    def __init__(self, lower: bool, min_chars: int, max_chars: int, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, any_language: bool, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> None: ...
 
     def rows(self, arg: list, /) -> tuple:
         """Offsets, terms and counts as bytes, and the forms that nobody knows."""

@@ -57,6 +57,7 @@ from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
+from vizsla.text.any_language import AnyLanguage
 from vizsla.text.bag import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 from vizsla.text.wordpiece import WordPiece
@@ -161,6 +162,7 @@ def _pefa_xl(base: Retriever) -> Retriever:
 RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
+    "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyser=AnyLanguage(["english", "german"]))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
     "bag of tokens": RetrieverCase(lambda: bag(ITEMS)),
     "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
@@ -303,6 +305,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "adapted": lambda: AdaptedEncoder(_lsa(), np.eye(24, k=1, dtype=np.float32)),
     "two-sided": lambda: TwoSidedEncoder(AdaptedEncoder(_lsa(), 2 * np.eye(24, dtype=np.float32)), _lsa()),
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
+    "bag of two languages": lambda: BagOfWords.fit(ITEMS.values(), AnyLanguage(["english", "german"]))[0],
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
     "sidr encoder": sidr_encoder,

@@ -130,6 +130,7 @@ def calls(scratch: Path) -> list[Call]:
     triples = [(CLICKED[q], item, weight) for q, item, weight in CLICKS]
     right: dict[str, dict[str, Any]] = {
         "Analyser": {},
+        "AnyLanguage": {"language": "english", "content": ["war"]},
         "Budget": {"scorer": base, "calls": 10},
         "Candidates": {"offsets": [0, 1], "items": [0], "scores": [1.0]},
         "Filter": {"mask": np.ones(len(ITEMS), bool), "items": table},
@@ -182,6 +183,7 @@ def calls(scratch: Path) -> list[Call]:
         "NgramTfidf.fit": (vizsla.NgramTfidf.fit, {"texts": list(ITEMS.values())}),
         "Statistics.of": (vizsla.Statistics.of, {"items": ITEMS}),
         "Analyser.named": (vizsla.Analyser.named, {"name": "words"}),
+        "AnyLanguage.from_dict": (vizsla.AnyLanguage.from_dict, {"values": vizsla.AnyLanguage().to_dict()}),
         "Analyser.from_dict": (vizsla.Analyser.from_dict, {"values": vizsla.Analyser().to_dict()}),
         "Candidates.from_dict": (Candidates.from_dict, {"answers": {"q": {"a": 1.0}}}),
         "Candidates.matches": (Candidates.matches, {"rows": [np.zeros(1, np.int32)]}),

@@ -21,7 +21,8 @@ from vizsla.text.any_language import AnyLanguage
 
 ANALYSERS = {"words": Analyser(), "english": Analyser.named("english"), "chars": Analyser("chars")}
 ANALYSERS |= {"german": AnyLanguage("german"), "two languages": AnyLanguage(["english", "german"], content=["die"])}
-WORDS = ["fig", "figs", "the", "pear", "apple", "apples", "plum", "tree", "leaf", "ω", "größe", "der", "die", "3/8", "水果"]
+WORDS = ["fig", "figs", "the", "pear", "apple", "apples", "plum", "tree", "leaf", "ω", "größe"]
+WORDS += ["der", "die", "3/8", "水果"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 catalogues = st.lists(texts, min_size=1, max_size=25)
 queries = st.lists(texts, min_size=1, max_size=4)

@@ -179,8 +179,15 @@ def test_too_little_says_nothing():
     assert bm25(ukrainian).bag.analyser.languages == ()
 
 
+def test_one_word_that_is_repeated_is_no_language():
+    """`word` is a function word of Dutch, and single letters are words of Czech and Polish."""
+    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyser == NO_LANGUAGE
+    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyser == NO_LANGUAGE
+
+
 def test_a_stray_sentence_changes_nothing_for_the_others():
-    items = [f"The story of the number {n} and of what it was" for n in range(200)] + ["La maison est dans la rue et nous"]
+    items = [f"The story of the number {n} and of what it was" for n in range(200)]
+    items.append("La maison est dans la rue et nous")
     assert bm25(items).bag.analyser == AnyLanguage("english")
 
 

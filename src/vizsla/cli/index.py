@@ -59,7 +59,7 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_analyser(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--language", metavar="LANGUAGES", help="auto (the default) finds them; or names: english,german")
+    parser.add_argument("--language", metavar="LANGUAGES", help="auto (default), or names: english,german")
     parser.add_argument("--words", action="store_true", help="plain lower-cased words, whatever the language")
     parser.add_argument("--stop-words", metavar="LANGUAGE", help="leave out a language's most frequent words")
     parser.add_argument("--stem", metavar="LANGUAGE", help="Snowball stemming")

@@ -93,6 +93,10 @@ class ClickLog:
         Of dense vectors only those of new texts are computed; sparse rows all, since they may get other columns.
         """
         texts, numbers, units = _triples(clicks, items)
+        if sign < 0:
+            heard = self._heard(texts, encode)
+            texts = [text for text, kept in zip(texts, heard.tolist(), strict=True) if kept]
+            numbers, units = numbers[heard], units[heard]
         old = self.take_queries(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
 
         def known(names: list[str]) -> Rows:
@@ -112,6 +116,13 @@ class ClickLog:
             self.width,
         )
         return log, np.unique(numbers)
+
+    def _heard(self, texts: Sequence[str], encode: Encode) -> NDArray[np.bool_]:
+        """Return whether each query says something: what says nothing was never kept, and cannot go."""
+        unknown = sorted({text for text in texts if text not in self.queries})
+        says_so = says(unit_rows(encode(unknown))).tolist() if unknown else []
+        silent = {text for text, useful in zip(unknown, says_so, strict=True) if not useful}
+        return np.array([text not in silent for text in texts], np.bool_)
 
     def __len__(self) -> int:
         return int(self.vectors.shape[0])

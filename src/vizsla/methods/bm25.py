@@ -116,7 +116,8 @@ class Bm25(Movable):
 
     def __repr__(self) -> str:
         analyser = self.bag.analyser
-        spoken = "".join(f", {language}" for language in analyser.languages) if isinstance(analyser, AnyLanguage) else ""
+        languages = analyser.languages if isinstance(analyser, AnyLanguage) else ()
+        spoken = "".join(f", {language}" for language in languages)
         return f"Bm25({len(self.items):,} items, {self.weighting.variant}{spoken})"
 
     @property

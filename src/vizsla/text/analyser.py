@@ -67,7 +67,7 @@ class Analyser:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return a preset: "words", "cjk" (n-grams of 1 and 2 characters), "auto", or a language that has a stemmer.
+        """Return a preset: "words", "cjk" (n-grams of 1 and 2 characters), or a language that has a stemmer.
 
         Examples
         --------
@@ -94,7 +94,7 @@ class Analyser:
 
     @property
     def rule(self) -> tuple[bool, int, int, bool]:
-        """What the native tokeniser needs to know: lower, min_chars, max_chars (0 and 0 for words), every script its own way."""
+        """What the native tokeniser needs to know: lower, min_chars, max_chars (0 for words), each script apart."""
         return self.lower, self.min_chars or 0, self.max_chars or 0, False
 
     @cached_property
@@ -127,7 +127,7 @@ class Analyser:
         return self.dropped
 
     def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Analyser, NDArray[np.int32]]:
-        """Return the analyser as the texts that were read settle it, and the place of each text's language, if several."""
+        """Return the analyser as the texts settle it, and the place of each text's language, if several."""
         return self, np.zeros(0, np.int32)
 
     @property
@@ -137,7 +137,8 @@ class Analyser:
 
     def _lookup(self, forms: Strings, term_of_form: NDArray[np.int32]) -> Any:
         """Return what turns texts into counts of known terms."""
-        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form, len(self.languages) or 1)
+        columns = len(self.languages) or 1
+        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form, columns)
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
         """Store the analyser among an artefact's files."""

@@ -35,8 +35,8 @@ class AnyLanguage(Analyser):
         "auto" finds the languages in the texts that are indexed. A language, or several with the most common first,
         settles it; an empty sequence neither drops nor stems words.
     content : sequence of str
-        Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto" finds
-        them too.
+        Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto"
+        finds them too.
 
     Examples
     --------
@@ -109,8 +109,9 @@ class AnyLanguage(Analyser):
         """Return the analyser with languages as the texts have them, and the language's place of each text."""
         if self.settled:
             return self, self.columns(builder, surface)
-        said = _evidence(builder, surface)
-        languages = languages_of(said)
+        row_of_form, weights = evidence_of(surface)
+        said = _evidence(builder, row_of_form, weights)
+        languages = languages_of(said, (weights > 0).sum(axis=0))
         if len(languages) < 2:
             return type(self)(languages), np.zeros(0, np.int32)
         columns = columns_of(said, languages)
@@ -120,7 +121,7 @@ class AnyLanguage(Analyser):
         """Return the place of each text's language; nothing where there is one at most."""
         if len(self.languages) < 2:
             return np.zeros(0, np.int32)
-        return columns_of(_evidence(builder, surface), self.languages)
+        return columns_of(_evidence(builder, *evidence_of(surface)), self.languages)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
@@ -131,7 +132,7 @@ class AnyLanguage(Analyser):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build an analyser from what `to_dict` gave; anything else raises FormatError."""
         if not isinstance(values, Mapping) or set(values) != {"kind", "language", "content"} or values["kind"] != KIND:
-            raise FormatError(f"An analyser of any language must have the keys kind, language, content. Got {values!r:.200}.")
+            raise FormatError(f"An analyser must have the keys kind, language, content. Got {values!r:.200}.")
         try:
             return cls(values["language"], content=values["content"])
         except InputError as error:
@@ -176,11 +177,11 @@ def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
     return Strings(data, offsets, _native.build_slots(data, offsets)[0])
 
 
-def _evidence(builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
-    row_of_form, weights = evidence_of(surface)
+def _evidence(
+    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32]
+) -> NDArray[np.int32]:
     width = weights.shape[1]
-    said: NDArray[np.int32] = builder.evidence(row_of_form, weights.reshape(-1), width).reshape(-1, width)
-    return said
+    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width), np.int32).reshape(-1, width)
 
 
 def _checked(language: object) -> str | tuple[str, ...]:
@@ -197,7 +198,7 @@ def _checked(language: object) -> str | tuple[str, ...]:
         raise InputError(f"`language` must name each language once. Got {', '.join(named)}.")
     if len(named) > 1 and (strange := [one for one in named if one not in STOP_WORDS]):
         known = ", ".join(sorted(STOP_WORDS))
-        raise InputError(f"`language` must be of those that can be told apart ({known}). Got {strange[0]!r} among several.")
+        raise InputError(f"`language` must hold such as can be told apart: {known}. Got {strange[0]!r}.")
     return named
 
 

@@ -23,6 +23,8 @@ CLEARLY = 1.5
 """How many times more it must say for it than for the next."""
 SHARE = 0.02
 """What share of the items a further language must have."""
+DISTINCT = 3
+"""How many different words must speak for a language."""
 MANY_AS_CONTENT = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
 
@@ -30,8 +32,10 @@ LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
     "őű": "hungarian", "ğı": "turkish", "țșă": "romanian", "œ": "french", "ìò": "italian",
     "ä": "german finnish swedish", "ö": "german finnish hungarian swedish turkish", "ü": "german hungarian turkish",
-    "å": "danish norwegian swedish", "øæ": "danish norwegian", "ê": "french portuguese", "çâ": "french portuguese turkish",
-    "è": "french italian", "à": "french italian portuguese", "ù": "french italian", "ş": "turkish", "î": "french romanian",
+    "å": "danish norwegian swedish", "øæ": "danish norwegian", "ê": "french portuguese",
+    "çâ": "french portuguese turkish",
+    "è": "french italian", "à": "french italian portuguese", "ù": "french italian",
+    "ş": "turkish", "î": "french romanian",
     "ąę": "polish", "č": "czech", "šž": "czech", "ý": "czech", "ô": "french portuguese",
 }  # fmt: skip
 """Letters that tell languages of the Latin script apart."""
@@ -64,14 +68,16 @@ def evidence_of(surface: Strings) -> Table:
     return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
 
 
-def languages_of(evidence: NDArray[np.int32]) -> tuple[str, ...]:
+def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tuple[str, ...]:
     """Return the languages of a catalogue, the most common first, from what each item says for each of LANGUAGES.
+
+    `telling` counts the distinct words that speak for each: one that is often repeated may be a name.
 
     Examples
     --------
     >>> said = np.zeros((3, len(LANGUAGES)), np.int32)
     >>> said[0, LANGUAGES.index("german")] = 3 * UNIT
-    >>> languages_of(said)
+    >>> languages_of(said, np.full(len(LANGUAGES), 5))
     ('german',)
     """
     voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
@@ -82,7 +88,7 @@ def languages_of(evidence: NDArray[np.int32]) -> tuple[str, ...]:
         voters = pooled
     votes = np.bincount(best[clear], minlength=len(LANGUAGES))
     said = np.bincount(best[clear], weights=voters.max(axis=1)[clear], minlength=len(LANGUAGES))
-    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT))
+    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT) & (telling >= DISTINCT))
     return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
 
 
@@ -97,24 +103,26 @@ def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArr
     [0, 1]
     """
     mine = evidence[:, [LANGUAGES.index(language) for language in languages]]
-    return np.argmax(mine, axis=1).astype(np.int32) * (mine.max(axis=1, initial=0) >= UNIT // 4)
+    return np.where(mine.max(axis=1, initial=0) >= UNIT // 4, np.argmax(mine, axis=1), 0).astype(np.int32)
 
 
 def content_words(
     builder: _native.BagBuilder, surface: Strings, languages: tuple[str, ...], columns: NDArray[np.int32]
 ) -> tuple[str, ...]:
-    """Return the stop words of one of the languages that are words to search for in another, such as `war` and `man`."""
+    """Return the stop words of one language that are words to search for in another, such as `war` and `man`."""
     lists = [frozenset(STOP_WORDS[language]) for language in languages]
     disputed = sorted(set().union(*lists) - frozenset.intersection(*lists))
     numbers = surface.find_all(disputed)
     row_of_form = np.full(len(surface), -1, np.int32)
     row_of_form[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0).astype(np.int32)
-    held = builder.holders(row_of_form, len(disputed), len(languages), columns).reshape(len(disputed), len(languages))
+    counted = np.asarray(builder.holders(row_of_form, len(disputed), len(languages), columns), np.int64)
+    held = counted.reshape(len(disputed), len(languages))
     shares = held / np.maximum(np.bincount(columns, minlength=len(languages)), 1)
     grammar = np.array([[word in words for words in lists] for word in disputed], np.bool_).reshape(shares.shape)
     common = np.where(grammar, shares, 0).max(axis=1, initial=0)
     elsewhere = np.where(grammar, 0, shares).max(axis=1, initial=0)
-    return tuple(disputed[n] for n in np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common)).tolist())
+    searched = np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common))
+    return tuple(disputed[n] for n in searched.tolist())
 
 
 def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -129,7 +137,8 @@ def _function_words() -> dict[str, NDArray[np.int32]]:
     """Return the weights of every function word."""
     speakers: dict[str, list[str]] = {}
     for language in LANGUAGES:
-        for word in STOP_WORDS[language]:
+        # A single letter of the Latin alphabet is as likely a part of a number.
+        for word in (word for word in STOP_WORDS[language] if len(word) > 1 or not word.isascii()):
             speakers.setdefault(word, []).append(language)
     return {word: _weights(named, UNIT) for word, named in speakers.items()}
 
