@@ -57,6 +57,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
     parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
+    parser.add_argument("--clicks", type=float, default=1.0, help="share of the clicks that MiniLM learns from")
     parser.add_argument("--only-model", action="store_true", help="leave the adapter out")
 
 
@@ -74,7 +75,7 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
         seconds[f"jpq{name}"] = _timed(systems, f"jpq{name}", build)
     if given.model:
         name, teacher = list(taught.items())[-1]
-        build = partial(trained_model, one, coded, teacher, given.model)
+        build = partial(trained_model, one, coded, teacher, given.model, share=given.clicks)
         seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
     compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
