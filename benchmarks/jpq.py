@@ -59,9 +59,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
     parser.add_argument("--clicks", type=float, default=1.0, help="share of the clicks that MiniLM learns from")
-    parser.add_argument(
-        "--hold-out", action="store_true", help="choose MiniLM's epochs on held-out clicks, and show it"
-    )
+    parser.add_argument("--hold-out", action="store_true", help="choose MiniLM's epochs on held-out clicks")
     parser.add_argument("--only-model", action="store_true", help="leave the adapter out")
 
 
