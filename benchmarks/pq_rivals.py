@@ -6,6 +6,7 @@ A DPQ-style baseline, supervised but with a reconstruction loss, is a row of `be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +40,15 @@ def faiss_search(factory: str, vectors: np.ndarray, *, inner: bool = True) -> tu
     with faiss_threads(1):
         index.train(vectors)
         index.add(vectors)
-    size = int(index.sa_code_size()) if hasattr(index, "sa_code_size") else 0
-    return lambda queries: index.search(queries, K)[1], size
+    return lambda queries: index.search(queries, K)[1], _code_size(index)
+
+
+def _code_size(index: Any) -> int:
+    """Return the bytes of an item's code, or 0 for a graph, which has more than a code."""
+    try:
+        return int(index.sa_code_size())
+    except RuntimeError:
+        return 0
 
 
 def rivals(bytes: int, dim: int) -> dict[str, tuple[str, bool]]:

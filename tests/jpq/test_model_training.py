@@ -100,6 +100,12 @@ def test_the_model_and_the_centroids_learn_together(encoder, flat, coded, tmp_pa
     assert loaded.with_items({"new": TEXTS[3]})(CLICKS[3][0], len(TEXTS) + 1).ids[0]
 
 
+def test_without_clicks_the_teacher_is_followed(flat, coded, tmp_path):
+    log = [query for query, _ in CLICKS]
+    trained = train_jpq(coded, queries=log, teacher=flat, model=tmp_path / "trained", **ONCE | {"share": 0.0})
+    assert trained.settings.share == 0 and weights(trained) != trained.encoder.answering.fingerprint
+
+
 def test_share_and_epochs_are_chosen_on_held_out_clicks(flat, coded, tmp_path):
     seen = []
     how = FAST | {"epochs": 2, "share": "auto"}

@@ -107,7 +107,8 @@ class TorchQueryEncoder:
         self.model.eval()
         with writing_folder(folder) as partial:
             self.model.save(str(partial), create_model_card=False)
-        return SentenceEncoder(str(folder), download=False, **self.encoder.options)
+        where = str(self.encoder.model.device)
+        return SentenceEncoder(str(folder), download=False, device=where, **self.encoder.options)
 
     def _copied(self, encoder: SentenceEncoder, device: str | None) -> Any:
         copied = deepcopy(encoder.model)

@@ -44,6 +44,11 @@ class Lessons:
     teacher: Teacher | None
     texts: list[str]
 
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What a training is told of the queries beside their vectors."""
+        return {"relevant": self.relevant, "teacher": self.teacher}
+
     def take(self, numbers: NDArray[np.int64], relevant: Relevant) -> Lessons:
         """Return some of the queries, with other clicks for them."""
         taught = None if self.teacher is None else self.teacher.take(numbers)

@@ -70,10 +70,9 @@ class QueryModel:
         self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None
     ) -> ModelTraining:
         """Return a training of the model and the centroids."""
-        parts = {"relevant": lessons.relevant, "teacher": lessons.teacher, "vectors": vectors}
-        return ModelTraining(
-            index, lessons.rows, settings, model=self._copy(settings.seed), texts=lessons.texts, **parts
-        )
+        model = self._copy(settings.seed)
+        parts = {"model": model, "texts": lessons.texts, "vectors": vectors, **lessons.labels}
+        return ModelTraining(index, lessons.rows, settings, **parts)
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
         """Write the trained model, and return an encoder that asks it and lets the base answer."""

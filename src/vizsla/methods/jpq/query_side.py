@@ -28,8 +28,7 @@ class Adapter:
 
     def training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Floats | None) -> JpqTraining:
         """Return a training of adapter and centroids."""
-        parts = {"relevant": lessons.relevant, "teacher": lessons.teacher, "vectors": vectors}
-        return JpqTraining(index, lessons.rows, settings, **parts)
+        return JpqTraining(index, lessons.rows, settings, vectors=vectors, **lessons.labels)
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
         """Return the base with an adapter."""

@@ -153,15 +153,16 @@ class JpqRun:
         measured = list(state.measured)
         if held is not None:
             for epoch, values in enumerate(measured, 1):
-                self._note({"share": training.settings.share, "epochs": epoch}, values, training)
+                last = epoch == len(measured)  # of earlier epochs only what was measured is left
+                self._note({"share": training.settings.share, "epochs": epoch}, values, training if last else None)
         return measured
 
-    def _note(self, trial: dict[str, Any], values: PerQuery, training: JpqTraining) -> None:
+    def _note(self, trial: dict[str, Any], values: PerQuery, training: JpqTraining | None) -> None:
         """Remember a trial, and what it trained if nothing before was better."""
         self.trials.append(trial)
         self.measured.append(values)
         choice = self.choice
-        if choice is None or choice.best == len(self.trials) - 1:
+        if training is not None and (choice is None or choice.best == len(self.trials) - 1):
             self.best = _trained(training)
 
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
