@@ -143,7 +143,7 @@ class SidrTraining:
         loss, by_query, by_passage = parametric(side)
         if self.settings.semi_parametric:
             more, _, pushed = overlapping(side)
-            loss, by_passage = loss + more / 2, by_passage + pushed / 2
+            loss, by_passage = loss + more / 2, (by_passage + pushed / 2).astype(np.float32)
         return loss, [(values, kept * by_query), (learned, by_passage)]
 
     def _vectors(self, asked: Asked, tokens: Numbers) -> tuple[Any, Floats, Floats]:
