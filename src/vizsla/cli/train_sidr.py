@@ -7,8 +7,9 @@ from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, open_data
 
-NUMBERS: dict[str, type] = {"epochs": int, "batch": int, "vectors": int, "retrieved": int, "most_steps": int, "table_epochs": int, "masked_steps": int}
-NUMBERS |= {"frozen_layers": int, "max_tokens": int, "rate": float, "dropout": float}
+WHOLE = ("epochs", "most_steps", "batch", "vectors", "retrieved", "table_epochs", "masked_steps",
+         "frozen_layers", "max_tokens")  # fmt: skip
+NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), "rate": float, "dropout": float}
 HELP = {
     "epochs": "passes over the clicks, at most",
     "most_steps": "stop after so many steps",

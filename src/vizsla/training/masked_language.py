@@ -42,6 +42,7 @@ def train_masked(
     long = [number for number, text in enumerate(texts) if len(text) > 2]
     losses = []
     for step in progress(range(steps if long else 0), what="masked words"):
+        model.begin_step(seed + step)
         rng = np.random.default_rng([seed, 2, step])
         chosen = [texts[long[number]] for number in rng.integers(0, len(long), BATCH)]
         losses.append(_loss(model, chosen, tokens, mask, rng))

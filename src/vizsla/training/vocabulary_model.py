@@ -74,8 +74,9 @@ class VocabularyModel:
         """Return all that learns."""
         return [each for _, group in self.groups() for each in group]
 
-    def reseed(self, seed: int) -> None:
-        """Fix what dropout draws next, so that a step is the same after a break."""
+    def begin_step(self, seed: int) -> None:
+        """Let dropout draw, and fix what it draws next, so that a step is the same after a break."""
+        self.body.train()
         self._torch.manual_seed(seed)
 
     def encode(self, texts: Sequence[Tokens]) -> Encoding:
@@ -113,7 +114,8 @@ class VocabularyModel:
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(wanted.astype(np.int64)))
 
     def no_gradients(self) -> Any:
-        """Return a context in which nothing is remembered for gradients."""
+        """Return a context in which nothing is remembered for gradients; nothing is dropped from now on."""
+        self.body.eval()
         return self._torch.no_grad()
 
     def _states(self, texts: Sequence[Tokens]) -> Iterator[Any]:

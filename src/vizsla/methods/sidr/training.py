@@ -81,7 +81,7 @@ class SidrTraining:
     def step(self, clicks: Numbers) -> float:
         """Learn from these clicks; return their loss before the step."""
         rng = np.random.default_rng([self.settings.seed, 1, self.steps_done])
-        self.model.reseed(self.settings.seed + self.steps_done)
+        self.model.begin_step(self.settings.seed + self.steps_done)
         queries, items = (side[clicks] for side in self.lessons.pairs)
         asked = self.asked(queries)
         found = self._found(asked)
@@ -122,7 +122,7 @@ class SidrTraining:
         scores = side.scores()
         loss, by_score = beta(side, scores)
         if self.teacher is not None:
-            more, taught = self._taught(asked.numbers, passages, found, scores)
+            more, taught = self._taught(self.teacher, asked.numbers, passages, found, scores)
             loss, by_score = loss + more, (by_score + taught).astype(np.float32)
         return loss / 2, [(values, kept * side.by_query(by_score) / 2)]
 
@@ -143,7 +143,7 @@ class SidrTraining:
         loss, by_query, by_passage = parametric(side)
         if self.settings.semi_parametric:
             more, _, pushed = overlapping(side)
-            loss, by_passage = loss + more / 2, by_passage + pushed / 2
+            loss, by_passage = loss + more / 2, (by_passage + pushed / 2).astype(np.float32)
         return loss, [(values, kept * by_query), (learned, by_passage)]
 
     def _vectors(self, asked: Asked, tokens: Numbers) -> tuple[Any, Floats, Floats]:
@@ -169,16 +169,15 @@ class SidrTraining:
         return np.array(drawn, np.int64)
 
     def _taught(
-        self, queries: Numbers, passages: Numbers, found: list[Numbers], scores: Floats
+        self, teacher: Teacher, queries: Numbers, passages: Numbers, found: list[Numbers], scores: Floats
     ) -> tuple[float, Floats]:
         """Return the loss of the found items' shares against the teacher's, and its derivative by all scores."""
-        assert self.teacher is not None
         listed = np.zeros(scores.shape, np.bool_)
         for row, items in enumerate(found):
             listed[row] = np.isin(passages, items)
         listed[np.arange(len(queries)), np.arange(len(queries))] = True
         wanted = np.broadcast_to(passages.astype(np.int32), scores.shape)
-        given = self.teacher.scores(queries, wanted, listed) / self.teacher.spread
+        given = teacher.scores(queries, wanted, listed) / teacher.spread
         loss, by_score = distillation(scores, given, listed)
         share = self.settings.teacher_share
         return share * loss, (share * by_score).astype(np.float32)
