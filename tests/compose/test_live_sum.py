@@ -100,6 +100,16 @@ def test_fewer_are_scored_than_were_not_found(words, tree):
     assert total(QUERIES, 10).stats.scored < slowly(total, QUERIES, 10).stats.scored
 
 
+def test_the_cost_is_that_of_the_parts_and_of_what_is_scored(words, tree):
+    parts = words(QUERIES, 100).stats + tree(QUERIES, 100).stats
+    by_rank = (words.normalised("rank") + tree.normalised("rank"))(QUERIES, 10).stats
+    assert (by_rank.postings, by_rank.bytes, by_rank.scored) == (parts.postings, parts.bytes, 0)
+    more = (words.normalised() + tree.normalised())(QUERIES, 10).stats
+    assert more.scored > 0
+    assert more.postings > parts.postings
+    assert more.bytes > parts.bytes
+
+
 def test_windows_and_items_without_a_shared_word():
     """More items than one window of postings holds: only what a search comes by is taken from it."""
     pick = np.random.default_rng(7)

@@ -39,7 +39,8 @@ def test_features_that_share_their_lower_bits_are_told_apart():
     pick, count = np.random.default_rng(6), 200
     numbers = np.arange(count + 1) // 50 * 2**16 + np.arange(count + 1) % 50 * 2**10
     layers, items = make_tree(pick, (6, 30))
-    rows = [csr_array(pick.normal(size=(at[-1], count + 1)) * (pick.random((at[-1], count + 1)) < 0.6)) for at in layers]
+    shapes = [(int(offsets[-1]), count + 1) for offsets in layers]
+    rows = [csr_array(pick.normal(size=shape) * (pick.random(shape) < 0.6)) for shape in shapes]
     queries = csr_array((pick.normal(size=(20, count)) * (pick.random((20, count)) < 0.3)).astype(np.float32))
 
     def made(names):

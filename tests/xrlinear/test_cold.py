@@ -12,6 +12,7 @@ from vizsla.candidates import Candidates
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.tree_matchers import node_matcher
+from vizsla.methods.xrlinear.calibrate import _fit
 from vizsla.methods.xrlinear.calibration import Calibration
 from vizsla.methods.xrlinear.cold import cold_matchers, matchers_by_item
 from vizsla.methods.xrlinear.feature_choice import default_encoder
@@ -152,3 +153,10 @@ def test_the_text_of_an_item_without_clicks_teaches_its_siblings_nothing(train):
         pairs = [(node_matcher(one.index, 1, place), node_matcher(other.index, 1, place)) for place in (0, 1)]
         alike = [np.array_equal(a, b) for left, right in pairs for a, b in zip(left, right, strict=True)]
         assert all(alike) == cold_start
+
+
+def test_a_drawn_negative_costs_fifteen_times_what_a_positive_does():
+    """Of one positive and one negative that look alike, (1 - b)² + 15 (1 + b)² is least at b = (1 - 15) / (1 + 15)."""
+    alike = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    *_, bias = _fit(alike, np.array([True, False]))
+    assert bias == pytest.approx(-14 / 16, abs=1e-4)
