@@ -9,7 +9,8 @@ from benchmarks.fusion_sets import FusionSet
 from vizsla.compose import Sum
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import Dense
-from vizsla.methods.pefa import pefa
+from vizsla.methods.pefa import pefa, pefa_xs
+from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
 from vizsla.text.analyser import Analyser
@@ -23,10 +24,12 @@ METHODS: dict[str, Method] = {
     "xrlinear": lambda one, built: train_xrlinear(one.data, beam=50),
     "minilm": lambda one, built: one.base(),
     "pefa": lambda one, built: pefa(cast(Dense, built["minilm"]), one.data),
+    "tfidf-pefa": lambda one, built: pefa_xs(tfidf(one.data), one.data),
 }
 FUSED: dict[str, tuple[str, ...]] = {
     "bm25, xrlinear": ("bm25", "xrlinear"),
     "bm25, minilm, pefa": ("bm25", "minilm", "pefa"),
+    "xrlinear, tfidf-pefa": ("xrlinear", "tfidf-pefa"),
 }
 EQUAL = {"equal minmax": "minmax", "equal zscore": "zscore", "rrf": "rank"}
 """Sums that learn nothing, by the normalisation of their parts."""

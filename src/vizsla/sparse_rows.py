@@ -51,9 +51,11 @@ class SparseRows:
             return matrix
         from scipy import sparse
 
-        if not sparse.issparse(matrix) and np.ndim(matrix) != 2:
-            raise InputError(f"`{name}` must be a matrix with two dimensions. Got {np.ndim(matrix)}.")
-        csr: Any = sound_csr(matrix, name)
+        ready = sparse.issparse(matrix) or isinstance(matrix, np.ndarray)
+        given: Any = matrix if ready else array_of(name, matrix, np.float32)
+        if given.ndim != 2:
+            raise InputError(f"`{name}` must be a matrix with two dimensions. Got {given.ndim}.")
+        csr: Any = sound_csr(given, name)
         if not csr.has_canonical_format:
             csr = csr.copy()  # its arrays may be the caller's
             csr.sum_duplicates()

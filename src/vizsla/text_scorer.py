@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.arguments import array_of
 from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import InputError
 from vizsla.filter import Filter
@@ -123,10 +124,7 @@ def checked_numbers(given: Any, count: int) -> Scores:
     >>> checked_numbers([1, 2.5], 2).tolist()
     [1.0, 2.5]
     """
-    try:
-        scores = np.asarray(given, dtype=np.float32)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"The scorer must return numbers. Got others: {error}.") from None
+    scores: Scores = array_of("scores", given, np.float32)
     if scores.shape != (count,):
         raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
     if np.isnan(scores).any():

@@ -107,19 +107,20 @@ def test_no_search_leaves_a_thread_behind(kind):
 BUILD = """
 import os, sys, time
 import numpy as np
+from vizsla.indexes.faiss_storage import load_faiss
 from vizsla.indexes.make import make_index
+load_faiss()
 vectors = np.random.default_rng(0).standard_normal((600, 8), dtype=np.float32)
 def count():
     return int(next(line for line in open("/proc/self/status") if line.startswith("Threads:")).split()[1])
 def build(threads):
     return make_index({kind!r}, vectors, threads=threads, **{options!r})
-build(1)
 before = count()
 build(2)
-deadline = time.monotonic() + 20
-while count() > before and time.monotonic() < deadline:
+deadline = time.monotonic() + 60
+while count() > before and time.monotonic() < deadline:  # the system may take a while to clear a thread that ended
     time.sleep(0.01)
-assert count() == before, "threads are left behind"
+assert count() <= before, "threads are left behind"
 child = os.fork()
 if not child:
     build(2)

@@ -68,7 +68,7 @@ def test_without_a_scoring_function_only_what_it_finds_has_a_score():
         (lambda query, k: {"elsewhere": 1.0}, "must find items of the catalogue. Got 'elsewhere'"),
         (lambda query, k: {"fig": float("nan")}, "must return numbers. Got NaN"),
         (lambda query, k: ["fig"], "must return {item id: score}"),
-        (lambda query, k: [("fig", "much")], "must return numbers. Got others"),
+        (lambda query, k: [("fig", "much")], "`scores` must be numbers"),
     ],
 )
 def test_what_makes_no_sense_is_refused(function, words):

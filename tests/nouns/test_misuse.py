@@ -13,10 +13,11 @@ from vizsla.checked import checked
 from vizsla.errors import InputError
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa import pefa_xs
-from vizsla.methods.xrlinear.tree import cluster_items
+from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
 from vizsla.printable import printable, printable_json
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
+from vizsla.text_scorer import checked_numbers
 
 ITEMS = {"a": "fig tree", "b": "pear"}
 
@@ -36,6 +37,14 @@ def search():
         (lambda search: vizsla.bm25({"\ud800": "fig"}), "valid Unicode"),
         (lambda search: make_index("flat", np.array([["a", "b"]])), "`vectors` must be numbers"),
         (lambda search: make_index("flat", [["a", "b"]]), "`vectors` must be numbers"),
+        (lambda search: make_index("pq", [[1.0], [1.0, 2.0]], bytes=1), "`vectors` must be an array of numbers"),
+        (lambda search: search.score_encoded([["a"], "b"], Candidates([0], [], None)), "must be an array of numbers"),
+        (lambda search: LabelTree([[0, 1]], [["a"], "b"]), "must be an array of numbers"),
+        (lambda search: LabelTree([[0, 1]], [[0]]), "in one dimension"),
+        (lambda search: SparseRows.of([["a", "b"]]), "`matrix` must be numbers"),
+        (lambda search: SparseRows.of([1.0]), "two dimensions. Got 1"),
+        (lambda search: checked_numbers([[1], [2, 3]], 2), "`scores` must be an array of numbers"),
+        (lambda search: checked_numbers(None, 1), "`scores` must be numbers"),
         (lambda search: search.score("fig", None), "`candidates` must be Candidates. Got NoneType"),
         (lambda search: search.explain("fig", None), "must be a text. Got NoneType"),
         (lambda search: search.save(None), "must be a text or a path. Got NoneType"),

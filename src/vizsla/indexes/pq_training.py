@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.faiss_storage import faiss_threads, in_threads, load_faiss
@@ -138,7 +139,7 @@ def finite(rows: Any) -> Floats:
 
 def checked_vectors(vectors: Any) -> Any:
     """Return vectors as a matrix of finite numbers, without copying one that is there."""
-    rows = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors, np.float32)
+    rows = vectors if isinstance(vectors, np.ndarray) else array_of("vectors", vectors, np.float32)
     if rows.ndim != 2 or not rows.shape[1]:
         raise InputError(f"`vectors` must have one row an item. Got shape {rows.shape}.")
     return ItemVectors.of(rows).rows if rows.dtype not in (np.float32, np.float16) else rows

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import check_seed
+from vizsla.arguments import array_of, check_seed
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_positive
 from vizsla.offsets import are_offsets
@@ -233,10 +233,10 @@ def _even_offsets(total: int, parts: int) -> NDArray[np.int64]:
 
 
 def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise InputError(f"`{name}` must be whole numbers in one dimension. Got {array.dtype} of shape {array.shape}.")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    array = array_of(name, values, np.int64)
+    if array.ndim != 1:
+        raise InputError(f"`{name}` must be whole numbers in one dimension. Got shape {array.shape}.")
+    return array
 
 
 def _check_layers(layers: tuple[NDArray[np.int64], ...], items: int) -> None:
