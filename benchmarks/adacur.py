@@ -18,7 +18,7 @@ import numpy as np
 
 import benchmarks.blas_threads  # noqa: F401 - before numpy's first product
 from benchmarks.adacur_costs import cost_rows
-from benchmarks.adacur_oracle import oracle_recall
+from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
 from benchmarks.adacur_replay import Replay, systems
 from benchmarks.adacur_scores import Matrix, Questions, late_interaction, open_set, questions, string_similarity
@@ -36,7 +36,7 @@ DEPTHS = (1, 10, 100)
 ORACLES = {
     "oracle topk": {"how": "topk", "epsilon": 0.0, "masked": 0},
     "oracle topk, half random": {"how": "topk", "epsilon": 0.5, "masked": 0},
-    "oracle topk, best k masked": {"how": "topk", "epsilon": 0.5, "masked": None},
+    "oracle topk, best 100 masked": {"how": "topk", "epsilon": 0.5, "masked": 100},
     "oracle softmax": {"how": "softmax", "epsilon": 0.0, "masked": 0},
 }
 Curves = dict[str, dict[int, list[float]]]
@@ -56,6 +56,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part", default="testing", choices=["tuning", "testing"], help="which queries are asked")
     parser.add_argument("--plot", metavar="FOLDER", help="draw the curves there")
     parser.add_argument("--curves", metavar="FILE", help="write all curves there as JSON")
+    parser.add_argument("--oracles", action="store_true", help="the upper bounds of appendix C.2, too")
+    parser.add_argument("--queries", type=int, default=100, metavar="N", help="how many are asked (default: 100)")
     parser.add_argument("--no-costs", action="store_true", help="leave the linear algebra's times out")
     parser.add_argument("--only-costs", action="store_true", help="nothing but those")
 
@@ -65,8 +67,11 @@ def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
     asked = questions(data, TESTS)
     scores = SCORERS[name]("squad", [item.default_text() for item in data.items], asked.texts)
     budgets = (50,) if given.quick else BUDGETS
-    part = slice(650, 670) if given.quick else asked.part(given.part)
+    rows = range(len(asked.texts))[asked.part(given.part)]
+    part = np.random.default_rng(0).permutation(rows)[: 10 if given.quick else given.queries]
     curves, judged = _curves(data, asked, scores, part, budgets)
+    if given.oracles:
+        curves |= _oracles(scores[asked.part("anchors")], scores[part], budgets)
     if given.plot:
         plot_curves(curves, DEPTHS, Path(given.plot) / f"adacur-{name.replace(' ', '-')}.png", title=name)
     if given.curves:
@@ -75,10 +80,10 @@ def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
 
 
 def _curves(
-    data: Any, asked: Questions, scores: Matrix, part: slice, budgets: tuple[int, ...]
+    data: Any, asked: Questions, scores: Matrix, part: Any, budgets: tuple[int, ...]
 ) -> tuple[Curves, dict[str, dict[str, float]]]:
     """Return each system's recall at every budget and depth, and what its answers at budget 100 are worth."""
-    texts, exact = asked.texts[part], scores[part]
+    texts, exact = [asked.texts[row] for row in part], scores[part]
     scorer = Replay(data.item_ids, asked.texts, scores)
     rows = {text: row for row, text in enumerate(asked.texts[asked.part("anchors")])}  # two of them ask the same
     anchors = AnchorScores.of(data.item_ids, rows, scores[list(rows.values())])
@@ -94,17 +99,16 @@ def _curves(
             assert most <= budget and found.stats.model_calls <= budget * len(texts), f"{name} exceeds {budget}"
             curves.setdefault(name, {})[budget] = [_recall(exact, found, depth) for depth in DEPTHS]
             if budget == 100:
-                judged[name] = _worth(data, asked.ids[part], found)
+                judged[name] = _worth(data, [asked.ids[row] for row in part], found)
         print(name, curves[name], file=sys.stderr, flush=True)
-    for name, how in ORACLES.items():
-        for budget in budgets:
-            options = [{**how, "masked": k if how["masked"] is None else how["masked"]} for k in DEPTHS]
-            values = [
-                oracle_recall(anchors.scores(), exact, budget=budget, k=k, **option)  # type: ignore[arg-type]
-                for k, option in zip(DEPTHS, options, strict=True)
-            ]
-            curves.setdefault(name, {})[budget] = values
     return curves, judged
+
+
+def _oracles(anchors: Matrix, exact: Matrix, budgets: tuple[int, ...]) -> Curves:
+    return {
+        name: {budget: oracle_recalls(anchors, exact, budget=budget, depths=DEPTHS, **how) for budget in budgets}  # type: ignore[arg-type]
+        for name, how in ORACLES.items()
+    }
 
 
 def _recall(exact: Matrix, found: Any, depth: int) -> float:

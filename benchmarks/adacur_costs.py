@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import process_time
 
 import numpy as np
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import Row, median
 from vizsla.methods.cur.choose import best_places
-from vizsla.methods.cur.estimates import CurEstimates, Estimates
+from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.residual_fit import fit_residual
+from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
 from vizsla.methods.cur.rounds import Plan, spend
 
 ANCHORS, RANK, BATCH, POOL = 500, 100, 16, 10_000
@@ -21,19 +22,27 @@ Matrix = NDArray[np.float32]
 
 def cost_rows(*, quick: bool) -> list[Row]:
     """Return CPU milliseconds a query, in a batch of 16, at a budget of 500 calls in 10 rounds."""
-    small, large = (2_000, 20_000) if quick else (100_000, 1_000_000)
+    small, large = (10_000, 20_000) if quick else (100_000, 1_000_000)
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
     cur = median([_timed(lambda: CurEstimates(anchored, BATCH), small) for _ in range(repeats)])
-    residual = {count: median([_timed(_residual(count), count) for _ in range(repeats)]) for count in (small, large)}
-    pooled = {count: median([_timed(_residual(POOL), POOL) for _ in range(repeats)]) for count in (small, large)}
+    residual, pooled = {}, {}
+    for count in (small, large):
+        fit, own = _residual(count)
+        residual[count] = median([_timed(lambda fit=fit, own=own: fit.estimates(own), count) for _ in range(repeats)])
+        pooled[count] = median([_timed(lambda fit=fit: _pooled(fit), POOL) for _ in range(repeats)])
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
         Row(f"{what}, {small:,} items: ADACUR", cur, "pinv each round", pinv, "CPU ms", ">= 10"),
         Row(
-            f"{what}: {large:,} items", residual[large], f"11 × {small:,} items", 11 * residual[small], "CPU ms", ">= 1"
+            f"{what}: {large:,} items",
+            residual[large],
+            f"11 × {small:,} items",
+            11 * (residual[small] or 0),
+            "CPU ms",
+            ">= 1",
         ),
         Row(
             f"{what}: pool of {POOL:,} of {large:,}", pooled[large], f"of {small:,}", pooled[small], "CPU ms", ">= 0.8"
@@ -47,24 +56,32 @@ def _anchored(count: int) -> Factors:
     return Factors.of(values + 0.3 * pick.standard_normal(values.shape, np.float32))
 
 
-def _residual(count: int):  # type: ignore[no-untyped-def]
+def _residual(count: int) -> tuple[ResidualFit, Matrix]:
     pick = np.random.default_rng(1)
     own = pick.standard_normal((BATCH, 1, count), np.float32)
-    small = fit_residual(own[:, 0], own, rank=8, ridge=0.1)
-    fit = small.over(Factors.of(pick.standard_normal((RANK, count), np.float32)))
-    return lambda: fit.estimates(own)
+    small = fit_residual(own[:, 0, :500], own[:, :, :500], rank=8, ridge=0.1)
+    return small.over(Factors.of(pick.standard_normal((RANK, count), np.float32))), own
 
 
-def _timed(make, count: int) -> float:  # type: ignore[no-untyped-def]
+def _pooled(fit: ResidualFit) -> Estimates:
+    """Return the estimates of queries that consider 10,000 items each, whose factors are gathered from all."""
+    pick, size = np.random.default_rng(5), min(POOL, fit.factors.count)
+    parts: list[Estimates] = []
+    for _ in range(BATCH):
+        pool = np.sort(pick.choice(fit.factors.count, size, replace=False))
+        near = fit.over(Factors.of(fit.factors.columns(pool).T))
+        parts.append(near.estimates(pick.standard_normal((1, 1, size), np.float32)))
+    return PooledEstimates(parts)
+
+
+def _timed(make: Callable[[], Estimates], count: int) -> float:
     """Return CPU milliseconds a query of all rounds, scoring left out."""
-    pick = np.random.default_rng(2)
-    exact = pick.standard_normal((BATCH, count), np.float32)
-    estimates: Estimates = make()
+    exact = np.random.default_rng(2).standard_normal((BATCH, count), np.float32)
     randoms = [np.random.default_rng(row) for row in range(BATCH)]
     firsts = [random.permutation(count)[:50] for random in randoms]
     start = process_time()
     score = lambda chosen: [exact[row, items] for row, items in enumerate(chosen)]  # noqa: E731
-    spend(estimates, np.ones((BATCH, count), np.bool_), firsts, PLAN, score, randoms)
+    spend(make(), np.ones((BATCH, count), np.bool_), firsts, PLAN, score, randoms)
     return (process_time() - start) * 1e3 / BATCH
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,23 +14,23 @@ from vizsla.methods.cur.span import Span
 Matrix = NDArray[np.float32]
 
 
-def oracle_recall(
-    anchors: Matrix, exact: Matrix, *, budget: int, k: int, how: str, epsilon: float, masked: int, seed: int = 0
-) -> float:
-    """Return Top-k-Recall when half of the budget goes to anchor items by the exact scores, the best `masked` left out.
+def oracle_recalls(
+    anchors: Matrix, exact: Matrix, *, budget: int, depths: Sequence[int], how: str, epsilon: float, masked: int
+) -> list[float]:
+    """Return recall at each depth when half of the budget goes to anchor items by the exact scores.
 
-    The other half is the best of the rest by estimate. With `masked` = k the anchor items give nothing away.
+    The best `masked` are left out of them, so that they give nothing away. The other half is the best by estimate.
     """
     factors, found = Factors.of(anchors), []
     for row, scores in enumerate(exact):
         free = np.ones(len(scores), np.bool_)
         free[best_places(scores, masked)] = False
-        random = np.random.default_rng([seed, row])
+        random = np.random.default_rng(row)
         chosen = choose(scores, free, budget // 2, how, epsilon, random)
         span = Span(factors.dim)
         span.add(factors.columns(chosen), scores[chosen])
         estimates = factors.products(span.weights()[None].astype(np.float32))[0]
         estimates[chosen] = -np.inf
         bought = np.concatenate([chosen, best_places(estimates, budget - len(chosen))])
-        found.append(np.isin(best_places(scores, k), bought).mean())
-    return float(np.mean(found))
+        found.append([np.isin(best_places(scores, depth), bought).mean() for depth in depths])
+    return np.mean(found, axis=0).tolist()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vizsla.candidates import Candidates
 from vizsla.compose.rerank import Rerank, rerank
 from vizsla.filter import Filter
-from vizsla.methods.cur import Adacur, AnchorScores, ResidualCur, adacur, anncur, residual_cur
+from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.dense import Dense
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -46,14 +46,14 @@ class Replay(Scorer):
 def systems(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever], vectors: Dense) -> dict[str, System]:
     """Return re-ranking, ANNCUR at several splits, ADACUR, regression on vectors and residual CUR, by name."""
     found: dict[str, System] = {f"re-rank {name}": _rerank(part, scorer) for name, part in cheap.items()}
-    for share in (0.3, 0.5, 0.7):
-        found[f"anncur {share}"] = _anncur(scorer, anchors, share)
+    for label, names in {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}.items():
+        found[f"residual {label}"] = residual_cur(scorer, anchors, [cheap[name] for name in names]).with_budget
+    found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors).with_budget
     found["adacur random"] = adacur(scorer, anchors, rounds=5).with_budget
     for name in ("bm25", "minilm"):
         found[f"adacur {name}"] = adacur(scorer, anchors, rounds=5, first=cheap[name]).with_budget
-    found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors).with_budget
-    for label, names in {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}.items():
-        found[f"residual {label}"] = residual_cur(scorer, anchors, [cheap[name] for name in names]).with_budget
+    for share in (0.3, 0.5, 0.7):
+        found[f"anncur {share}"] = _anncur(scorer, anchors, share)
     return found
 
 
@@ -67,6 +67,3 @@ def _plain(part: Retriever, scorer: Scorer, budget: int) -> Rerank:
 
 def _anncur(scorer: Scorer, anchors: AnchorScores, share: float) -> System:
     return lambda budget: anncur(scorer, anchors, budget=budget, anchor_items=max(1, round(share * budget)))
-
-
-__all__ = ["Adacur", "Replay", "ResidualCur", "System", "systems"]

@@ -38,6 +38,4 @@ EQUAL = {"equal minmax": "minmax", "equal zscore": "zscore", "rrf": "rank"}
 def equal_sums(parts: Built) -> dict[str, Retriever]:
     """Return the sums of the parts with equal weights; reciprocal rank fusion is one of them."""
     share = 1 / len(parts)
-    return {
-        name: Sum([(share, part.normalised(how)) for part in parts.values()]) for name, how in EQUAL.items()
-    }
+    return {name: Sum([(share, part.normalised(how)) for part in parts.values()]) for name, how in EQUAL.items()}

@@ -94,8 +94,7 @@ def report(rows: Sequence[Row], file: Path | None) -> None:
     """Print the table; with `file`, also write the rows as JSON."""
     header = ["work", "ours", "peer", "theirs", "unit", "ratio", "target", "met"]
     cells = [
-        [r.work, _cell(r.ours), r.peer, _cell(r.theirs), r.unit, _cell(r.ratio), r.target, MET[r.met]]
-        for r in rows
+        [r.work, _cell(r.ours), r.peer, _cell(r.theirs), r.unit, _cell(r.ratio), r.target, MET[r.met]] for r in rows
     ]
     print(markdown_table(header, cells))
     for row in rows:

@@ -33,7 +33,7 @@ def alignment(query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         at = order[:count]
         rows[at] = _advanced(rows[at], masks[codes[at, step]])
     common = np.bitwise_count(~rows & _used(len(query), masks.shape[1])).sum(axis=1)
-    return (2 * common / np.maximum(1, len(query) + lengths)).astype(np.float32)
+    return np.asarray(2 * common / np.maximum(1, len(query) + lengths), np.float32)
 
 
 def _codes(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -7,6 +7,7 @@ from shutil import get_terminal_size
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla.demo.budget import show_budget
 from vizsla.demo.methods import METHODS, Method
 from vizsla.demo.python_docs import python_docs
 from vizsla.errors import MissingExtraError
@@ -56,6 +57,7 @@ def run_demo(
     retrievers = _build(chosen, dataset)
     if questions is None:
         _measure(retrievers, dataset)
+        show_budget(dataset, next(iter(retrievers.values())))
     answering = next(iter(retrievers.values()))
     for question in EXAMPLES if questions is None else questions:
         _answer(answering, dataset, question, k)

@@ -166,10 +166,10 @@ def adacur(
 
     Examples
     --------
-    >>> from vizsla import FunctionScorer, score_anchors
+    >>> from vizsla import FunctionScorer, bm25, score_anchors
     >>> items = {"a": "fig", "b": "pear", "c": "fig tree", "d": "apple"}
     >>> scorer = FunctionScorer(lambda query, texts: [len(set(query) & set(text)) for text in texts], items)
-    >>> search = adacur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=3, rounds=3)
+    >>> search = adacur(scorer, score_anchors(scorer, ["fig", "plum"]), first=bm25(items), budget=3, rounds=3)
     >>> found = search("tree", k=1)
     >>> found.ids, found.stats.model_calls
     ([['c']], 3)

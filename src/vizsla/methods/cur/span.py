@@ -9,6 +9,9 @@ Doubles = NDArray[np.float64]
 INDEPENDENT = 1e-6
 """A column is new when more of its length than this is outside of the span: less is the rounding of its float32."""
 
+BLOCK = 32
+"""Columns that are held against the basis in one product; among themselves they go one by one."""
+
 
 class Span:
     """Solves ``columnᵀ · w = score`` for all columns so far, by the shortest `w` with the least error.
@@ -40,6 +43,10 @@ class Span:
 
     def add(self, columns: NDArray[np.floating], scores: NDArray[np.floating]) -> None:
         """Add columns, one a row, and their scores."""
+        for start in range(0, len(columns), BLOCK):
+            self._add_block(columns[start : start + BLOCK], scores[start : start + BLOCK])
+
+    def _add_block(self, columns: NDArray[np.floating], scores: NDArray[np.floating]) -> None:
         known, block = self._basis, np.asarray(columns, np.float64)
         along = block @ known.T
         rest = block - along @ known

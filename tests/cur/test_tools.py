@@ -1,0 +1,42 @@
+"""The command line and the picture of a budgeted search."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
+from vizsla.cli import main
+from vizsla.errors import InputError
+from vizsla.evaluate.estimate_plot import plot_estimates
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.cur import AnchorScores, residual_cur
+from vizsla.methods.tfidf import tfidf
+
+
+def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    tfidf(ITEMS).save(tmp_path / "scorer")
+    bm25(ITEMS).save(tmp_path / "prior")
+    command = ["index", "anchors", str(data), "--scorer", str(tmp_path / "scorer"), "--prior", str(tmp_path / "prior")]
+    command += ["--anchors", "12", "--output", str(tmp_path / "out")]
+    assert main([*command, "--estimate"]) == 0
+    assert "12 anchor queries: 720 calls, about" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main(command) == 0
+    assert "1 retrievers" in capsys.readouterr().out
+    assert main(["search", str(tmp_path / "out"), "a b c", "--budget", "7", "-k", "60", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["hits"]) == 7
+    assert main(["search", str(tmp_path / "prior"), "a b c", "--budget", "7"]) == 2
+    assert "`--budget` must be given to a budgeted search" in capsys.readouterr().err
+
+
+def test_a_picture_of_estimates(tmp_path):
+    anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
+    trace = residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1).trace(QUERIES[0])
+    drawn = plot_estimates(trace, full(QUERIES)[0], tmp_path / "estimates.png", title="a b c")
+    assert drawn.stat().st_size > 1000
+    with pytest.raises(InputError, match="`exact` must be a score for each of 60 items"):
+        plot_estimates(trace, full(QUERIES)[0][:5], tmp_path / "estimates.png")
