@@ -26,7 +26,7 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
         raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
     if isinstance(getattr(items, "item_ids", None), Strings):
         items = items.items  # type: ignore[union-attr, assignment]
-    rows = list(items.items() if isinstance(items, Mapping) else items)
+    rows: list[Any] = list(items.items() if isinstance(items, Mapping) else items)
     pairs = [(row.id, row.default_text()) if hasattr(row, "default_text") else row for row in rows]
     for pair in pairs:
         if not _is_pair(pair):
