@@ -105,7 +105,7 @@ class EntryFormat:
 class EntryTable:
     def __init__(self, queries: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, items: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, *, stop_at_unknown: bool) -> None: ...
 
-    def add(self, query: bytes, item: bytes, value: float, line: int) -> bool:
+    def add(self, query: bytes, item: bytes, value: float, line: int, time: float = float('nan')) -> bool:
         """Adds one entry; False if its query or item is unknown."""
 
     def read(self, block: bytes, position: int, line: int, format: EntryFormat) -> tuple[int, int, int]:
@@ -124,6 +124,9 @@ class EntryTable:
 
     def take(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
         """Rows, columns, values and line numbers, which leave the table."""
+
+    def take_times(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Times of the entries that have one, in seconds since 1970."""
 
     def queries(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
         """Bytes and offsets of the queries that were numbered as they came."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vizsla.catalogue import details_of
@@ -71,9 +72,11 @@ def show_answers(
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         room = _room(header, rows)
         cut = [[*cells[:-1], snippet(cells[-1], query, width=room)] if len(header) > 3 else cells for cells in rows]
-        print_table(
-            header, cut, title=f"query {query}", whole=3, highlight=lambda text, asked=query: word_spans(text, asked)
-        )
+        print_table(header, cut, title=f"query {query}", whole=3, highlight=partial(_marked, query))
+
+
+def _marked(query: str, text: str) -> list[tuple[int, int]]:
+    return word_spans(text, query)
 
 
 def _said(value: Any, query: str) -> str:

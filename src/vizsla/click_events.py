@@ -41,7 +41,7 @@ class ClickEvents(NamedTuple):
 
     def only(self, kept: NDArray[np.bool_]) -> ClickEvents:
         """Return some of the clicks."""
-        return ClickEvents(*(column[kept] for column in self))
+        return ClickEvents(self.queries[kept], self.items[kept], self.weights[kept], self.times[kept])
 
     def among(self, pairs: csr_array) -> ClickEvents:
         """Return the clicks whose query and item a matrix has an entry for."""

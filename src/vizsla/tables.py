@@ -63,13 +63,13 @@ def whole_width(name: str, cells: Sequence[str]) -> int:
     """Return the width of a column that is not cut, up to two fifths of the terminal."""
     from rich.cells import cell_len
 
-    return min(max(map(cell_len, [name, *cells])), terminal_width() * 2 // 5)
+    return min(max(cell_len(_line(text)) for text in [name, *cells]), terminal_width() * 2 // 5)
 
 
 def _bold(text: str, highlight: Spans) -> Any:
     from rich.text import Text
 
-    line = printable(text).replace("\n", "\\n")
+    line = _line(text)
     styled = Text(line)
     for start, end in highlight(line):
         styled.stylize("bold", start, end)
@@ -95,7 +95,11 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _cell(text: str) -> str:
     from rich.markup import escape
 
-    return escape(printable(text).replace("\n", "\\n"))
+    return escape(_line(text))
+
+
+def _line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
 
 
 def _numeric(rows: Sequence[Sequence[str]], column: int) -> bool:

@@ -19,6 +19,8 @@ from vizsla.budget import Budget
 from vizsla.compose.shards import shards
 from vizsla.cross_encoder import CrossEncoder
 from vizsla.dataset import Dataset
+from vizsla.details.collector import DetailsCollector
+from vizsla.details.details import Details
 from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.bundled import BundledModel
@@ -34,6 +36,7 @@ from vizsla.indexes.bag import BagIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.make import make_index
+from vizsla.item import Item
 from vizsla.late_parametric import LateParametric
 from vizsla.methods.bag.model import bag
 from vizsla.methods.bag.train import train_tokens
@@ -79,6 +82,23 @@ class RetrieverCase:
 
 def _overlap(query: str, texts: list[str]) -> list[float]:
     return [float(len(set(query.split()) & set(text.split()))) for text in texts]
+
+
+@cache
+def catalogue_details() -> Details:
+    """Metadata of every kind, and texts, of three items."""
+    known = {"a": {"price": 3.5, "brand": "Ace", "sold": True}, "b": {"price": 4}, "c": {"brand": "Bo", "sold": False}}
+    items = [Item(id, f"the text of {id}", f"Item {id}", metadata) for id, metadata in known.items()]
+    details = DetailsCollector.of(items, keep_texts=True)
+    assert details is not None
+    return details
+
+
+@cache
+def _described() -> Retriever:
+    items = [Item(id, text, metadata={"length": len(text), "first": text[:1]}) for id, text in ITEMS.items()]
+    with warnings.catch_warnings(action="ignore"):  # one item has no text
+        return bm25(Dataset.of(items, keep_texts=True))
 
 
 @cache
@@ -164,6 +184,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
     "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyser=AnyLanguage(["english", "german"]))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
+    "bm25 with details": RetrieverCase(_described),
     "bag of tokens": RetrieverCase(lambda: bag(ITEMS)),
     "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
     "sidr overlap": RetrieverCase(lambda: bag(ITEMS, analyser=pieces()).with_table(sidr_encoder())),

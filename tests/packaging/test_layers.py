@@ -10,11 +10,11 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "vizsla"
 
 LAYERS = [
-    {"_native", "errors", "printable", "extra", "progress", "tables", "offsets", "stats", "short_text"},
+    {"_native", "errors", "printable", "extra", "progress", "tables", "offsets", "stats", "short_text", "snippet"},
     {"arguments", "checked"},
     {"explanation", "dataset_warning"},
     {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "click_events"},
-    {"candidates"},
+    {"candidates", "answers"},
     {"artifacts", "artifact", "details"},
     {"io", "dataset"},
     {"encoder", "queries", "filter"},

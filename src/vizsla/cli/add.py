@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     model, with_items = load_with(arguments.model, "with_items")
     options = _options(arguments, with_items)
     dataset = open_items(arguments.items, arguments)
-    more = with_items(dataset, **options)
+    more = with_items(dataset.items, **options)
     save_changed(model, more, arguments, done="added")
 
 

@@ -92,11 +92,11 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
         events = timed(clicks)
         train, held = split_by_time(clicks, held_out=HELD_OUT)
         wanted = held.qrels_dict("test")
-        texts = dict(zip(*held.query_texts("test"), strict=True))
+        named = dict(zip(*held.query_texts("test"), strict=True))
         cold = set(held.query_texts("cold")[0])
         ids = list(wanted)[-MOST_QUERIES:]
         answers, flags = [set(wanted[id]) for id in ids], np.array([id in cold for id in ids])
-        return train, [texts[id] for id in ids], answers, flags, float(np.ptp(events.times)) / DAY
+        return train, [named[id] for id in ids], answers, flags, float(np.ptp(events.times)) / DAY
     rows = _rows(clicks)
     times = _events(rows).times
     cut = np.sort(times)[min(len(times) - 1, round((1 - HELD_OUT) * len(times)))]

@@ -24,10 +24,14 @@ EXAMPLES = (
     "parse command line options",
 )
 MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
+ANNOUNCEMENT = """\
+A tour on this machine's own Python: read its documentation (about 10 seconds), build every method (about half a
+minute, most of it learning from clicks), measure them (some 20 seconds), and answer three questions."""
 NEXT = """\
 What to type next
   vizsla demo "sort a list in place"              your own question
-  vizsla index bm25 items.jsonl --output my.idx   your own catalogue, one {"id": …, "text": …} a line
+  vizsla search notes/ "words"                    your own folder of .md, .txt and .html files, at once
+  vizsla index bm25 items.csv --output my.idx     your own catalogue: CSV, TSV, JSONL or Parquet
   vizsla search my.idx "words" --explain          search it, and see why each item is there
 In Python: from vizsla.demo import python_docs; dataset = python_docs()"""
 
@@ -52,6 +56,8 @@ def run_demo(
     methods : mapping
         Rows of the table; the first one answers the questions, because its reasons are words.
     """
+    if dataset is None and questions is None:
+        print(ANNOUNCEMENT)
     dataset = _read() if dataset is None else dataset
     chosen = dict(methods) if questions is None else dict(list(methods.items())[:1])
     retrievers = _build(chosen, dataset)

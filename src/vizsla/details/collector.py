@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ TITLE = "title"
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
 """What is written so is a number in every column; 007 is none, because zeros that lead mean something."""
 LARGEST = 2**53
+BATCH = 4096
 
 
 class DetailsCollector:
@@ -39,6 +40,7 @@ class DetailsCollector:
         self._columns: dict[str, _Codes] = {}
         self._packer = TextPacker() if keep_texts else None
         self._count = 0
+        self._waiting: list[Item] = []
 
     @classmethod
     def of(cls, items: Iterable[Item], *, keep_texts: bool = False) -> Details | None:
@@ -50,72 +52,113 @@ class DetailsCollector:
 
     def add(self, item: Item) -> None:
         """Note an item."""
-        if self._metadata:
-            if item.title:
-                self._put(TITLE, item.title)
-            for name, value in item.metadata.items():
-                if value is not None and value != "":
-                    self._put(name, value)
-        if self._packer is not None:
-            self._packer.add(item.default_text())
-        self._count += 1
+        self._waiting.append(item)
+        if len(self._waiting) == BATCH:
+            self._note()
 
     def details(self) -> Details | None:
         """Return what came together; None if that is nothing."""
+        self._note()
         if not self._columns and self._packer is None:
             return None
         columns = {name: codes.column(self._count) for name, codes in self._columns.items()}
         return Details(columns, self._count, None if self._packer is None else self._packer.packed())
 
-    def _put(self, name: str, value: Any) -> None:
-        codes = self._columns.get(name)
-        plain = isinstance(value, str | int | float)
-        if not plain and not self._named:
-            return
-        if codes is None:
-            if not isinstance(name, str) or len(self._columns) >= MOST_COLUMNS or name == TEXT:
-                return  # a name that is not a text, or a document that makes up names as it goes
-            codes = self._columns[name] = _Codes()
-        codes.put(self._count, value if plain else json.dumps(value, ensure_ascii=False, default=str))
+    def _note(self) -> None:
+        """Note the items that wait, field by field: several times as fast as item by item."""
+        items, self._waiting = self._waiting, []
+        if self._metadata:
+            known = [item.metadata for item in items]
+            names = _names(known)
+            if TITLE not in names:
+                self._put(TITLE, [item.title for item in items])
+            for name in names:
+                self._put(name, [fields.get(name) for fields in known])
+        if self._packer is not None:
+            for item in items:
+                self._packer.add(item.default_text())
+        self._count += len(items)
+
+    def _put(self, name: Any, values: list[Any]) -> None:
+        if set(map(type, values)) != {str}:
+            values = [self._plain(value) for value in values]
+        known = self._columns.get(name)
+        if known is None:
+            if (
+                not isinstance(name, str)
+                or len(self._columns) >= MOST_COLUMNS
+                or name == TEXT
+                or not any(value not in (None, "") for value in values)
+            ):
+                return  # nothing to keep, a name that is no text, or a document that makes up names as it goes
+            known = self._columns[name] = _Codes()
+        known.put(self._count, values)
+
+    def _plain(self, value: Any) -> Any:
+        """Return a value as it is kept: texts, numbers and flags; others as JSON, if they were asked for by name."""
+        if value is None or isinstance(value, str | int | float):
+            return value
+        return json.dumps(value, ensure_ascii=False, default=str) if self._named else None
 
 
 class _Codes:
-    """The values of one field: each distinct one once."""
+    """The values of one field: each distinct one once, unless nearly all are distinct."""
 
     def __init__(self) -> None:
-        self._index: dict[Any, int] = {}
+        self._index: dict[Any, int] | None = {}
+        self._values: list[Any] = []
         self._codes = array("i")
 
-    def put(self, number: int, value: Any) -> None:
-        codes = self._codes
-        if len(codes) < number:
-            codes.extend([-1] * (number - len(codes)))
-        elif len(codes) > number:
-            return  # a title beside a field `title`
-        key = (
-            value if value.__class__ is str else (value.__class__, value)
-        )  # 1, 1.0 and True are one key, and three values
-        index = self._index
-        found = index.get(key)
-        if found is None:
-            found = index[key] = len(index)
-        codes.append(found)
+    def put(self, number: int, values: list[Any]) -> None:
+        """Note the values of the items from `number` on; None and the empty text are none."""
+        if len(self._codes) < number:
+            self._codes.extend([-1] * (number - len(self._codes)))
+        # 1, 1.0 and True are one key of a dict, and three values.
+        texts = set(map(type, values)) == {str}
+        keys = values if texts else [_key(value) for value in values]
+        if self._index is None:
+            self._append(keys)
+        else:
+            self._number(keys, self._index)
 
     def column(self, count: int) -> Column:
+        """Return the values of so many items."""
         self._codes.extend([-1] * (count - len(self._codes)))
-        codes, values = np.array(self._codes, np.int32), [_value(key) for key in self._index]
+        keys = self._values if self._index is None else list(self._index)
+        codes, values = np.array(self._codes, np.int32), [key[1] if key.__class__ is tuple else key for key in keys]
         if all(isinstance(value, bool) for value in values):
             return FlagColumn(Strings.of(map(_text, values)), codes)
         if all(map(_is_number, values)):
             return NumberColumn(np.array([*map(float, values), np.nan])[codes])
-        texts = [_text(value) for value in values]
-        distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        renamed = np.array([*(distinct[text] for text in texts), -1], np.int32)
-        return TextColumn(_strings(distinct), renamed[codes])
+        return TextColumn(_strings(map(_text, values)), codes)
+
+    def _number(self, keys: list[Any], index: dict[Any, int]) -> None:
+        add = index.setdefault
+        self._codes.extend([-1 if key is None or key == "" else add(key, len(index)) for key in keys])
+        if len(self._codes) >= BATCH and 2 * len(index) > len(self._codes):
+            self._values, self._index = list(index), None  # a table of what is nearly always new only costs
+
+    def _append(self, keys: list[Any]) -> None:
+        new = [key for key in keys if key is not None and key != ""]
+        start = len(self._values)
+        self._values += new
+        if len(new) == len(keys):
+            self._codes.extend(range(start, start + len(new)))
+        else:
+            numbers = iter(range(start, start + len(new)))
+            self._codes.extend([-1 if key is None or key == "" else next(numbers) for key in keys])
 
 
-def _value(key: Any) -> Any:
-    return key if key.__class__ is str else key[1]
+def _key(value: Any) -> Any:
+    return value if value is None or value.__class__ is str else (value.__class__, value)
+
+
+def _names(known: list[Mapping[str, Any]]) -> Iterable[str]:
+    """Return the fields that any item has."""
+    first = known[0].keys() if known else ()
+    if all(fields.keys() == first for fields in known):  # a table
+        return list(first)
+    return dict.fromkeys(name for fields in known for name in fields)
 
 
 def _is_number(value: Any) -> bool:

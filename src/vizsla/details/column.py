@@ -104,7 +104,7 @@ class NumberColumn(Column):
 
 
 class TextColumn(Column):
-    """Texts: every distinct one once, and an item's number of it; -1 is none. True and False are texts of JSON.
+    """Texts, and each item's number of its own, -1 for none; where they repeat, most stand there once.
 
     Examples
     --------
@@ -128,8 +128,8 @@ class TextColumn(Column):
 
     def equal(self, values: Sequence[str]) -> Mask:
         """Compare letter by letter."""
-        wanted = self.values.find_all(values) if len(self.values) else np.zeros(0, np.int64)
-        return np.isin(self.codes, wanted[wanted >= 0])
+        wanted = set(values)
+        return np.array([*(value in wanted for value in self.values), False], np.bool_)[self.codes]
 
     def between(self, low: str | None, high: str | None, *, open_low: bool = False, open_high: bool = False) -> Mask:
         """Compare in the order of characters, which is that of time for dates such as 2024-05-01."""
@@ -141,13 +141,13 @@ class TextColumn(Column):
         return np.array([*inside, False], np.bool_)[self.codes]  # the last one is for -1
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
-        """Store the distinct texts and the numbers."""
+        """Store the texts and the numbers."""
         writer.strings(f"{name}.values", self.values)
         writer.array(f"{name}.codes", self.codes)
 
     @classmethod
     def read(cls, reader: ArtifactReader, name: str, count: int) -> Self:
-        """Read the distinct texts and the numbers."""
+        """Read the texts and the numbers."""
         values, codes = reader.strings(f"{name}.values"), reader.array(f"{name}.codes", np.int32)
         if len(codes) != count or (count and not -1 <= codes.min() <= codes.max() < len(values)):
             raise FormatError(f"{reader.path / name}.codes.npy: expected a text's number for each of {count} items.")

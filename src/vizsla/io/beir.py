@@ -14,7 +14,7 @@ from vizsla.io.jsonl import read_items, read_queries, write_items, write_queries
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import read_qrels
 from vizsla.io.reading import STRICT, Reading
-from vizsla.io.write_entries import splits_to_write, write_entries
+from vizsla.io.write_entries import splits_to_write, write_clicks, write_entries
 
 
 def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
@@ -38,7 +38,7 @@ def write_beir(dataset: Dataset, folder: str | Path, *, overwrite: bool = False)
         if len(dataset.queries):
             write_queries(dataset, out / "queries.jsonl")
         if dataset.has_click_log:
-            write_entries(dataset, dataset.clicks, out / "clicks.tsv", "weight")
+            write_clicks(dataset, out / "clicks.tsv")
         for split in splits_to_write(dataset):
             write_entries(dataset, dataset.qrels(split), out / "qrels" / f"{split}.tsv", "score")
 

@@ -43,7 +43,7 @@ def read_click_texts(
     unknown = next((row[0] for row in rows if row[0] not in texts), None)
     if unknown is not None:
         raise InputError(f"Every query of the clicks must be in `queries`. Got {unknown!r}.")
-    return [(texts[row[0]], *row[1:]) for row in rows]  # type: ignore[misc]
+    return [(texts[row[0]], *row[1:]) for row in rows]
 
 
 def _triples(entries: Entries) -> list[Triple]:
@@ -54,4 +54,4 @@ def _triples(entries: Entries) -> list[Triple]:
     queries, items, events = list(pairs.queries), list(pairs.items), pairs.events
     columns = [column.tolist() for column in (pairs.columns[:3] if events is None else events)]
     clicks = zip(*columns, strict=True)
-    return [(queries[row], items[column], *more) for row, column, *more in clicks if more[0] > 0]  # type: ignore[misc]
+    return [(queries[row], items[column], *more) for row, column, *more in clicks if more[0] > 0]

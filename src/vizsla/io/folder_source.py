@@ -95,7 +95,8 @@ class FolderSource:
             seen[slug] = seen.get(slug, 0) + 1
             anchor = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
             base = own if not section.heading and seen[slug] == 1 else f"{own}#{anchor}"
-            for passage in passages(section, words=self._words, overlap=self._overlap) or [Passage(section, 1, "")]:
+            pieces = list(passages(section, words=self._words, overlap=self._overlap))
+            for passage in pieces or [Passage(section, 1, "")]:  # a heading alone can be found too
                 id = base if passage.place == 1 else f"{base}:{passage.place}"
                 meta = {"path": own, "heading": section.heading, "line": section.line}
                 yield section.line, Item(id, passage.text, " › ".join(section.trail), meta)

@@ -64,6 +64,9 @@ class LineFile:
     def lines(self, refuse: Refuse) -> Iterator[Line]:
         """Yield the lines; one that is no text goes to `refuse`, with its bytes."""
         for block in self.blocks():
+            if block.offset and block.data.isascii() and b"\0" not in block.data:
+                yield from self._plain(block)
+                continue
             offset = block.offset
             *whole, rest = block.data.split(b"\n")
             for number, raw in enumerate([*whole, rest] if rest else whole, block.number):
@@ -117,6 +120,14 @@ class LineFile:
         """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
         body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
         return self._decoded(body, number, offset)
+
+    def _plain(self, block: Block) -> Iterator[Line]:
+        """Yield the lines of a block of ASCII, whose characters are bytes: decoded at once."""
+        offset, name = block.offset, self.name
+        *whole, rest = block.data.decode().split("\n")
+        for number, text in enumerate([*whole, rest] if rest else whole, block.number):
+            yield Line(name, number, text.removesuffix("\r"), offset)
+            offset += len(text) + 1
 
     def _decoded(self, body: bytes, number: int, offset: int) -> Line:
         if offset == 0:

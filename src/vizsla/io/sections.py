@@ -125,7 +125,7 @@ def html_sections(text: str) -> list[Section]:
 
 
 class _Page(HTMLParser):
-    SILENT = frozenset({"script", "style", "head", "template", "noscript", "svg"})
+    SILENT = frozenset({"script", "style", "head", "title", "template", "noscript", "svg"})
     BLOCKS = frozenset(
         [
             "p",

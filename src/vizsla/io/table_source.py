@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from operator import itemgetter
 from typing import Generic
 
 import numpy as np
@@ -109,6 +110,7 @@ def item_maker(head: TableHead) -> Callable[[Line, list[str]], Item]:
     id_at, title_at, texts = head.id, head.title, head.text
     names, places = tuple(head.names[at] for at in head.meta), head.meta
     text_at = texts[0] if len(texts) == 1 else None
+    several = itemgetter(*places, places[0]) if places else tuple  # one more, or a single place would give no tuple
 
     def make(line: Line, fields: list[str]) -> Item:
         id = fields[id_at]
@@ -116,7 +118,7 @@ def item_maker(head: TableHead) -> Callable[[Line, list[str]], Item]:
             raise line.error("the id is empty.", "Repair the line.")
         text = fields[text_at] if text_at is not None else " ".join([fields[at] for at in texts if fields[at]])
         title = "" if title_at is None else fields[title_at]
-        return Item(id, text, title, dict(zip(names, [fields[at] for at in places])) if names else NO_METADATA)  # noqa: B905
+        return Item(id, text, title, dict(zip(names, several(fields))) if names else NO_METADATA)  # noqa: B905
 
     return make
 

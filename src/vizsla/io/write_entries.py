@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vizsla.click_events import ClickEvents
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
@@ -23,6 +24,23 @@ def write_entries(dataset: Dataset, matrix: csr_array, path: Path, value: str) -
         out.write(f"query-id\tcorpus-id\t{value}\n".encode())
         for query, item, weight in entries_of(dataset, matrix):
             out.write(f"{_column(query)}\t{_column(item)}\t{weight:.9g}\n".encode())
+
+
+def write_clicks(dataset: Dataset, path: Path) -> None:
+    """Write the clicks: summed, or one by one with their times (seconds since 1970) where the log has times."""
+    if dataset.events is None:
+        write_entries(dataset, dataset.clicks, path, "weight")
+        return
+    with writing(path) as out:
+        out.write(b"query-id\tcorpus-id\tweight\ttime\n")
+        for query, item, weight, time in events_of(dataset.events, dataset):
+            out.write(f"{_column(query)}\t{_column(item)}\t{weight:.9g}\t{time:.15g}\n".encode())
+
+
+def events_of(events: ClickEvents, dataset: Dataset) -> Iterator[tuple[str, str, float, float]]:
+    """Yield query id, item id, weight and time of every click."""
+    queries, items = dataset.query_ids.take(events.queries), dataset.item_ids.take(events.items)
+    yield from zip(queries, items, events.weights.tolist(), events.times.tolist(), strict=True)
 
 
 def entries_of(dataset: Dataset, matrix: csr_array) -> Iterator[tuple[str, str, float]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from vizsla.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.atomic import writing_folder
-from vizsla.io.write_entries import entries_of, splits_to_write
+from vizsla.io.write_entries import entries_of, events_of, splits_to_write
 from vizsla.progress import progress
 
 if TYPE_CHECKING:
@@ -31,10 +31,17 @@ def write_parquet(dataset: Dataset, folder: str | Path, *, overwrite: bool = Fal
             queries = ({"_id": query.id, "text": query.text, **query.metadata} for query in dataset.queries)
             _write(queries, out / "queries.parquet")
         if dataset.has_click_log:
-            _write(_entries(dataset, dataset.clicks, "weight"), out / "clicks.parquet")
+            _write(_clicks(dataset), out / "clicks.parquet")
         (out / "qrels").mkdir()
         for split in splits_to_write(dataset):
             _write(_entries(dataset, dataset.qrels(split), "score"), out / "qrels" / f"{split}.parquet")
+
+
+def _clicks(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    if dataset.events is None:
+        return _entries(dataset, dataset.clicks, "weight")
+    names = ("query-id", "corpus-id", "weight", "time")
+    return (dict(zip(names, event, strict=True)) for event in events_of(dataset.events, dataset))
 
 
 def _entries(dataset: Dataset, matrix: csr_array, value: str) -> Iterator[dict[str, Any]]:

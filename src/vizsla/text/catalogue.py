@@ -32,7 +32,7 @@ class TextStream:
     def __init__(self, items: Any, ids: Iterable[str] | None = None):
         if isinstance(items, str):
             raise InputError("`items` must hold many texts. Got one str: put it into a list.")
-        known = getattr(items, "item_ids", None)
+        known = getattr(items, "item_ids", getattr(items, "ids", None))
         self._known = known if isinstance(known, Strings) else None  # a dataset's ids are checked, and carry details
         self._items = getattr(items, "items", items) if not isinstance(items, Mapping) else items.items()
         if not is_several(self._items):

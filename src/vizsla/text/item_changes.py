@@ -25,8 +25,9 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
     if not is_several(items) and not hasattr(items, "item_ids"):
         raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
     if isinstance(getattr(items, "item_ids", None), Strings):
-        items = ((item.id, item.default_text()) for item in items.items)  # type: ignore[union-attr]
-    pairs = list(items.items() if isinstance(items, Mapping) else items)
+        items = items.items  # type: ignore[union-attr, assignment]
+    rows: list[Any] = list(items.items() if isinstance(items, Mapping) else items)
+    pairs = [(row.id, row.default_text()) if hasattr(row, "default_text") else row for row in rows]
     for pair in pairs:
         if not _is_pair(pair):
             raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {pair!r:.80}.")
@@ -72,7 +73,7 @@ def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:
 
 
 def _catalogues(*sources: Any) -> list[Strings]:
-    found = [getattr(source, "item_ids", source) for source in sources]
+    found = [getattr(source, "item_ids", getattr(source, "ids", source)) for source in sources]
     return [source for source in found if isinstance(source, Strings)]
 
 

@@ -1,0 +1,155 @@
+"""CSV and TSV catalogues as people have them: mapped columns, quotes, line ends, encodings, dirt."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.io.conftest import Put
+from vizsla.dataset import Dataset
+from vizsla.dataset_warning import DatasetWarning
+from vizsla.errors import DataError, InputError
+from vizsla.io import csv_rows
+from vizsla.io.csv_rows import CsvRows
+from vizsla.io.line_file import Line
+
+HEAD = "sku,title,description,price,brand\n"
+
+
+def opened(put: Put, content: str | bytes, name: str = "items.csv", **options):
+    return Dataset.open(put(name, content), **options)
+
+
+def test_columns_are_told_by_their_names_and_said(put: Put) -> None:
+    dataset = opened(put, HEAD + '1,Fig,"A small, sweet fig",3.50,Ace\n')
+    item = dataset.items[0]
+    assert (item.id, item.title, item.text) == ("1", "Fig", "A small, sweet fig")
+    assert item.metadata == {"price": "3.50", "brand": "Ace"}
+    assert dataset.mapping.endswith("items.csv: id sku; text title + description; metadata price, brand")
+
+
+def test_columns_can_be_named(put: Put) -> None:
+    options = {"id": "key", "text": "title,descr,more", "meta": ["brand", "title"]}
+    dataset = opened(put, "key,title,descr,more,brand,x\n7,Fig,sweet,,Ace,y\n", **options)
+    assert dataset.items[0].default_text() == "Fig sweet"
+    assert dataset.items[0].metadata == {"brand": "Ace", "title": "Fig"}
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "problem"),
+    [
+        ("a,b\n1,2\n", {}, "no column of the header is known as an id. Got 'a', 'b'. Name the columns"),
+        ("id,b\n1,2\n", {}, "no column of the header is known as a text"),
+        ("id,text\n1,2\n", {"meta": "price"}, "there is no column 'price'"),
+        ("id,id\n1,2\n", {}, "every column must have a name of its own. Got 'id' twice"),
+    ],
+)
+def test_a_header_that_says_too_little_raises(put: Put, head: str, options: dict, problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
+        opened(put, head, **options)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators_are_told_by_the_header(put: Put, separator: str) -> None:
+    content = "\n".join(separator.join(row) for row in (["id", "text", "n"], ["1", "a fig", "2"]))
+    assert opened(put, content).items[0].text == "a fig"
+
+
+@pytest.mark.parametrize("packed", ["items.csv", "items.csv.gz"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_records_over_several_lines_are_read_and_jumped_to(put: Put, end: str, packed: str) -> None:
+    rows = ["id,text", '1,"first', 'second ""line"""', "2,plain", '3,"x, y"']
+    dataset = opened(put, "\ufeff" + end.join(rows) + end, packed)
+    assert [item.text for item in dataset.items] == ['first\nsecond "line"', "plain", "x, y"]
+    assert dataset.text("2") == "plain" and dataset.text("1") == 'first\nsecond "line"'
+
+
+DIRT = [
+    (b"2,a,b\n", "expected 2 columns, as in the header. Got 3"),
+    (b"2\n", "expected 2 columns, as in the header. Got 1"),
+    (b",text\n", "the id is empty"),
+    (b'2,"never closed\n', "a quote is not closed"),
+    (b'2,"closed" early\n', "a quoted field goes on behind its quote"),
+    (b"2,nul\x00byte\n", "the line has a NUL byte"),
+    (b"2,caf\xe9\n", r"invalid UTF-8 \(byte 0xe9 at column 6\)"),
+]
+
+
+@pytest.mark.parametrize(("line", "problem"), DIRT, ids=[problem[:30] for _, problem in DIRT])
+def test_dirt_is_named_or_left_out_counted_and_kept_aside(put: Put, tmp_path, line: bytes, problem: str) -> None:
+    path = put("items.csv", b"id,text\n1,one\n" + line + b"3,three\n4,four\n")
+    with pytest.raises(DataError, match=f"line 3: .*{problem}"):
+        Dataset.open(path)
+    aside = tmp_path / "aside"
+    with pytest.warns(DatasetWarning, match="1 unreadable lines skipped"):
+        dataset = Dataset.open(path, on_error="skip", rejected=aside)
+    assert list(dataset.item_ids) == ["1", "3", "4"] and aside.read_bytes() == line
+    assert [item.id for item in dataset.items] == ["1", "3", "4"] and dataset.text("4") == "four"
+    assert aside.read_bytes() == line, "a second reading writes nothing"
+
+
+def test_warn_names_the_first_few_and_skip_only_counts(put: Put) -> None:
+    path = put("items.csv", "id,text\n1,one\n" + "bad\n" * 9)
+    with pytest.warns(DatasetWarning) as named:
+        Dataset.open(path, on_error="warn")
+    with pytest.warns(DatasetWarning) as counted:
+        Dataset.open(path, on_error="skip")
+    assert [len(named), len(counted)] == [6, 1]
+
+
+def test_repeated_ids_empty_texts_and_blank_lines_are_counted(put: Put) -> None:
+    path = put("items.csv", "id,text\n1,one\n\n1,again\n2,\n")
+    with pytest.raises(DataError, match="line 4: the id '1' was given before, on line 2"):
+        Dataset.open(path)
+    with pytest.warns(DatasetWarning):
+        dataset = Dataset.open(path, on_error="skip")
+    assert [message[0] for message in dataset.warnings] == ["1", "1", "1"]
+    assert [item.text for item in dataset.items] == ["one", ""]
+
+
+def test_a_huge_field_is_read(put: Put) -> None:
+    huge = "fig, " * 60_000
+    assert opened(put, f'id,text\n1,"{huge}"\n2,x\n').items[0].text == huge
+
+
+@pytest.mark.parametrize(
+    ("encoding", "codec"), [("utf-16", "utf-16"), ("latin-1", "latin-1"), ("UTF-8", "utf-8-sig"), ("cp1252", "cp1252")]
+)
+def test_encodings(put: Put, encoding: str, codec: str) -> None:
+    content = "id,text\n" + "".join(f"{n},Grüße aus Köln {n}\n" for n in range(20_000))
+    dataset = opened(put, content.encode(codec), encoding=encoding)
+    assert dataset.items[19_999].text == "Grüße aus Köln 19999"
+
+
+def test_a_wrong_byte_of_another_encoding_names_its_line(put: Put) -> None:
+    path = put("items.csv", "id,text\n1,ok\n2,".encode("utf-16") + b"\x00\xd8\x00")
+    with pytest.raises(DataError, match="line 3: the line has what is not utf-16"):
+        Dataset.open(path, encoding="utf-16")
+    with pytest.raises(DataError, match='line 1: the file is UTF-16, not UTF-8. Pass encoding="utf-16"'):
+        Dataset.open(path)
+    with pytest.raises(InputError, match="`encoding` must be one that Python knows"):
+        Dataset.open(path, encoding="klingon")
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6), st.sampled_from([100_000, 4]))
+def test_what_the_csv_module_writes_is_read_as_it_was(rows, plain) -> None:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([("x" + one, other) for one, other in rows])
+    lines = (Line("a.csv", number, text) for number, text in enumerate(out.getvalue().split("\n")[:-1], 1))
+    before, csv_rows.PLAIN = csv_rows.PLAIN, plain  # with 4, the splitter works without the csv module
+    try:
+        found = [tuple(fields) for _, fields in CsvRows(lines, ",", width=2).read(_refuse)]
+    finally:
+        csv_rows.PLAIN = before
+    assert found == [("x" + one, other) for one, other in rows]
+
+
+def _refuse(error: DataError, text: str) -> None:
+    raise error
