@@ -65,7 +65,11 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     start = process_time()
     beta = _trained(options, base, dataset, model)
     yield Row("training", process_time() - start, "none", None, "CPU s")
-    systems = {"bm25": bm25(dataset), "bag": base, "learned table": train_tokens(base, dataset, epochs=1 if options.quick else 3)}
+    systems = {
+        "bm25": bm25(dataset),
+        "bag": base,
+        "learned table": train_tokens(base, dataset, epochs=1 if options.quick else 3),
+    }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
     for split in ("test-seen", "test-unseen"):
         yield from _measured(options, dataset, split, systems)
