@@ -37,7 +37,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 def main() -> None:
     options = arguments("sidr_train", own=_own)
     if options.quick:
-        options.most_steps, options.queries, options.items = 2, 20, 50
+        options.most_steps, options.queries, options.items, options.depths = 2, 20, 50, [5]
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")
@@ -65,7 +65,11 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     start = process_time()
     beta = _trained(options, base, dataset, model)
     yield Row("training", process_time() - start, "none", None, "CPU s")
-    systems = {"bm25": bm25(dataset), "bag": base, "learned table": train_tokens(base, dataset, epochs=3)}
+    systems = {
+        "bm25": bm25(dataset),
+        "bag": base,
+        "learned table": train_tokens(base, dataset, epochs=1 if options.quick else 3),
+    }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
     for split in ("test-seen", "test-unseen"):
         yield from _measured(options, dataset, split, systems)

@@ -11,6 +11,7 @@ from vizsla.training.contrastive import contrastive
 from vizsla.training.semi_parametric import OVERLAP, BagSide, VectorSide, beta, overlapping, parametric
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
+pytest.importorskip("transformers", reason="the extra neural is not installed")
 N, M, TOKENS = 3, 7, 11
 
 

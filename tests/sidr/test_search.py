@@ -16,6 +16,9 @@ from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.score_store import ScoreStore
 
+for package in ("torch", "transformers", "onnx", "onnxruntime"):
+    pytest.importorskip(package, reason="the extras neural and onnx are not installed")
+
 QUERIES = ["fig auto", "a plum cake please", "orchard", ""]
 
 
