@@ -39,7 +39,7 @@ def plot_estimates(trace: Trace, exact: NDArray[Any], path: str | Path, *, title
         axes = drawing.axes
         axes.scatter(exact, trace.estimates, s=3, color="#BBBBBB", label="estimated only", rasterized=True)
         places = np.searchsorted(trace.pool, trace.items)
-        bought = {"c": trace.rounds, "cmap": "viridis", "edgecolors": "white", "linewidths": 0.4}
+        bought: dict[str, Any] = {"c": trace.rounds, "cmap": "viridis", "edgecolors": "white", "linewidths": 0.4}
         points = axes.scatter(trace.exact, trace.estimates[places], s=22, label="scored", zorder=3, **bought)
         drawing.figure.colorbar(points, label="found in round")
         axes.axline((float(trace.exact.max()), float(trace.exact.max())), slope=1, color="#CC6677", linewidth=0.8)

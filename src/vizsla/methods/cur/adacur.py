@@ -77,8 +77,8 @@ class Adacur(BudgetedSearch):
         return self.anchors.nbytes + self.scorer.nbytes + (0 if self.first is None else self.first.nbytes)
 
     def __repr__(self) -> str:
-        name = "Adacur" if self.fixed is None else "Anncur"
-        return f"{name}({self.anchors}, budget={self.budget}, rounds={self.plan.rounds})"
+        fixed = "" if self.fixed is None else f", {len(self.fixed):,} fixed items"
+        return f"Adacur({self.anchors}, budget={self.budget}, rounds={self.plan.rounds}{fixed})"
 
     def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
         factors = self.anchors.factors

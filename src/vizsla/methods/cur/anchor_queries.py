@@ -83,6 +83,6 @@ def _nearest(texts: list[str], encoder: Encoder, count: int, random: np.random.G
     clusters.train(rows)
     index = faiss.IndexFlatL2(rows.shape[1])
     index.add(rows)
-    chosen = list(dict.fromkeys(index.search(clusters.centroids, 1)[1].ravel().tolist()))
+    chosen = list(dict.fromkeys(index.search(np.asarray(clusters.centroids, np.float32), 1)[1].ravel().tolist()))
     rest = [at for at in random.permutation(len(texts)).tolist() if at not in set(chosen)]
     return [*chosen, *rest][:count]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,12 @@ class AnchorScores(Artifact):
     @classmethod
     @checked
     def of(
-        cls, items: Iterable[str], queries: Iterable[str], scores: NDArray | Sequence, *, storage: str = "float32"
+        cls,
+        items: Iterable[str],
+        queries: Iterable[str],
+        scores: NDArray[Any] | Sequence[Any],
+        *,
+        storage: str = "float32",
     ) -> Self:
         """Take scores that are there already: one row a query."""
         factors = Factors.of(np.atleast_2d(np.asarray(scores, np.float32)), storage)

@@ -87,6 +87,9 @@ class Factors(Artifact):
         """Bytes of the numbers."""
         return int(self.values.nbytes + self.steps.nbytes)
 
+    def __repr__(self) -> str:
+        return f"Factors({self.dim:,} dimensions, {self.count:,} items, {self.storage})"
+
     def head(self, dim: int) -> Self:
         """Return the first dimensions, without a copy."""
         return type(self)(self.values[:dim], self.steps[:dim])

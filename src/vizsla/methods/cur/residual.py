@@ -23,7 +23,7 @@ from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
-from vizsla.methods.cur.residual_choice import choose_fit
+from vizsla.methods.cur.residual_choice import RANKS, RIDGES, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
 from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
 from vizsla.methods.cur.rounds import Plan
@@ -258,8 +258,7 @@ def _anchored(
     aligned = [Aligned(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
     if rank is None or ridge is None:
-        ranks = {} if rank is None else {"ranks": (rank,)}
-        ridges = {} if ridge is None else {"ridges": (ridge,)}
-        chosen = choose_fit(scores, own, plan, **ranks, **ridges)
+        ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
+        chosen = choose_fit(scores, own, plan, ranks=ranks, ridges=ridges)
         rank, ridge = chosen.rank, chosen.ridge
     return fit_residual(scores, own, rank=rank, ridge=ridge, storage=storage)
