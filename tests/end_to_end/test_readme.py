@@ -38,6 +38,21 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_shell_lines_run_in_order(tmp_path):
+    (block,) = _blocks("sh")
+    first, *lines = block.strip().splitlines()
+    assert first == 'export PATH="$PWD/.venv/bin:$PATH"', "where `make demo` leaves the command"
+    command = tmp_path / "bin" / "vizsla"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vizsla "$@"\n')
+    command.chmod(0o755)
+    script = "\n".join(["set -e", f'export PATH="{command.parent}:$PATH"', *lines])
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr and "q1: smal figs" in done.stdout
+    assert sum(line.startswith("vizsla ") for line in lines) >= 5
+
+
 def test_every_verb_is_in_the_help():
     done = subprocess.run([sys.executable, "-m", "vizsla", "--help"], capture_output=True, text=True, check=True)
     for command in re.findall(r"^vizsla (\w+)", README, flags=re.MULTILINE):
