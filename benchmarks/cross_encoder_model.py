@@ -2,7 +2,7 @@
 
     python -m benchmarks.cross_encoder_model --folder FOLDER
 
-It goes on where it was stopped; Ctrl-C keeps the best so far. FOLDER/torch, FOLDER/onnx and FOLDER/int8 are the model.
+It goes on where it was stopped; Ctrl-C keeps the best so far. FOLDER/torch is the model; `benchmarks.cross_encoder` exports it.
 """
 
 from __future__ import annotations
