@@ -27,6 +27,7 @@ def plot_curves(curves: dict[str, dict[int, list[float]]], depths: Sequence[int]
             )
         panel.set(xscale="log", xlabel="calls a query", title=f"top-{depth} recall, {title}", ylim=(0, 1.02))
         panel.set_xticks(sorted(next(iter(curves.values()))), [str(budget) for budget in next(iter(curves.values()))])
+        panel.minorticks_off()
         panel.grid(alpha=0.3)
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.tight_layout()

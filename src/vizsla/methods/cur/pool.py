@@ -56,6 +56,5 @@ class Pool:
 
     def padded(self, at: int) -> Items:
         """Return a query's items, filled up to the common width with its first one."""
-        assert self.numbers is not None
-        own = self.numbers[at]
+        own = np.arange(self.count) if self.numbers is None else self.numbers[at]
         return np.concatenate([own, np.full(self.width - len(own), own[0] if len(own) else 0, np.int64)])

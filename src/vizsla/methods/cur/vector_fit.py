@@ -15,7 +15,7 @@ from vizsla.movable import Movable
 from vizsla.strings import Strings
 
 RIDGE = 0.1
-"""Pull to zero, where item vectors have length 1 on average; chosen on training queries of squad-sent."""
+"""Pull to zero, where item vectors have length 1 on average: a plain start, not tuned on any data."""
 LOOSE = 1e6
 """Variance of the retrievers' weights: nothing is known of them before a query's own scores."""
 
