@@ -2,7 +2,8 @@
 
     python -m benchmarks.cross_encoder_model --folder FOLDER
 
-It goes on where it was stopped; Ctrl-C keeps the best so far. FOLDER/torch is the model; `benchmarks.cross_encoder` exports it.
+It goes on where it was stopped; Ctrl-C keeps the best so far. FOLDER/torch is the model, which
+`python -m benchmarks.cross_encoder` exports.
 """
 
 from __future__ import annotations
