@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.rows import Row
 from vizsla.evaluate.evaluation import Evaluation
+from vizsla.evaluate.judged import JudgedQueries
 from vizsla.evaluate.significance import p_values
 from vizsla.tables import markdown_table
 
@@ -61,7 +62,9 @@ def whole_test(seen: Measured, unseen: Measured, name: str) -> Measured:
 def _joined(one: Evaluation, other: Evaluation) -> Evaluation:
     values = {measure: np.concatenate([one.per_query[measure], other.per_query[measure]]) for measure in MEASURES}
     means = {measure: float(np.mean(each)) for measure, each in values.items()}
-    return replace(one, measures=means, per_query=values, query_ids=[*one.query_ids, *other.query_ids])
+    a, b = one.queries, other.queries
+    queries = JudgedQueries([*a.ids, *b.ids], [*a.texts, *b.texts], {**a.qrels, **b.qrels}, a.unjudged + b.unjudged)
+    return replace(one, measures=means, per_query=values, queries=queries)
 
 
 def goal_rows(found: Measured, parts: Sequence[str], fused: str, equal: Sequence[str]) -> list[Row]:

@@ -31,7 +31,7 @@ def snippet(text: str, query: str, *, width: int) -> str:
     Examples
     --------
     >>> snippet("All about apples, pears and plums, and in the end about figs.", "figs", width=20)
-    '…in the end about fi…'
+    '…end about figs.'
     """
     line = " ".join(text.split())
     if len(line) <= width:

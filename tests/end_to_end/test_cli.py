@@ -248,7 +248,7 @@ def test_sweep_a_model_and_see_what_it_adds(built, data, tmp_path, capsys):
     assert sizes == sorted(sizes) and len(set(sizes)) == 3
     capsys.readouterr()
     assert main(["compare", str(data), str(built), str(model), *common, "--overlap", "2"]) == 0
-    assert "bm25 alone" in capsys.readouterr().out
+    assert "not bm25" in capsys.readouterr().out
     sweep = ["sweep", str(model), str(data)]
     for wrong in (["sweep", str(built), str(data)], [*sweep, "--efforts", "few"], [*sweep, "--bits", "4"]):
         assert main(wrong) == 2

@@ -88,7 +88,7 @@ def test_grades_of_both_shapes_of_judgements(tmp_path: Path, separator: str) -> 
     "options",
     [
         {"width": 1},
-        {"width": 5},
+        {"width": 65},
         {"query": -1},
         {"query": 3},
         {"item": 3},

@@ -102,4 +102,4 @@ def raising_agrees(path: Path, twin: Twin) -> None:
         return
     with pytest.raises(DataError, match=r"log\.[a-z.]+, line \d+: ") as caught:
         opened(path)
-    assert (caught.value.path, caught.value.line) == (path, twin.bad[0])
+    assert (str(caught.value.path), caught.value.line) == (str(path), twin.bad[0])

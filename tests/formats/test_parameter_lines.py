@@ -18,7 +18,7 @@ def test_the_trials_of_a_pefa_are_a_table(tmp_path):
     moved = pefa_xs(bm25(items), clicks)
     assert moved.choice is not None
     lines = str(inspect(moved.save(tmp_path / "pefa"))).splitlines()
-    assert max(map(len, lines)) <= WIDTH + 20
+    assert max(map(len, lines[1:])) <= WIDTH + 20  # the first names the folder, however long its path
     trials = lines.index("    trials:")
     assert lines[trials + 1].split() == list(moved.choice.trials[0])
     shown = lines[trials + 2 + moved.choice.best].split()

@@ -54,9 +54,9 @@ def test_given_files_take_the_place_of_the_folders_own(put: Put) -> None:
 
 
 def test_what_cannot_be_told_raises(put: Put, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="must be a file of items: JSONL, TSV or Parquet"):
-        Dataset.open(put("prose.txt", "Once upon a time\n"))
-    with pytest.raises(InputError, match="`queries` must be JSONL, TSV, Parquet or TREC topics"):
+    with pytest.raises(InputError, match="must be a file of items: CSV, JSONL, TSV or Parquet"):
+        Dataset.open(put("prose.doc", "Once upon a time\n"))
+    with pytest.raises(InputError, match="`queries` must be JSONL, CSV, TSV, Parquet or TREC topics"):
         Dataset.open(put("items.jsonl", JSONL), queries=put("prose.txt", "Once upon a time\n"))
     with pytest.raises(InputError, match=r"must be a folder with corpus\.jsonl"):
         Dataset.open(tmp_path)
@@ -66,7 +66,7 @@ def test_what_cannot_be_told_raises(put: Put, tmp_path: Path) -> None:
         Dataset.open(put("items.jsonl", JSONL), clicks=tmp_path / "nothing.tsv")
 
 
-@pytest.mark.parametrize("option", ["on_error", "dangling"])
-def test_options_are_checked(put: Put, option: str) -> None:
-    with pytest.raises(InputError, match=rf"`{option}` must be one of raise, warn. Got 'ignore'"):
+@pytest.mark.parametrize(("option", "known"), [("on_error", "raise, warn, skip"), ("dangling", "raise, warn")])
+def test_options_are_checked(put: Put, option: str, known: str) -> None:
+    with pytest.raises(InputError, match=rf"`{option}` must be one of {known}. Got 'ignore'"):
         Dataset.open(put("items.jsonl", JSONL), **{option: "ignore"})

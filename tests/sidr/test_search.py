@@ -17,7 +17,7 @@ from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.score_store import ScoreStore
 
 for package in ("torch", "transformers", "onnx", "onnxruntime"):
-    pytest.importorskip(package, reason="the extras neural and onnx are not installed")
+    pytest.importorskip(package, reason="the extra neural is not installed")
 
 QUERIES = ["fig auto", "a plum cake please", "orchard", ""]
 

@@ -14,7 +14,7 @@ from vizsla.errors import InputError
 from vizsla.methods.sidr.train import train_sidr
 
 for package in ("torch", "transformers", "onnx", "onnxruntime"):
-    pytest.importorskip(package, reason="the extras neural and onnx are not installed")
+    pytest.importorskip(package, reason="the extra neural is not installed")
 
 FAST = {"epochs": 2, "batch": 16, "vectors": 4, "tokens": 20, "max_tokens": 12, "table_epochs": 0, "rate": 3e-3}
 FAST |= {"head_rate": 1e-2, "bias_rate": 1e-2, "retrieved": 5}

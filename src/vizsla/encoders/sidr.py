@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.sparsify import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
@@ -60,6 +61,7 @@ class SidrEncoder(Encoder, Artifact):
     sparse = True
     expands = True
 
+    @checked
     def __init__(
         self,
         table: TokenTable,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.artifact import Artifact
+from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import Floats, TokenEncoder, TokenRows
@@ -39,6 +40,7 @@ class WordEncoder(TokenEncoder, Artifact):
 
     kind = "word-encoder"
 
+    @checked
     def __init__(self, base: Encoder, analyser: Analyser | None = None):
         if base.sparse:
             raise InputError("`base` must give dense vectors. Got a sparse encoder.")

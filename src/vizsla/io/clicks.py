@@ -60,8 +60,9 @@ def _read_head(line: Line, commas: bool, columns: Mapping[str, str]) -> EntryLin
     if missing is not None:
         raise line.error(f"the header has no column for the {missing}. Got {first[:12]}.", "Check the names.")
     if {"query", "item"} <= set(names):
+        _check_titles(line, first, columns)
         return _lines(line, names, commas, width=len(first), header=True)
-    if any(_name(field, columns) is not None for field in first[:2]) or not 2 <= len(first) <= 4:
+    if any(_is_title(field, columns) for field in first[:2]) or not 2 <= len(first) <= 4:
         raise line.error(
             f"expected a header with query and item, or 2 to 4 columns: query, item, weight, time. Got {len(first)}.",
             "Separate columns by tabs, or by commas in a .csv file.",
@@ -84,6 +85,23 @@ def _name(field: str, columns: Mapping[str, str]) -> str | None:
         if word == columns[kind].lower() if kind in columns else word in words:
             return kind
     return None
+
+
+def _check_titles(line: Line, first: list[str], columns: Mapping[str, str]) -> None:
+    """Raise where two columns of a header could be the same thing."""
+    seen: dict[str, str] = {}
+    for field in first:
+        kind = _name(field, columns)
+        if kind is not None and kind in seen:
+            problem = f"two columns could be the {kind}: {seen[kind]!r} and {field!r}."
+            raise line.error(problem, "Say which by `click_columns`, or take one out.")
+        if kind is not None:
+            seen[kind] = field
+
+
+def _is_title(field: str, columns: Mapping[str, str]) -> bool:
+    """Whether a field is plainly the title of a column; people do search for a letter such as q."""
+    return len(field.strip()) > 1 and _name(field, columns) is not None
 
 
 def _lines(line: Line, names: Mapping[str, int], commas: bool, *, width: int, header: bool = False) -> EntryLines:

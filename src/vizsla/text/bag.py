@@ -200,7 +200,7 @@ class BagOfWords(Encoder, Artifact):
         return _rows(builder, table, columns, self.dim)
 
     def __repr__(self) -> str:
-        spoken = f": {', '.join(self.analyser.languages)}" if isinstance(self.analyser, AnyLanguage) else ""
+        spoken = f": {', '.join(self.analyser.languages)}" if getattr(self.analyser, "languages", ()) else ""
         return f"BagOfWords({self.dim:,} terms, {self.analyser.kind}{spoken})"
 
     def _terms_of(self, forms: list[str]) -> NDArray[np.int32]:

@@ -226,6 +226,7 @@ def residual_cur(
     return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
+@checked
 def reused_anchors(
     search: ResidualCur, anchors: AnchorScores, queries: Sequence[str], scored: Candidates
 ) -> AnchorScores:
