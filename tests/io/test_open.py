@@ -58,8 +58,9 @@ def test_what_cannot_be_told_raises(put: Put, tmp_path: Path) -> None:
         Dataset.open(put("prose.doc", "Once upon a time\n"))
     with pytest.raises(InputError, match="`queries` must be JSONL, CSV, TSV, Parquet or TREC topics"):
         Dataset.open(put("items.jsonl", JSONL), queries=put("prose.txt", "Once upon a time\n"))
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"must be a folder with corpus\.jsonl"):
-        Dataset.open(tmp_path)
+        Dataset.open(tmp_path / "empty")
     with pytest.raises(InputError, match="that exists"):
         Dataset.open(tmp_path / "nothing")
     with pytest.raises(DataError, match="no such file"):
