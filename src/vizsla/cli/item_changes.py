@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifact import kinds_with
+from vizsla.artifacts.kinds import class_of
 from vizsla.cli.options import load_retriever
 from vizsla.errors import InputError
 from vizsla.retriever import Retriever
@@ -20,8 +21,9 @@ def load_with(path: str, method: str) -> tuple[Retriever, Callable[..., Any]]:
     model = load_retriever(path)
     change = getattr(model, method, None)
     if change is None:
+        kinds = [kind for kind in kinds_with(method) if issubclass(class_of(kind) or object, Retriever)]
         raise InputError(
-            f"The model must be of a kind whose items can change without training: {', '.join(kinds_with(method))}. "
+            f"The model must be of a kind whose items can change without training: {', '.join(kinds)}. "
             f"Got kind {model.kind!r} in {path}: build it anew."
         )
     return model, change
