@@ -55,6 +55,14 @@ def test_the_estimates_are_those_of_the_normal_equations():
     assert np.allclose(estimates.scores()[0], own[0].T @ mean, atol=1e-5)
 
 
+def test_equations_that_settle_nothing_take_the_shortest_weights():
+    factors = Factors.of(np.zeros((2, 9)))
+    own = PICK.normal(size=(1, 1, 9)).astype(np.float32)
+    estimates = RidgeEstimates(factors, own, np.array([0.0]), np.zeros(3))
+    estimates.add(0, np.array([4]), np.array([1.5], np.float32))
+    assert np.allclose(estimates.scores()[0], 1.5 * own[0, 0] / own[0, 0, 4], atol=1e-4)
+
+
 def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
     scores, own = _world(rank=2)
     chosen = choose_fit(scores, own, Plan(20, 5), ranks=(1, 2, 16), ridges=(0.01, 1.0))

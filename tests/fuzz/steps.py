@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -182,7 +183,7 @@ def _has_parameters(folder: Path) -> bool:
 def _load(file: Path) -> np.ndarray | None:
     try:
         return np.load(file)
-    except (ValueError, OSError, SyntaxError, EOFError):
+    except (ValueError, OSError, SyntaxError, EOFError, TokenError):  # a step before may have broken the header
         return None
 
 

@@ -93,7 +93,7 @@ class RidgeEstimates(Estimates):
         """Return the prior and what the regression adds, for all items."""
         if not self._right.any():
             return self._prior
-        weights = np.linalg.solve(self._gram, self._right[:, :, None])[:, :, 0].astype(np.float32)
+        weights = solved(self._gram, self._right).astype(np.float32)
         found = self._factors.products(weights[:, : self._factors.dim])
         for feature in range(self._own.shape[1]):
             found += weights[:, self._factors.dim + feature, None] * self._own[:, feature]
@@ -106,6 +106,24 @@ class RidgeEstimates(Estimates):
     def features(self) -> Floats:
         """Return 1 and the retrievers' scores."""
         return self._own
+
+
+def solved(gram: Doubles, right: Doubles) -> Doubles:
+    """Return each query's weights; where its equations do not settle them, the shortest that fit; else none.
+
+    Examples
+    --------
+    >>> solved(np.array([[[2.0, 0.0], [0.0, 4.0]]]), np.array([[2.0, 2.0]])).tolist()
+    [[1.0, 0.5]]
+    >>> solved(np.array([[[2.0, 0.0], [0.0, 0.0]]]), np.array([[2.0, 0.0]])).tolist()
+    [[1.0, 0.0]]
+    """
+    try:
+        found = np.linalg.solve(gram, right[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        known = np.where(np.isfinite(gram), gram, 0.0)
+        found = (np.linalg.pinv(known, hermitian=True) @ right[:, :, None])[:, :, 0]
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 class PooledEstimates(Estimates):
