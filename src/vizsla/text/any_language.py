@@ -185,9 +185,9 @@ def _evidence(
 
 
 def _checked(language: object) -> str | tuple[str, ...]:
-    if language == AUTO:
-        return AUTO
     if isinstance(language, str):
+        if language == AUTO:
+            return AUTO
         language = (language,)
     if not isinstance(language, Iterable):
         raise InputError(f"`language` must be 'auto', a language, or several. Got {language!r}.")

@@ -84,7 +84,7 @@ class BagOfWords(Encoder, Artifact):
         analyser : Analyser, optional
             Plain lower-cased words unless given.
         """
-        analyser = analyser or Analyser()
+        analyser = Analyser() if analyser is None else analyser
         if analyser.vocabulary is not None:
             bag = cls(analyser, analyser.vocabulary)
             return bag, SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)

@@ -283,6 +283,7 @@ def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
     return table
 
 
+@checked
 def bag(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,

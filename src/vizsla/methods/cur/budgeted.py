@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
@@ -95,6 +96,7 @@ class BudgetedSearch(Retriever):
         """Return the same search with another budget."""
         return self.with_budget(effort)
 
+    @checked
     def trace(self, query: str, *, threads: int = 1) -> Trace:
         """Search, and return all that was bought and believed: rounds, exact scores, and estimates of all items."""
         asked = Queries.of(query)

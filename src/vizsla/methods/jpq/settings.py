@@ -88,8 +88,9 @@ class JpqSettings:
             check_range(name, getattr(self, name), 0, 1)
         check_range("imagined", self.imagined, 0, 16)
         for name in ("sharpness", "clip"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"`{name}` must be above 0. Got {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and value > 0):
+                raise InputError(f"`{name}` must be above 0. Got {value!r}.")
 
     @classmethod
     def of_paper(cls, parts: int, **others: Any) -> Self:
