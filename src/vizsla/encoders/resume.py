@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import path_of
 from vizsla.encoder import Encoder
 from vizsla.encoders.encode import checked_rows
 from vizsla.errors import InputError, check_choice
@@ -47,7 +48,7 @@ def resumable_encode(
         How many texts there are, for the progress bar; their length, where they have one, unless given.
     """
     check_choice("storage", storage, ["float16", "float32"])
-    folder = Path(folder)
+    folder = path_of(folder, "folder")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder), (folder / ROWS).open("ab") as rows:
         Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)

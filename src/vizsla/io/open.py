@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from vizsla.arguments import path_of
 from vizsla.checked import checked
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError, check_choice
@@ -125,7 +126,7 @@ def _is_pecos(source: str | Path) -> bool:
 
 
 def _new(rejected: str | Path, source: str | Path) -> IO[bytes]:
-    path = Path(rejected)
+    path = path_of(rejected, "rejected")
     if path.exists() and Path(source).exists() and path.samefile(source):
         raise InputError(f"`rejected` must be another file than the source. Got {rejected}.")
     return path.open("wb")

@@ -191,7 +191,7 @@ def _checked(language: object) -> str | tuple[str, ...]:
         language = (language,)
     if not isinstance(language, Iterable):
         raise InputError(f"`language` must be 'auto', a language, or several. Got {language!r}.")
-    named = tuple(language)
+    named = tuple(np.atleast_1d(language).tolist()) if isinstance(language, np.ndarray) else tuple(language)
     for one in named:
         check_language("language", one)
     if len(set(named)) != len(named):
