@@ -25,8 +25,8 @@ EXAMPLES = (
 )
 MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
 ANNOUNCEMENT = """\
-A tour on this machine's own Python: read its documentation (about 10 seconds), build every method (about half a
-minute, most of it learning from clicks), measure them (some 20 seconds), and answer three questions."""
+A tour on this machine's own Python: read its documentation (about 10 seconds), build every method (50 seconds or
+so, most of it learning from clicks), measure them (some 20 seconds), and answer three questions."""
 NEXT = """\
 What to type next
   vizsla demo "sort a list in place"              your own question

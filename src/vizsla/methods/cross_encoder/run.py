@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +20,7 @@ from vizsla.training.losses import LOSSES
 from vizsla.training.pair_learner import Floats, PairLearner
 from vizsla.training.schedule import rate_factor
 from vizsla.training.state import TrainingState
-
-
-class Watched(NamedTuple):
-    """What a training reports after every step.
-
-    Attributes
-    ----------
-    step, steps : int
-        How far it is.
-    loss : float
-        Of the last step.
-    held_out : list of float
-        The mean nDCG@10 of every look at the held-out queries so far; the first is before training.
-    """
-
-    step: int
-    steps: int
-    loss: float
-    held_out: list[float]
-
-
-Watch = Callable[[Watched], None]
+from vizsla.training.watched import Watch, Watched
 
 
 class CrossEncoderRun:

@@ -12,11 +12,12 @@ from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cross_encoder.held_out import HeldOutPairs
 from vizsla.methods.cross_encoder.lessons import lessons_of, plain_log
-from vizsla.methods.cross_encoder.run import CrossEncoderRun, Watch
+from vizsla.methods.cross_encoder.run import CrossEncoderRun
 from vizsla.methods.cross_encoder.settings import CrossEncoderSettings
 from vizsla.pairs.torch_pairs import TorchPairModel
 from vizsla.retriever import Retriever
 from vizsla.training.pair_learner import PairLearner
+from vizsla.training.watched import Watch
 
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset

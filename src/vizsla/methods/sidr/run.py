@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,32 +13,11 @@ from vizsla.methods.sidr.held_out import HeldOutQueries
 from vizsla.methods.sidr.training import SidrTraining
 from vizsla.progress import progress
 from vizsla.training.state import TrainingState
+from vizsla.training.watched import Watch, Watched
 
 SAVE_EVERY = 50
 """Steps between two checkpoints."""
 State = Mapping[str, NDArray[np.float32]]
-
-
-class Watched(NamedTuple):
-    """What a training reports after every step.
-
-    Attributes
-    ----------
-    step, steps : int
-        How far it is.
-    loss : float
-        Of the last step.
-    held_out : list of float
-        The held-out queries' MRR@10 in the beginning and after each epoch, warm and cold ones counting alike.
-    """
-
-    step: int
-    steps: int
-    loss: float
-    held_out: list[float]
-
-
-Watch = Callable[[Watched], None]
 
 
 class SidrRun:

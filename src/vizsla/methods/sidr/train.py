@@ -17,7 +17,7 @@ from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.model import Bag
 from vizsla.methods.sidr.lessons import Lessons
 from vizsla.methods.sidr.prepare import Prepared, prepared, wordpiece_of
-from vizsla.methods.sidr.run import SidrRun, Watch
+from vizsla.methods.sidr.run import SidrRun
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.tables import learned_table
 from vizsla.methods.sidr.training import SidrTraining
@@ -27,6 +27,7 @@ from vizsla.training.centred import centre
 from vizsla.training.masked_language import train_masked
 from vizsla.training.teacher import Teacher
 from vizsla.training.vocabulary_model import VocabularyModel
+from vizsla.training.watched import Watch
 
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset
