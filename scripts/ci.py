@@ -2,7 +2,8 @@
 
     python scripts/ci.py
 
-A failed step does not keep the others from running. The last line is for programs: pytest's closing line of the
+A failed step does not keep the others from running, and the tests that failed are named again at the end, where a
+log that was cut still shows them. The last line is for programs: pytest's closing line of the
 main suite when every step passed, else `N passed, N failed`, in which a step without tests counts as one failure.
 Called by .ci/run.
 """
@@ -22,6 +23,7 @@ STEPS = {
     "test suite": ["test"],
 }
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?)\b")
+FAILED = re.compile(r"^(?:FAILED|ERROR) \S")
 CLOSING = re.compile(r"^(?:=+ )?(?:\d+ \w+(?:, )?)+ in [\d.]+s\b.*$")
 
 
@@ -34,6 +36,7 @@ class Result:
     minutes: float
     cpu_minutes: float
     closing: str
+    failed: list[str]
 
     @property
     def verdict(self) -> str:
@@ -55,7 +58,7 @@ def main() -> int:
     """Run every step; return 0 if all passed."""
     results = [run(name, targets) for name, targets in STEPS.items()]
     failed = sum(result.failures for result in results)
-    print("\n== summary", *(result.verdict for result in results), sep="\n")
+    print("\n== summary", *(line for result in results for line in [result.verdict, *result.failed]), sep="\n")
     whole = results[-1]
     counted = f"{whole.count('passed')} passed, {failed} failed"
     print(counted if failed else whole.closing or counted, flush=True)
@@ -65,15 +68,16 @@ def main() -> int:
 def run(name: str, targets: list[str]) -> Result:
     """Run a target of the Makefile, showing what it prints, and remember pytest's closing line."""
     print(f"\n== {name}: make {' '.join(targets)}", flush=True)
-    start, worked, closing = time.monotonic(), cpu_seconds(), ""
+    start, worked, closing, failed = time.monotonic(), cpu_seconds(), "", []
     command = ["make", *targets]
     shown = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", **shown) as process:
         for line in process.stdout:
             print(line, end="", flush=True)
             closing = line.strip() if CLOSING.match(line) else closing
+            failed += [line.rstrip()] if FAILED.match(line) else []
     minutes, cpu_minutes = (time.monotonic() - start) / 60, (cpu_seconds() - worked) / 60
-    return Result(name, process.returncode, minutes, cpu_minutes, closing)
+    return Result(name, process.returncode, minutes, cpu_minutes, closing, failed)
 
 
 def cpu_seconds() -> float:
