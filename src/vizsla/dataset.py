@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla.arguments import check_type
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_choice
 from vizsla.io.records import Records
@@ -71,6 +72,8 @@ class Dataset:
         events: ClickEvents | None = None,
         mapping: str = "",
     ):
+        for name, records in {"items": items, "queries": queries}.items():
+            check_type(name, records, Records, "Records; `Dataset.of` takes texts")
         self.items, self.queries, self.warnings = items, queries, warnings
         if qrels is not None and not isinstance(qrels, Mapping):
             raise InputError(f"`qrels` must be judgements by split. Got {type(qrels).__name__}.")

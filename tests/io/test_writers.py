@@ -13,6 +13,7 @@ from vizsla.dataset_warning import DatasetWarning
 from vizsla.errors import DataError, InputError
 from vizsla.io.beir import write_beir
 from vizsla.io.jsonl import write_items
+from vizsla.io.records import Records
 from vizsla.io.write import write_dataset
 from vizsla.io.write_parquet import write_parquet
 from vizsla.item import Item
@@ -101,13 +102,11 @@ def test_any_text_comes_back(
     same(Dataset.open(folder), dataset)
 
 
-class Interrupted:
+class Interrupted(Records[Item]):
     """Items whose reading breaks off, as by Ctrl-C."""
 
-    ids = FULL.items.ids
-
-    def __len__(self) -> int:
-        return 3
+    def __init__(self) -> None:
+        super().__init__(FULL.items._source, FULL.items.ids)
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         yield FULL.items[0]
@@ -116,7 +115,7 @@ class Interrupted:
 
 @pytest.mark.parametrize("write", [write_beir, write_parquet, write_items])
 def test_an_interruption_leaves_nothing_and_harms_nothing(tmp_path: Path, write: Writer) -> None:
-    broken = Dataset(Interrupted(), FULL.queries)  # type: ignore[arg-type]
+    broken = Dataset(Interrupted(), FULL.queries)
     with pytest.raises(KeyboardInterrupt):
         write(broken, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

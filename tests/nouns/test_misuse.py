@@ -10,6 +10,7 @@ import vizsla
 from vizsla.arguments import array_of, check_seed, path_of
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
+from vizsla.encoders.open import open_encoder
 from vizsla.errors import InputError
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa import pefa_xs
@@ -62,6 +63,9 @@ def search():
         (lambda search: Candidates([0, 2**63 - 1, -2, 1], [0], [1.0]), "`offsets` must rise"),
         (lambda search: Candidates.from_dict({"q": {"a": "x"}}), "`scores` must be numbers"),
         (lambda search: vizsla.Dataset.of(ITEMS, clicks=5), "clicks"),
+        (lambda search: vizsla.Dataset(None, None), "`items` must be Records; `Dataset.of` takes texts. Got NoneType"),
+        (lambda search: vizsla.bm25({"a": {"text": "fig"}}), "must hold str. Got dict at position 0"),
+        (lambda search: open_encoder(""), "must be a model's hub id or folder. Got an empty text"),
         (lambda search: vizsla.compare({"a": search}, None), "dataset"),
     ],
 )

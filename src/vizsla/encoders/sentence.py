@@ -134,6 +134,8 @@ class SentenceEncoder(TokenEncoder):
 
 
 def _load(name: str, device: str | None, *, download: bool) -> Any:
+    if not name:
+        raise InputError("`name` must be a model's hub id or folder. Got an empty text.")
     package = import_extra("sentence_transformers", f"Encoding with {name!r}", "neural")
     # It shows a bar while it reads weights, terminal or not.
     import_extra("transformers", f"Encoding with {name!r}", "neural").utils.logging.disable_progress_bar()

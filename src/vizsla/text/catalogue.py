@@ -59,7 +59,7 @@ class TextStream:
     def _plain(self, texts: Iterable[str]) -> Iterator[str]:
         count = 0
         for text in texts:
-            yield text
+            yield _text(text, count)
             count += 1
         if self._given is not None and len(self._given) != count:
             raise InputError(f"`ids` must be as many as the texts ({count}). Got {len(self._given)}.")
@@ -69,15 +69,21 @@ class TextStream:
         if self._given is not None:
             raise InputError("`ids` must be None for items that bring their own. Got both.")
         if self._known is not None:
-            yield from (row.default_text() for row in rows)
+            yield from (_text(row.default_text(), number) for number, row in enumerate(rows))
             self._ids = self._known
             return
         ids: list[str] = []
         for row in rows:
             id, text = _id_and_text(row, len(ids))
+            yield _text(text, len(ids))
             ids.append(id)
-            yield text
         self._ids = Strings.unique(ids, what="item id")
+
+
+def _text(text: Any, number: int) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"`texts` must hold str. Got {type(text).__name__} at position {number}.")
+    return text
 
 
 def _id_and_text(row: Any, number: int) -> tuple[str, str]:
