@@ -155,7 +155,7 @@ class BagLists {
   // Works without the GIL, but looks up every now and then whether Ctrl-C was pressed.
   template <class Work>
   void share(std::size_t count, std::size_t threads, const Work& work) {
-    const Poll poll = count > 1 ? python_signals() : Poll();
+    const Poll poll = signals_between(count);
     nb::gil_scoped_release unlocked;
     share_work(count, threads, [&] {
       return [&, searcher = std::make_shared<ScratchPool<BagSearcher>::Loan>(searchers_)](std::size_t row) {

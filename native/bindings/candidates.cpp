@@ -36,7 +36,7 @@ nb::tuple rank(Offsets offsets, Numbers items, Scores scores, std::size_t k) {
   check_offsets(rows, items.size());
   require(items.size() == scores.size(), "there must be a score for each item");
   RankedRows out;
-  const Poll poll = rows.size() > 2 ? python_signals() : Poll();
+  const Poll poll = signals_between(rows.size() - 1);
   {
     nb::gil_scoped_release unlocked;
     RowRanker ranker;
@@ -71,10 +71,12 @@ nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
   const std::size_t rows = common_rows(parts);
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int32_t> items;
+  const Poll poll = signals_between(rows);
   {
     nb::gil_scoped_release unlocked;
     ItemSlots slots;
     for (std::size_t row = 0; row < rows; ++row) {
+      if (poll) poll();
       interleave(parts, row, k, slots, items);
       offsets.push_back(static_cast<std::int64_t>(items.size()));
     }
@@ -134,7 +136,9 @@ class BoundSum {
     RankedRows out;
     std::size_t certain = 0;
     RowRanker ranker;
+    const Poll poll = signals_between(sum_.rows());
     for (std::size_t row = 0; row < sum_.rows(); ++row) {
+      if (poll) poll();
       bool sure = false;
       out.add(sum_.best(row, ranker, sure));
       certain += sure;
@@ -181,7 +185,9 @@ nb::tuple normalise(Offsets offsets, Numbers items, Scores scores, const std::st
   RawArray<double> scales(2 * (rows.size() - 1));
   RankedRows out;
   RowRanker ranker;
+  const Poll poll = signals_between(rows.size() - 1);
   for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+    if (poll) poll();
     const auto first = static_cast<std::size_t>(rows[row]), count = static_cast<std::size_t>(rows[row + 1]) - first;
     const auto ranked = values.subspan(first, std::min(depth, count));
     const RowScale scale = minmax ? minmax_scale(ranked) : zscore_scale(ranked);
@@ -218,7 +224,9 @@ nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::
   require(ranked.offsets.size() == wanted.offsets.size(), "there must be as many rows");
   RawArray<float> out(wanted.items.size());
   ItemSlots slots;
+  const Poll poll = signals_between(wanted.offsets.size() - 1);
   for (std::size_t row = 0; row + 1 < wanted.offsets.size(); ++row) {
+    if (poll) poll();
     const std::size_t count = std::min(depth, ranked.count(row));
     slots.start(count);
     for (std::size_t at = 0; at < count; ++at) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <thread>
 
@@ -33,5 +34,8 @@ inline Poll python_signals() {
     throw nanobind::python_error();
   };
 }
+
+// The same for work that looks up after each of so many pieces; a single one is too short to ask for.
+inline Poll signals_between(std::size_t pieces) { return pieces > 1 ? python_signals() : Poll(); }
 
 }  // namespace vizsla

@@ -106,7 +106,7 @@ class BoundLiveSum {
     AnswerRows answers(rows, std::min(k, sources[0]->items()));
     std::vector<PartCost> costs(sources.size());
     std::atomic<bool> certain{true};
-    const Poll poll = rows > 1 ? python_signals() : Poll();
+    const Poll poll = signals_between(rows);
     {
       nb::gil_scoped_release unlocked;
       const auto make_worker = [&] {

@@ -48,7 +48,7 @@ class BoundStrings {
     require_slots();
     std::vector<std::int64_t> numbers;
     numbers.reserve(nb::len(texts));
-    const Poll poll = nb::len(texts) > 1 ? python_signals() : Poll();
+    const Poll poll = signals_between(nb::len(texts));
     for (nb::handle text : texts) {
       numbers.push_back(table_.find(utf8(text)));
       if (poll) poll();

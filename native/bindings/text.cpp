@@ -119,7 +119,7 @@ class BoundBagLookup {
     found.answers = answers;
     WordBuffer buffer;
     const std::vector<Text> texts = texts_of(list);
-    const Poll poll = texts.size() > 1 ? python_signals() : Poll();
+    const Poll poll = signals_between(texts.size());
     for (const Text& text : texts) {
       lookup_.add(text.view(), buffer, found);
       if (poll) poll();

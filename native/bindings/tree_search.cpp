@@ -236,7 +236,7 @@ class BoundTree {
     queries.check(model_.bias().number);
     require(k > 0 && beam > 0 && threads > 0, "k, beam and threads must be above 0");
     require(allowed == nullptr || allowed->tree() == number_, "a filter must be of this very tree");
-    const Poll poll = polling(queries.size());
+    const Poll poll = signals_between(queries.size());
     bool exact = false;
     std::atomic<bool> certain{true};
     std::uint64_t entries = 0;
@@ -268,7 +268,7 @@ class BoundTree {
     queries.check(model_.bias().number);
     check_candidates(queries.size(), view(rows), view(items));
     require(threads > 0, "threads must be above 0");
-    const Poll poll = polling(queries.size());
+    const Poll poll = signals_between(queries.size());
     RawArray<float> scores(items.size());
     const std::span<float> room(scores.data(), items.size());
     std::uint64_t entries = 0;
@@ -307,9 +307,6 @@ class BoundTree {
     for (std::size_t i = 1; i < rows.size(); ++i) require(rows[i] >= rows[i - 1], "candidate offsets must not decrease");
     for (std::int32_t item : items) require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
   }
-
-  // Signals are looked for between queries; a single one is over before a signal could matter.
-  static Poll polling(std::size_t queries) { return queries > 1 ? python_signals() : Poll(); }
 
   // Calls with one thread's working memory and each query's number; returns how many weights were read.
   template <class Scratch, class Call>

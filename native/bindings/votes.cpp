@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/interrupt.hpp"
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "candidates/voted_sum.hpp"
@@ -55,10 +56,12 @@ class BoundClickVotes {
     std::vector<std::int64_t> ends{0};
     std::vector<std::int32_t> items;
     std::vector<double> values;
+    const Poll poll = signals_between(rows.size() - 1);
     {
       nb::gil_scoped_release unlocked;
       VoteCounter counter;
       for (std::size_t row = 0; row + 1 < rows.size(); ++row) {
+        if (poll) poll();
         const auto first = static_cast<std::size_t>(rows[row]), size = static_cast<std::size_t>(rows[row + 1]) - first;
         const auto voters = view(queries).subspan(first, size);
         for (const Vote& vote : counter.count(clicks, voters, view(similar).subspan(first, size), rule, mask)) {
@@ -110,7 +113,11 @@ class BoundVotedSum {
     const VoteWorth how{worth, threshold, view(clicked)};
     RankedRows out;
     RowRanker ranker;
-    for (std::size_t row = 0; row < sum_.rows(); ++row) out.add(sum_.best(row, how, k, ranker));
+    const Poll poll = signals_between(sum_.rows());
+    for (std::size_t row = 0; row < sum_.rows(); ++row) {
+      if (poll) poll();
+      out.add(sum_.best(row, how, k, ranker));
+    }
     return out.take();
   }
 
@@ -141,7 +148,9 @@ nb::object add_votes(const ScoredRows& given, const CountedRows& counted, double
   const VoteWorth how{worth, threshold, view(clicked)};
   const PartRows wanted{view(offsets), view(items), view(scores)};
   RawArray<float> out(items.size());
+  const Poll poll = signals_between(wanted.offsets.size() - 1);
   for (std::size_t row = 0; row + 1 < wanted.offsets.size(); ++row) {
+    if (poll) poll();
     for (std::size_t at = wanted.begin(row); at < wanted.begin(row) + wanted.count(row); ++at) {
       out.data()[at] = how.total(wanted.scores[at], votes.of(row, wanted.items[at]), wanted.items[at]);
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import numpy as np
@@ -14,6 +15,7 @@ from vizsla import LateParametric, Queries, sidr
 from vizsla.cli import main
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
+from vizsla.io.jsonl import write_items
 from vizsla.score_store import ScoreStore
 
 for package in ("torch", "transformers", "onnx", "onnxruntime"):
@@ -209,3 +211,41 @@ def test_later_clicks_teach_the_table_beside_the_model(encoder):
     alone = tiny_bag().with_table(encoder.table).with_clicks(clicks, epochs=3)
     assert taught.encoder.table.fingerprint == alone.encoder.fingerprint
     assert taught.encoder.model is encoder.model
+
+
+@pytest.fixture
+def shell(encoder, tmp_path, capsys):
+    """A model and its items in files, and how a command's answers are read."""
+    tiny_bag().with_table(encoder).save(tmp_path / "beta")
+    write_items(vizsla.Dataset.of(ITEMS), tmp_path / "items.jsonl")
+
+    def searched(*words: str) -> list[str]:
+        capsys.readouterr()
+        assert main(["search", words[0], "plum cake", "--json", "-k", "40", *words[1:]]) == 0
+        return [hit["id"] for hit in json.loads(capsys.readouterr().out)["hits"]]
+
+    return searched
+
+
+def test_the_shell_builds_full_and_alpha_search(encoder, shell, tmp_path):
+    index = ["index", "sidr", str(tmp_path / "items.jsonl"), "--model", str(tmp_path / "beta")]
+    assert main([*index, "-o", str(tmp_path / "full")]) == 0
+    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag"]) == 0
+    assert shell(str(tmp_path / "full")) == sidr(ITEMS, encoder)("plum cake", k=40).ids[0]
+    assert shell(str(tmp_path / "a")) == sidr(ITEMS, encoder).with_query_form("bag")("plum cake", k=40).ids[0]
+
+
+def test_the_shell_searches_late(encoder, shell, late, tmp_path):
+    items, kept = str(tmp_path / "items.jsonl"), tmp_path / "kept.db"
+    late_search = (tiny_bag().with_table(encoder) % 7) >> late
+    found = shell(str(tmp_path / "beta"), "--late", str(kept), "--depth", "7", "--data", items)
+    assert found == late_search("plum cake", k=40).ids[0]
+    assert kept.exists()
+
+
+def test_the_shell_says_what_late_search_needs(shell, tmp_path, capsys):
+    assert main(["search", str(tmp_path / "beta"), "fig", "--late", str(tmp_path / "kept.db")]) == 2
+    assert "Got no --data" in capsys.readouterr().err
+    vizsla.bm25(ITEMS).save(tmp_path / "words")
+    assert main(["index", "sidr", str(tmp_path / "items.jsonl"), "--model", str(tmp_path / "words"), "-o", "x"]) == 2
+    assert "must be SiDR's" in capsys.readouterr().err

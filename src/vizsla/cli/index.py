@@ -10,6 +10,7 @@ from vizsla.cli import index_anchors as anchors
 from vizsla.cli import index_bag as bag
 from vizsla.cli import index_dense as dense
 from vizsla.cli import index_pq as pq
+from vizsla.cli import index_sidr as sidr
 from vizsla.cli import index_tfidf as tfidf
 from vizsla.cli.options import add_data, add_output, open_data
 from vizsla.errors import InputError
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tfidf.add_arguments(kinds.add_parser("tfidf", help="words, pairs of words and character trigrams, by TF-IDF"))
     dense.add_arguments(kinds.add_parser("dense", help="vectors of an encoder"))
     anchors.add_arguments(kinds.add_parser("anchors", help="an expensive scorer, to be searched under a budget"))
+    sidr.add_arguments(kinds.add_parser("sidr", help="items encoded by SiDR's model: full parametric search"))
     pq.add_arguments(kinds.add_parser("pq", help="codes for the vectors of a dense model: many times smaller"))
 
 

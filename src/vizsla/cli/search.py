@@ -14,6 +14,7 @@ from vizsla.cli.conditions import prepared_where
 from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
 from vizsla.cli.prompt import ask
 from vizsla.cli.reading import add_reading, open_items
+from vizsla.encoded import Encoded
 from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.printable import printable, printable_json
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--show", metavar="FIELDS", help="what to show of items, such as title,price,text")
     parser.add_argument("--budget", type=int, metavar="N", help="calls of the expensive scorer, of a budgeted search")
+    late = "re-rank the best --depth of a model by item vectors, made on first use and kept in this file; needs --data"
+    parser.add_argument("--late", metavar="FILE", help=late)
+    parser.add_argument("--depth", type=int, default=100, metavar="N", help="how many --late re-ranks (default: 100)")
     parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
@@ -44,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
-    answers = Answers(_budgeted(_retriever(arguments), arguments.budget), arguments)
+    answers = Answers(_late(_budgeted(_retriever(arguments), arguments.budget), arguments), arguments)
     queries = _queries(arguments)
     if queries is None:
         ask(lambda query: answers.print([query]))
@@ -117,6 +121,20 @@ def _budgeted(retriever: Retriever, budget: int | None) -> Retriever:
         raise InputError(f"`--budget` must be given to a budgeted search. Got {retriever}: see `vizsla index anchors`.")
     budgeted: Retriever = with_budget(budget)
     return budgeted
+
+
+def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:
+    """Return late parametric search with the retriever's own encoder, where it is asked for."""
+    if arguments.late is None:
+        return retriever
+    if arguments.data is None:
+        raise InputError("`--late` must know the items' texts. Got no --data.")
+    if not isinstance(retriever, Encoded):
+        raise InputError(f"`--late` must be given to a model with one encoder. Got {retriever}.")
+    from vizsla.late_parametric import LateParametric
+
+    texts = open_items(arguments.data, arguments)
+    return (retriever % arguments.depth) >> LateParametric(retriever.encoder, texts, arguments.late)
 
 
 def _queries(arguments: argparse.Namespace) -> list[str] | None:

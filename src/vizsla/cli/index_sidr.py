@@ -1,0 +1,47 @@
+"""vizsla index sidr: every item encoded by a trained model, for full parametric search."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
+from vizsla.errors import InputError
+
+if TYPE_CHECKING:
+    from vizsla.encoders.sidr import SidrEncoder
+
+QUERY_FORMS = ("full", "lexical", "binary", "bag")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the data, the model, and what becomes of a query."""
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--model", required=True, metavar="PATH", help="what `vizsla train sidr` made")
+    forms = "what a query becomes (default: full); bag is alpha search, for which no model runs"
+    parser.add_argument("--queries-as", choices=QUERY_FORMS, default="full", help=forms)
+    parser.set_defaults(build=_build)
+
+
+def sidr_encoder(path: str) -> SidrEncoder:
+    """Return the encoder of a trained model; another retriever raises."""
+    from vizsla.encoders.sidr import SidrEncoder
+
+    retriever = load_retriever(path)
+    encoder = getattr(retriever, "encoder", None)
+    if not isinstance(encoder, SidrEncoder):
+        raise InputError(f"The model must be SiDR's, as `vizsla train sidr` makes it. Got {retriever} in {path}.")
+    return encoder
+
+
+def _build(arguments: argparse.Namespace) -> None:
+    from vizsla.methods.sidr.model import sidr
+
+    start = perf_counter()
+    check_output(arguments)
+    made = sidr(open_data(arguments), sidr_encoder(arguments.model)).with_query_form(arguments.queries_as)
+    made.save(arguments.output, overwrite=arguments.overwrite)
+    seconds = perf_counter() - start
+    print(f"{arguments.output}: {len(made.items):,} items, {made.nbytes / 1e6:.1f} MB, {seconds:.1f} s")
