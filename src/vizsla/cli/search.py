@@ -134,7 +134,8 @@ def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:
     from vizsla.late_parametric import LateParametric
 
     texts = open_items(arguments.data, arguments)
-    return (retriever % arguments.depth) >> LateParametric(retriever.encoder, texts, arguments.late)
+    late: Retriever = (retriever % arguments.depth) >> LateParametric(retriever.encoder, texts, arguments.late)
+    return late
 
 
 def _queries(arguments: argparse.Namespace) -> list[str] | None:
