@@ -82,6 +82,39 @@ def test_ctrl_c_during_start_up_is_130(folder):
     assert process.returncode == 130 and b"Traceback" not in said and b"stopped" in said
 
 
+def test_an_error_that_ctrl_c_turned_into_is_130_too(folder):
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import vizsla.cli.inspect as verb
+from vizsla.cli import main
+def run(arguments):  # as a compiled module does whose import is interrupted
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000): pass
+    except KeyboardInterrupt:
+        raise ImportError("numpy._core.multiarray failed to import") from None
+verb.run = run
+sys.exit(main(["inspect", "bm25"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, cwd=folder)
+    assert done.returncode == 130 and b"Traceback" not in done.stderr and b"stopped" in done.stderr
+
+
+def test_an_error_of_our_own_still_shows_where_it_came_from(folder):
+    code = """
+import sys
+import vizsla.cli.inspect as verb
+from vizsla.cli import main
+def run(arguments):
+    raise ZeroDivisionError("ours")
+verb.run = run
+sys.exit(main(["inspect", "bm25"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ, cwd=folder)
+    assert done.returncode == 1 and b"in run" in done.stderr and b"ZeroDivisionError: ours" in done.stderr
+
+
 def test_ctrl_c_while_verbs_are_imported(folder):
     code = """
 import importlib, os, signal, sys

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from vizsla import __version__
+from vizsla.cli.ctrl_c import INTERRUPTED, MESSAGE, CtrlC
 from vizsla.errors import VizslaError
 from vizsla.printable import printable
 
@@ -31,29 +32,43 @@ VERBS = (
     "export",
 )
 WRONG_INPUT = 2
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a verb and return the exit code: 0, 1 for a check that failed, 2 for wrong input, 130 for Ctrl-C."""
     warnings.showwarning = _one_line_warning
-    try:
-        _print_anything()
-        arguments, unknown = parser().parse_known_args(argv)
-        if unknown:  # argparse itself would show the usage of `vizsla`, which lists no option of the verb
-            arguments.verb.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return int(arguments.run(arguments) or 0)
-    except (VizslaError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            return _closed_pipe()
+    ctrl_c = CtrlC()
+    with ctrl_c.watched():
+        try:
+            return _run(argv, ctrl_c)
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) or ctrl_c.pressed:
+                print(MESSAGE, file=sys.stderr)
+                return INTERRUPTED
+            return _failed(error)
+
+
+def _run(argv: Sequence[str] | None, ctrl_c: CtrlC) -> int:
+    _print_anything()
+    with ctrl_c.at_once():
+        verbs = parser()
+    arguments, unknown = verbs.parse_known_args(argv)
+    if unknown:  # argparse itself would show the usage of `vizsla`, which lists no option of the verb
+        arguments.verb.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return int(arguments.run(arguments) or 0)
+
+
+def _failed(error: Exception) -> int:
+    """Say what is wrong with the input and return the exit code; an error that is our own fault is raised again."""
+    if isinstance(error, BrokenPipeError):
+        return _closed_pipe()
+    if isinstance(error, VizslaError | OSError):
         print(f"vizsla: {_one_line(error)}", file=sys.stderr)
-        return WRONG_INPUT
-    except MemoryError:
+    elif isinstance(error, MemoryError):
         print("vizsla: there is not enough memory for this.", file=sys.stderr)
-        return WRONG_INPUT
-    except KeyboardInterrupt:
-        print("vizsla: stopped; nothing was left half-written.", file=sys.stderr)
-        return INTERRUPTED
+    else:
+        raise error
+    return WRONG_INPUT
 
 
 def parser() -> argparse.ArgumentParser:
