@@ -67,6 +67,10 @@ class ApproximateIndex(DenseIndex):
     def _pays(self, k: int, reachable: int) -> bool:
         """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
+    def _asked(self, rows: Floats) -> Floats:
+        """Return queries as the structure compares them with what it holds."""
+        return rows
+
     def _scored(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
         numbers, columns = np.nonzero(proposed >= 0)
         items = proposed[numbers, columns].astype(np.int32)

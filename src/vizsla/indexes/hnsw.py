@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.errors import FormatError, InputError, check_positive
-from vizsla.filter import Filter
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.approximate_stored import ApproximateStoredIndex
-from vizsla.indexes.faiss_storage import (
-    SELECTOR,
-    bounded,
-    empty_storage,
-    full_storage,
-    in_threads,
-    load_faiss,
-    selector,
-    with_faiss_threads,
-)
+from vizsla.indexes.faiss_storage import bounded, empty_storage, full_storage, load_faiss, with_faiss_threads
+from vizsla.indexes.graph_walk import MOST_EF, GraphWalk
 from vizsla.indexes.hnsw_graph import LEAST_LINKS, MOST_LINKS, HnswGraph
-from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
+from vizsla.indexes.item_vectors import ItemVectors, blocks
 from vizsla.progress import progress
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-MOST_EF = 1 << 20
-SPARE_VIEW = 0.6
-"""The part of a view that can be spared when a mask forbids some of it: half the items cost 1.4 times the view."""
-SCANNED = 1.5
-"""Items that a scan reads in the time in which a walk looks at one neighbour of one item in view: rows in a line come
-faster from memory than rows here and there. Measured on squad-sent: a walk scores 0.6 M items for each in view, a scan
-is 2.5 times as fast an item."""
 BLOCK = 1 << 17
 """Numbers handed to Faiss at once: what bounds the memory, and how long Ctrl-C waits."""
 
 
-class HnswIndex(ApproximateStoredIndex):
+class HnswIndex(GraphWalk, ApproximateStoredIndex):
     """Hierarchical navigable small world search (Malkov and Yashunin, 2018) on Faiss, by inner product.
 
     The file holds vectors and graph as plain arrays, each of which is checked before Faiss sees it; Faiss's own format
@@ -71,13 +52,7 @@ class HnswIndex(ApproximateStoredIndex):
 
     def __init__(self, vectors: ItemVectors, graph: HnswGraph, *, ef: int = 300):
         super().__init__(vectors)
-        self.ef = check_whole("ef", ef, MOST_EF)
-        if len(graph.levels) != len(vectors):
-            raise InputError(f"`graph` must be over {len(vectors)} items. Got one over {len(graph.levels)}.")
-        self.graph = graph
-        self._storage = full_storage(vectors)
-        self._faiss = graph.to_faiss(self._storage)
-        self._kept: tuple[int, Any] | None = None
+        self._walk_over(graph, full_storage(vectors), ef=ef)
 
     @classmethod
     def build(
@@ -125,55 +100,6 @@ class HnswIndex(ApproximateStoredIndex):
     def nbytes(self) -> int:
         """Bytes of the vectors and the graph, with the place of each item's neighbours, which Faiss holds."""
         return int(self.stored.nbytes + self.graph.nbytes)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `build` was given, so that other vectors can be indexed alike."""
-        return super().options | {"M": self.graph.m, "ef_construction": self.graph.ef_construction, "ef": self.ef}
-
-    @property
-    def effort(self) -> int:
-        """How many items a search keeps in view: `ef`."""
-        return self.ef
-
-    def with_effort(self, effort: int) -> Self:
-        """Return the same index, sharing all arrays, that keeps so many items in view when it searches."""
-        other = copy(self)
-        other.ef = check_whole("effort", effort, MOST_EF)
-        return other
-
-    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
-        faiss = load_faiss()
-
-        how = self._how(k, filter)
-
-        def part(given: Floats) -> NDArray[np.int64]:
-            numbers, scores = np.empty((len(given), k), np.int64), np.empty((len(given), k), np.float32)
-            parts = [faiss.swig_ptr(array) for array in (given, scores, numbers)]
-            self._faiss.search_c(len(given), parts[0], k, *parts[1:], how)
-            return numbers
-
-        return in_threads(part, rows, threads)
-
-    def _how(self, k: int, filter: Filter | None) -> Any:
-        """Return the search's parameters as Faiss takes them; those of the last unfiltered search are kept."""
-        view = self._view(k, len(self) if filter is None else filter.count)
-        if filter is not None:
-            return load_faiss().SearchParametersHNSW(efSearch=view, sel=filter.form(SELECTOR, selector))
-        kept = self._kept
-        if kept is None or kept[0] != view:
-            kept = self._kept = view, load_faiss().SearchParametersHNSW(efSearch=view)
-        return kept[1]
-
-    def _view(self, k: int, reachable: int) -> int:
-        """Return how many items to keep in view, more as a mask narrows: only those that are allowed count."""
-        times = len(self) / max(1, reachable)
-        return min(max(self.ef, k, math.ceil(max(self.ef * (times - SPARE_VIEW), k * times))), len(self))
-
-    def _pays(self, k: int, reachable: int) -> bool:
-        if reachable == len(self):
-            return reachable <= max(self.ef, k)
-        return reachable <= SCANNED * self.graph.m * self._view(k, reachable)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(ef=self.ef)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.errors import FormatError, InputError
-from vizsla.filter import Filter
-from vizsla.indexes.approximate import check_whole
-from vizsla.indexes.faiss_storage import SELECTOR, in_threads, load_faiss, selector, view_of
-from vizsla.indexes.hnsw import MOST_EF, HnswIndex
+from vizsla.indexes.faiss_storage import load_faiss, view_of
+from vizsla.indexes.graph_walk import GraphWalk
+from vizsla.indexes.hnsw import HnswIndex
 from vizsla.indexes.hnsw_graph import HnswGraph
-from vizsla.indexes.item_vectors import Floats
 from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.pq_codebook import Codebook
 from vizsla.indexes.pq_codes import PqCodes
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-class HnswPqIndex(PqStructure):
+class HnswPqIndex(GraphWalk, PqStructure):
     """HNSW whose items are codes. The graph is built over the vectors themselves, which are then let go.
 
     Parameters
@@ -44,11 +40,7 @@ class HnswPqIndex(PqStructure):
         self, codes: PqCodes, codebook: Codebook, graph: HnswGraph, *, coder: Codebook | None = None, ef: int = 300
     ):
         super().__init__(codes, codebook, coder=coder)
-        self.graph, self.ef = graph, check_whole("ef", ef, MOST_EF)
-        if len(graph.levels) != len(codes):
-            raise InputError(f"`graph` must be over {len(codes)} items. Got one over {len(graph.levels)}.")
-        self._storage = _storage(codes, codebook)
-        self._faiss = graph.to_faiss(self._storage)
+        self._walk_over(graph, _storage(codes, codebook), ef=ef)
 
     @classmethod
     def build(cls, vectors: Any, *, M: int = 32, ef_construction: int = 500, ef: int = 300, **coding: Any) -> Self:
@@ -71,41 +63,6 @@ class HnswPqIndex(PqStructure):
     def nbytes(self) -> int:
         """Bytes of codes, codebooks and the graph."""
         return super().nbytes + self.graph.nbytes
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `build` was given, so that other vectors can be indexed alike."""
-        return super().options | {"M": self.graph.m, "ef_construction": self.graph.ef_construction, "ef": self.ef}
-
-    @property
-    def effort(self) -> int:
-        """How many items a search keeps in view: `ef`."""
-        return self.ef
-
-    def with_effort(self, effort: int) -> Self:
-        """Return the same index, sharing all arrays, that keeps so many items in view when it searches."""
-        other = copy(self)
-        other.ef = check_whole("effort", effort, MOST_EF)
-        return other
-
-    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
-        faiss = load_faiss()
-
-        chosen = None if filter is None else filter.form(SELECTOR, selector)
-        view = HnswIndex._view(self, k, len(self) if filter is None else filter.count)  # type: ignore[arg-type]
-        how = faiss.SearchParametersHNSW(efSearch=view, sel=chosen)
-
-        def part(given: Floats) -> NDArray[np.int64]:
-            numbers: NDArray[np.int64] = self._faiss.search(self._turned(given), k, params=how)[1]
-            return numbers
-
-        return in_threads(part, rows, threads)
-
-    def _pays(self, k: int, reachable: int) -> bool:
-        return HnswIndex._pays(self, k, reachable)  # type: ignore[arg-type]
-
-    def _view(self, k: int, reachable: int) -> int:
-        return HnswIndex._view(self, k, reachable)  # type: ignore[arg-type]
 
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, self.graph, coder=self.coder, ef=self.ef)

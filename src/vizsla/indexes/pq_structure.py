@@ -52,11 +52,11 @@ class PqStructure(ApproximateIndex, PqIndex):
     def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
         return ApproximateIndex._search(self, rows, k, filter, threads)
 
-    def _turned(self, rows: Floats) -> Floats:
+    def _asked(self, rows: Floats) -> Floats:
         """Return queries in the codebook's own dimensions: the same bits alone and in a batch."""
         book = self.codebook
         if book.rotation is None:
-            return book.turned(rows)
+            return np.ascontiguousarray(book.turned(rows))
         count = len(rows)
         columns = np.tile(np.arange(book.wide, dtype=np.int32), count)
         dots = pair_dots(rows, np.repeat(np.arange(count), book.wide), ItemVectors.of(book.rotation), columns)
