@@ -73,7 +73,7 @@ def main() -> None:
     """Train, and say where it is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cross_encoder_model")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--layers", type=int, default=LAYERS)
     arguments = parser.parse_args()
     print(trained(arguments.folder, steps=arguments.steps, layers=arguments.layers))
