@@ -58,9 +58,9 @@ class PostingsSource : public LiveSource {
   std::size_t items() const override { return postings_.items(); }
   bool reads_along() const override { return true; }
 
-  std::unique_ptr<LivePart> open(std::size_t, bool) override {
+  std::unique_ptr<LivePart> open(std::size_t, const LiveUse& use) override {
     const TermQueries queries{view(offsets_), view(terms_), view(weights_)};
-    return std::make_unique<LivePostings>(postings_, searchers_, scorers_, queries);
+    return std::make_unique<LivePostings>(postings_, searchers_, scorers_, queries, use);
   }
 
  private:

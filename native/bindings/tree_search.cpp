@@ -189,12 +189,12 @@ class TreeSource : public LiveSource {
   std::size_t items() const override { return model_.size(); }
   bool reads_along() const override { return false; }
 
-  std::unique_ptr<LivePart> open(std::size_t k, bool asked) override {
+  std::unique_ptr<LivePart> open(std::size_t k, const LiveUse& use) override {
     const SparseQueries queries{view(offsets_), view(features_), view(values_)};
     const TreeTask task(model_, k, beam_, nullptr, rows());
     std::unique_ptr<LivePart> part;
     with_transform(transform_, [&]<Transform transform>() {
-      part = std::make_unique<LiveTree<transform>>(model_, leaves_, pool_, queries, task, asked);
+      part = std::make_unique<LiveTree<transform>>(model_, leaves_, pool_, queries, task, use);
     });
     return part;
   }

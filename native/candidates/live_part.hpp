@@ -1,26 +1,46 @@
 // A part of a sum that is asked query by query, while what its search came by is still at hand.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "common/also_wanted.hpp"
+#include "common/topk.hpp"
+
 namespace vizsla {
 
-// What one query's search found, best first.
+// What one query's search found, best first if that was wanted.
 struct LiveAnswer {
   std::vector<std::int32_t> items;
   std::vector<float> scores;
+  float highest = -INFINITY, lowest = INFINITY;
   float ceiling = INFINITY;  // no item outside of the list scores above it
   bool certain = false;      // nobody is missing from the list
+
+  template <class ScoreOf>
+  void take(std::span<const std::uint64_t> keys, const ScoreOf& score) {
+    items.resize(keys.size());
+    scores.resize(keys.size());
+    std::uint64_t first = 0, last = UINT64_MAX;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      items[i] = static_cast<std::int32_t>(item_of(keys[i]));
+      scores[i] = score(keys[i]);
+      first = std::max(first, keys[i]);
+      last = std::min(last, keys[i]);
+    }
+    highest = keys.empty() ? -INFINITY : score(first);
+    lowest = keys.empty() ? INFINITY : score(last);
+  }
 };
 
-// Items whose scores somebody else would like to know, in any order, and room for them: NaN where a search did not come by.
-struct AlsoWanted {
-  std::span<const std::int32_t> items;
-  std::span<float> scores;
+// What will be asked of a part.
+struct LiveUse {
+  bool scores;  // whether `tell` and `score` may be called after a search
+  bool ranked;  // whether answers must come best first
 };
 
 // One thread's work with a part, in the part's own item numbers. All but `search` speak of the query that was searched last.
@@ -30,11 +50,11 @@ class LivePart {
 
   virtual void search(std::size_t row, std::size_t k, const AlsoWanted& also, LiveAnswer& found) = 0;
 
-  // Whether `bound` says more than the ceiling does.
-  virtual bool bounds() const = 0;
+  // Whether `tell` says more than the ceiling does.
+  virtual bool tells() const { return false; }
 
-  // What no score of these items, which the search did not find, exceeds.
-  virtual void bound(std::span<const std::int32_t> items, std::span<float> bounds) = 0;
+  // Of items that the search did not find: their scores if it came by them, else NaN, and what they are at most.
+  virtual void tell(const AlsoWanted&) {}
 
   // These will probably be scored soon: their memory may be asked for.
   virtual void expect(std::span<const std::int32_t>) {}
@@ -53,8 +73,7 @@ class LiveSource {
   virtual std::size_t items() const = 0;
   // Whether a search comes by the scores of items that others found: such parts are asked after the others.
   virtual bool reads_along() const = 0;
-  // `asked`: whether `bound` and `score` may be called after a search.
-  virtual std::unique_ptr<LivePart> open(std::size_t k, bool asked) = 0;
+  virtual std::unique_ptr<LivePart> open(std::size_t k, const LiveUse& use) = 0;
 };
 
 }  // namespace vizsla

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "common/clones.hpp"
+
 namespace vizsla {
 
 // A score s becomes (s - zero) / one.
@@ -13,6 +15,19 @@ struct RowScale {
 
   float of(float score) const { return static_cast<float>((static_cast<double>(score) - zero) / one); }
 };
+
+namespace detail {
+
+VIZSLA_CLONES static void rescale(const float* scores, std::size_t count, double zero, double one, float* into) {
+  for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<float>((static_cast<double>(scores[i]) - zero) / one);
+}
+
+}  // namespace detail
+
+// As `RowScale::of`, several at a time; `into` may be `scores`.
+inline void rescale_row(const RowScale& scale, std::span<const float> scores, float* into) {
+  detail::rescale(scores.data(), scores.size(), scale.zero, scale.one, into);
+}
 
 // The lowest becomes 0 and the highest 1; where they are equal, all of them are 1.
 inline RowScale minmax_scale(std::span<const float> ranked) {

@@ -52,6 +52,15 @@ VIZSLA_CLONES static void place_by_rank(const std::uint64_t* keys, std::size_t c
 
 }  // namespace detail
 
+// Sorts keys that are all different, the largest first.
+inline void sort_down(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& other) {
+  constexpr std::size_t few = 128;
+  if (keys.size() > few) return std::sort(keys.begin(), keys.end(), std::greater<>());
+  other.resize(keys.size());
+  detail::place_by_rank(keys.data(), keys.size(), other.data());
+  keys.swap(other);
+}
+
 // Keys are collected in a buffer, by default of twice k, and cut to k by selection: cheaper than a heap, which sifts at every push.
 class TopK {
  public:
@@ -80,11 +89,22 @@ class TopK {
     if (size_ >= k_ + (floor_ == 0 ? 0 : k_ / 4)) cut();
   }
 
-  // A key that is not above this cannot enter any more.
+  // Raises the floor as far as what has come allows.
+  void raise() {
+    if (size_ >= k_) cut();
+  }
+
+  // A key that is not above this cannot enter any more; 0 while fewer than k have come.
   std::uint64_t floor() const { return floor_; }
 
   // A score that is not above this cannot enter any more, unless its item is lower than all pushed before.
   float threshold() const { return score_of(floor_); }
+
+  // The best k in any order.
+  std::span<const std::uint64_t> unsorted() {
+    if (size_ > k_) cut();
+    return std::span(keys_).first(size_);
+  }
 
   std::span<const std::uint64_t> finish() {
     if (size_ > k_) cut();

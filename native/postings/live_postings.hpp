@@ -28,27 +28,16 @@ struct TermQueries {
 class LivePostings : public LivePart {
  public:
   LivePostings(const Postings& postings, ScratchPool<Searcher>& searchers, ScratchPool<ItemScorer>& scorers,
-               const TermQueries& queries)
-      : postings_(postings), searcher_(searchers), scorer_(scorers), queries_(queries) {}
+               const TermQueries& queries, const LiveUse& use)
+      : postings_(postings), searcher_(searchers), scorer_(scorers), queries_(queries), ranked_(use.ranked) {}
 
   void search(std::size_t row, std::size_t k, const AlsoWanted& also, LiveAnswer& found) override {
     row_ = row;
-    const auto keys = searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, also.items, also.scores});
+    const auto keys = searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, ranked_, also});
     read_ += searcher_->read();
-    found.items.resize(keys.size());
-    found.scores.resize(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      found.items[i] = static_cast<std::int32_t>(item_of(keys[i]));
-      found.scores[i] = score_of(keys[i]);
-    }
-    found.ceiling = found.scores.empty() ? INFINITY : found.scores.back();
+    found.take(keys, score_of);
+    found.ceiling = found.lowest;
     found.certain = true;
-  }
-
-  bool bounds() const override { return false; }
-
-  void bound(std::span<const std::int32_t>, std::span<float> limits) override {
-    std::fill(limits.begin(), limits.end(), INFINITY);
   }
 
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {
@@ -63,6 +52,7 @@ class LivePostings : public LivePart {
   ScratchPool<Searcher>::Loan searcher_;
   ScratchPool<ItemScorer>::Loan scorer_;
   TermQueries queries_;
+  bool ranked_;
   std::size_t row_ = 0;
   std::uint64_t read_ = 0;
 };

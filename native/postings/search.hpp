@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "common/also_wanted.hpp"
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
 #include "postings/look_up.hpp"
@@ -23,12 +24,11 @@ class Searcher {
     std::span<const float> weights;
     std::size_t k;
     std::span<const std::uint8_t> allowed;  // one bit an item, the lowest of a byte first, or empty
-    // Items whose scores are wanted besides, and room for them: only those are filled in that the search comes by.
-    std::span<const std::int32_t> also = {};
-    std::span<float> also_scores = {};
+    bool ranked = true;                     // whether the best come first
+    AlsoWanted also = {};
   };
 
-  // The keys of the best k, best first; they live until the next search.
+  // The keys of the best k; they live until the next search.
   std::span<const std::uint64_t> search(const Postings& postings, const Question& question) {
     start(postings, question);
     std::int64_t low = 0;
@@ -38,7 +38,7 @@ class Searcher {
       if (essential > 0) search_window(low, high, essential, question);
       low = high;
     }
-    return top_.finish();
+    return question.ranked ? top_.finish() : top_.unsorted();
   }
 
   // Postings that the last search read.
@@ -103,18 +103,22 @@ class Searcher {
       }
       found = keep_passing(found, to_pass(i + 1));
     }
-    note_also(low, high, walked, question);
+    note_also(low, high, walked, question.also);
     for (std::size_t i = 0; i < found; ++i) push(found_[i], low);
     raise_threshold();
     clear(low, high, walked, added);
   }
 
-  // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it.
-  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const Question& question) {
-    if (question.also.empty() || rest_[walked] > 0) return;
-    for (std::size_t i = 0; i < question.also.size(); ++i) {
-      const std::int64_t item = question.also[i];
-      if (item >= low && item < high) question.also_scores[i] = sums_[static_cast<std::size_t>(item - low)] + base_;
+  // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it; else
+  // the other lists' bounds tell what they are at most.
+  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) const {
+    const bool complete = rest_[walked] <= 0;
+    for (std::size_t i = 0; i < also.items.size(); ++i) {
+      const std::int64_t item = also.items[i];
+      if (item < low || item >= high) continue;
+      const float sum = sums_[static_cast<std::size_t>(item - low)];
+      if (complete) also.scores[i] = sum + base_;
+      else also.bounds[i] = static_cast<float>((double{sum} + rest_[walked]) * (2 - rounding_) + double{base_});
     }
   }
 

@@ -25,12 +25,12 @@ namespace vizsla {
 // One thread's search: its buffers are reused from query to query.
 class BeamSearcher {
  public:
-  // The best items' keys, best first, valid until the next search. When the beam's leaves hold fewer items than are wanted,
+  // The best items' keys, best first if they are to be `ranked`, valid until the next search. When the beam's leaves hold fewer items than are wanted,
   // the search is repeated with a wider one. Under a filter only nodes that lead to allowed items count. A query without
   // features says nothing: it finds nothing.
   template <Transform transform>
   std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
-                                        const TreeTask& task, TreeTrace* trace = nullptr) {
+                                        const TreeTask& task, TreeTrace* trace = nullptr, bool ranked = true) {
     outside_ = last_ = INFINITY;
     trace_ = trace;
     if (query.features.empty() || task.wanted == 0) return {};
@@ -42,9 +42,9 @@ class BeamSearcher {
       const std::size_t reached = push_items<transform>(model, leaves, query, task);
       if (reached >= task.wanted || times >= widest || task.beam * times >= widest) break;
     }
-    const auto found = best_.finish();
-    if (found.size() == task.wanted) last_ = signed_score_of(found.back());
-    else last_ = -INFINITY;
+    const auto found = ranked ? best_.finish() : best_.unsorted();
+    if (found.size() < task.wanted) last_ = -INFINITY;
+    else last_ = signed_score_of(ranked ? found.back() : *std::min_element(found.begin(), found.end()));
     if (transform == Transform::none) outside_ = INFINITY;
     return found;
   }

@@ -42,35 +42,33 @@ template <Transform transform>
 class LiveTree : public LivePart {
  public:
   LiveTree(const TreeModel& model, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool, const SparseQueries& queries,
-           const TreeTask& task, bool asked)
-      : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task), asked_(asked) {}
+           const TreeTask& task, const LiveUse& use)
+      : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task), use_(use) {}
 
   void search(std::size_t row, std::size_t, const AlsoWanted&, LiveAnswer& found) override {
     query_ = queries_[row];
     ready_ = false;
-    const auto keys = scratch_->searcher.search<transform>(model_, leaves_, query_, task_, asked_ ? &scratch_->trace : nullptr);
-    found.items.resize(keys.size());
-    found.scores.resize(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      found.items[i] = static_cast<std::int32_t>(item_of(keys[i]));
-      found.scores[i] = signed_score_of(keys[i]);
-    }
+    TreeTrace* trace = use_.scores ? &scratch_->trace : nullptr;
+    found.take(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked), signed_score_of);
     found.ceiling = scratch_->searcher.ceiling();
     found.certain = task_.exact || scratch_->searcher.certain();
   }
 
-  bool bounds() const override { return traced(); }
+  bool tells() const override { return traced(); }
 
-  void bound(std::span<const std::int32_t> items, std::span<float> bounds) override {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      bounds[i] = traced() ? scratch_->trace.bound(model_, items[i], scratch_->searcher.last()) : INFINITY;
+  void tell(const AlsoWanted& about) override {
+    for (std::size_t i = 0; i < about.items.size(); ++i) {
+      const std::size_t leaf = leaf_of(about.items[i]);
+      about.scores[i] = scratch_->trace.score(model_, leaf);
+      about.bounds[i] = scratch_->trace.bound(model_, leaf, scratch_->searcher.last());
     }
   }
 
   void expect(std::span<const std::int32_t> items) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced()) return;
-    for (const std::int32_t item : items) rows->prefetch_features(model_.positions()[static_cast<std::size_t>(item)]);
+    for (const std::int32_t item : items) rows->prefetch(leaf_of(item));
+    if (!items.empty() && !ready_) take_values();
   }
 
   // By the trace and the items' own rows where they are kept; else by their paths, which may come to keep them.
@@ -79,9 +77,7 @@ class LiveTree : public LivePart {
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
     if (!ready_) take_values();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::size_t leaf = model_.positions()[static_cast<std::size_t>(items[i])];
-      scores[i] = scratch_->trace.score(model_, leaf);
-      if (!std::isnan(scores[i])) continue;
+      const std::size_t leaf = leaf_of(items[i]);
       const std::size_t chunk = model_.parents(model_.layers().size() - 1)[leaf];
       const float above = scratch_->trace.parent(chunk);
       if (std::isnan(above)) {
@@ -98,7 +94,9 @@ class LiveTree : public LivePart {
   }
 
  private:
-  bool traced() const { return asked_ && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
+  std::size_t leaf_of(std::int32_t item) const { return model_.positions()[static_cast<std::size_t>(item)]; }
+
+  bool traced() const { return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
 
   // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.
   bool ascends() const {
@@ -119,7 +117,7 @@ class LiveTree : public LivePart {
   typename ScratchPool<LiveTreeScratch>::Loan scratch_;
   SparseQueries queries_;
   TreeTask task_;
-  bool asked_;
+  LiveUse use_;
   SparseQuery query_{};
   bool ready_ = false;
   std::uint64_t entries_ = 0;

@@ -42,10 +42,7 @@ class TreeTrace {
 
   // What an item that was not found gets at most: an activation is at most 1, so whoever is above it is a bound; and who
   // could have been looked at is no better than the `last` that was found.
-  float bound(const TreeModel& model, std::int32_t item, float last) const {
-    const std::size_t leaf = model.positions()[static_cast<std::size_t>(item)];
-    const float known = score(model, leaf);
-    if (!std::isnan(known)) return known;
+  float bound(const TreeModel& model, std::size_t leaf, float last) const {
     if (layers_.empty()) return last;
     std::size_t node = leaf;
     for (std::size_t t = layers_.size(); t-- > 0;) {

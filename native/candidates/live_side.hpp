@@ -1,0 +1,142 @@
+// One part of a live sum: what it found, on the sum's scale and in the sum's item numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "candidates/live_part.hpp"
+#include "candidates/normalise.hpp"
+#include "candidates/part_rows.hpp"
+#include "common/checks.hpp"
+
+namespace vizsla {
+
+enum class Scaling { none, minmax, zscore, rank };
+
+// How a part's scores enter the sum, and what its item numbers are in the sum's; no numbers: they are the same.
+struct LiveTerm {
+  double weight;
+  Scaling scaling;
+  std::size_t depth;
+  std::span<const std::int32_t> to_merged, from_merged;
+
+  std::size_t wanted(std::size_t taken) const { return scaling == Scaling::none ? taken : std::max(taken, depth); }
+
+  // Whether it matters who comes before whom, when so many are found and the first `taken` are joined.
+  bool by_order(std::size_t wanted, std::size_t taken) const {
+    if (scaling == Scaling::rank || scaling == Scaling::zscore) return true;  // sums of floats go by order, too
+    return wanted > taken || (scaling == Scaling::minmax && wanted > depth);
+  }
+};
+
+class LiveSide {
+ public:
+  LiveSide(const LiveTerm& term, LiveSource& source, std::size_t taken)
+      : term_(term), wanted_(std::min(term.wanted(taken), source.items())), reads_along_(source.reads_along()) {
+    const LiveUse use{term.scaling != Scaling::rank, term.by_order(wanted_, taken)};
+    part_ = source.open(std::max<std::size_t>(wanted_, 1), use);
+    if (term.scaling != Scaling::rank) return;
+    for (std::size_t place = 0; place < wanted_; ++place) places_.push_back(reciprocal_place(place, term.depth));
+  }
+
+  double weight() const { return term_.weight; }
+  bool by_rank() const { return term_.scaling == Scaling::rank; }
+  bool renumbers() const { return !term_.to_merged.empty(); }
+  bool reads_along() const { return reads_along_; }
+  std::size_t wanted() const { return wanted_; }
+  LivePart& part() { return *part_; }
+  bool certain() const { return found_.certain; }
+
+  // Searches, and brings what was found to the sum's numbers and scale.
+  void search(std::size_t row, const AlsoWanted& also) {
+    part_->search(row, std::max<std::size_t>(wanted_, 1), also, found_);
+    number_as_merged();
+    scale_ = scale();
+    rescaled_.resize(found_.scores.size());
+    if (by_rank()) std::copy_n(places_.begin(), rescaled_.size(), rescaled_.begin());
+    else rescale_row(scale_, found_.scores, rescaled_.data());
+    rescale_row(scale_, also.scores, also.scores.data());
+    rescale_row(scale_, also.bounds, also.bounds.data());
+  }
+
+  std::span<const std::int32_t> items() const { return found_.items; }
+  std::span<const float> scores() const { return rescaled_; }
+
+  void tell(const AlsoWanted& about) {
+    part_->tell(about);
+    rescale_row(scale_, about.scores, about.scores.data());
+    rescale_row(scale_, about.bounds, about.bounds.data());
+  }
+
+  void score(std::span<const std::int32_t> items, std::span<float> scores) {
+    part_->score(items, scores);
+    scored_ += items.size();
+    for (const float score : scores) require(!std::isnan(score), "scores must be numbers; got NaN");
+    rescale_row(scale_, scores, scores.data());
+  }
+
+  // The score of the last that was found; infinity where nothing was.
+  float floor() const {
+    if (found_.items.empty()) return std::numeric_limits<float>::infinity();
+    return by_rank() ? rescaled_.back() : scale_.of(found_.lowest);
+  }
+
+  // What no item outside of the list exceeds.
+  float ceiling() const { return found_.certain || by_rank() ? floor() : scale_.of(found_.ceiling); }
+
+  std::int32_t own_number(std::int32_t item) const {
+    return term_.from_merged.empty() ? item : translated(term_.from_merged, item, term_.to_merged.size());
+  }
+
+  std::uint64_t take_scored() { return std::exchange(scored_, 0); }
+
+ private:
+  // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.
+  static std::int32_t translated(std::span<const std::int32_t> numbers, std::int32_t item, std::size_t most) {
+    require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogues");
+    const std::int32_t number = numbers[static_cast<std::size_t>(item)];
+    require(number >= 0 && static_cast<std::size_t>(number) < most, "every item must have a number in both catalogues");
+    return number;
+  }
+
+  // Equals go by the sum's numbers.
+  void number_as_merged() {
+    if (term_.to_merged.empty()) return;
+    std::vector<std::int32_t>& items = found_.items;
+    const std::vector<float>& scores = found_.scores;
+    for (std::int32_t& item : items) item = translated(term_.to_merged, item, term_.from_merged.size());
+    for (std::size_t first = 0, end = 0; first < items.size(); first = end) {
+      for (end = first + 1; end < items.size() && scores[end] == scores[first];) ++end;
+      if (end > first + 1) {
+        std::sort(items.begin() + static_cast<std::ptrdiff_t>(first), items.begin() + static_cast<std::ptrdiff_t>(end));
+      }
+    }
+  }
+
+  RowScale scale() const {
+    const auto ranked = std::span(found_.scores).first(std::min(term_.depth, found_.scores.size()));
+    if (term_.scaling == Scaling::zscore) return zscore_scale(ranked);
+    if (term_.scaling != Scaling::minmax) return {};
+    if (ranked.size() < found_.scores.size() || ranked.empty()) return minmax_scale(ranked);
+    const float ends[] = {found_.highest, found_.lowest};
+    return minmax_scale(ends);
+  }
+
+  LiveTerm term_;
+  std::size_t wanted_;
+  bool reads_along_;
+  std::unique_ptr<LivePart> part_;
+  std::vector<float> places_;  // by rank: what each gives
+  LiveAnswer found_;
+  RowScale scale_;
+  std::vector<float> rescaled_;
+  std::uint64_t scored_ = 0;
+};
+
+}  // namespace vizsla
