@@ -160,6 +160,7 @@ class Compound {
 template <class Emit>
 void for_each_token(std::string_view text, bool lower, WordBuffer& buffer, Emit&& emit) {
   const std::string_view rewritten = buffer.rewrite<true>(text, lower);
+  if (!buffer.odd()) return for_each_run<first_word_byte>(rewritten, emit);
   const char* at = rewritten.data();
   Compound compound;
   for (const char* const end = at + rewritten.size(); at < end;) {

@@ -227,8 +227,8 @@ def test_the_native_builder_refuses_tables_that_do_not_fit():
     none = np.zeros(0, np.int32)
     two = np.zeros(2, np.int32)
     for call in (
-        lambda: builder.evidence(none, none, 1),
-        lambda: builder.evidence(two, none, 1),
+        lambda: builder.evidence(none, none, 1, 9),
+        lambda: builder.evidence(two, none, 1, 9),
         lambda: builder.holders(two, 0, 1, np.zeros(1, np.int32)),
         lambda: builder.holders(two, 1, 1, np.ones(1, np.int32)),
         lambda: builder.holders(two, 1, 1, none),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -13,12 +14,17 @@ from vizsla import _native
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, listed
-from vizsla.text.stemming import check_language, stem_words
+from vizsla.text.folding import strings_of, terms_of_forms
+from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, listed, telling_words
+from vizsla.text.stemming import check_language, light_stems
 from vizsla.text.stop_words import STOP_WORDS
 
 AUTO = "auto"
 KIND = "any language"
+VOTERS = 20_000
+"""How many items say which languages a larger catalogue is in; they lie at even distances."""
+PARTS = re.compile("[0-9_]")
+"""What a word is cut at into parts."""
 
 
 class AnyLanguage(Analyser):
@@ -97,24 +103,36 @@ class AnyLanguage(Analyser):
         return [term for way in ways for term in dict.fromkeys(way) if term is not None]
 
     def folded(self, forms: list[str]) -> list[list[str | None]]:
-        """Return for each language the stem of each form, None for a stop word."""
+        """Return for each language the stem of each form, None for a stop word.
+
+        A form with a digit or an underscore is its own stem: it is found by its parts (`1980s`, by `1980`).
+        """
+        whole = [PARTS.search(form) is not None for form in forms]
         found = []
-        for language in self.languages:
-            stop = self.dropped | listed([language])
-            stems = stem_words(language, forms)
-            found.append([None if form in stop else stem for form, stem in zip(forms, stems, strict=True)])
+        for language, stop in zip(self.languages, self._stop_words, strict=True):
+            stems = zip(forms, light_stems(language, forms), whole, strict=True)
+            found.append([None if form in stop else form if kept else stem for form, stem, kept in stems])
         return found
+
+    def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
+        """Return the terms that many forms stand for, and a row of their numbers for each form: as `folded` has them."""
+        stemmed = _native.without_parts(surface.data, surface.offsets)
+        return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True)
+
+    @property
+    def _stop_words(self) -> list[frozenset[str]]:
+        """What an item in each of the languages does not hold."""
+        return [self.dropped | listed([language]) for language in self.languages]
 
     def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Self, NDArray[np.int32]]:
         """Return the analyser with languages as the texts have them, and the language's place of each text."""
         if self.settled:
             return self, self.columns(builder, surface)
-        row_of_form, weights = evidence_of(surface)
-        said = _evidence(builder, row_of_form, weights)
-        languages = languages_of(said, (weights > 0).sum(axis=0))
+        table = evidence_of(surface)
+        languages = languages_of(_evidence(builder, *table, most=VOTERS), telling_words(table))
         if len(languages) < 2:
             return type(self)(languages), np.zeros(0, np.int32)
-        columns = columns_of(said, languages)
+        columns = columns_of(_evidence(builder, *table), languages)
         return type(self)(languages, content=content_words(builder, surface, languages, columns)), columns
 
     def columns(self, builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
@@ -172,16 +190,11 @@ def surface_of(builder: _native.BagBuilder) -> Strings:
     return strings_of(*builder.forms())
 
 
-def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
-    """Return a table of what native code wrote."""
-    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
-
-
 def _evidence(
-    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32]
+    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32], *, most: int = 2**31
 ) -> NDArray[np.int32]:
     width = weights.shape[1]
-    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width), np.int32).reshape(-1, width)
+    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width, most), np.int32).reshape(-1, width)
 
 
 def _checked(language: object) -> str | tuple[str, ...]:
