@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,12 @@ DISTINCT = 3
 """How many different words must speak for a language."""
 MANY_AS_CONTENT = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
+LEANING = 2
+"""How many must speak for one to which a catalogue only leans."""
+FALLBACK = "english"
+"""What a catalogue is taken for that says nothing of its language."""
+FEW = 0.1
+"""How many words with other letters such a catalogue may have, for each that has none."""
 
 LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
@@ -45,6 +50,7 @@ TELLING = re.compile(f"[{''.join(LETTERS)}]")
 SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
 FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
 """Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
+MOST = 2**31 - 1
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -102,12 +108,41 @@ def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tup
     voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
     best, strength, clear = _clear(voters)
     if not clear.any():
-        pooled = np.clip(voters.sum(axis=0, dtype=np.int64, keepdims=True), 1 - 2**31, 2**31 - 1)
-        best, strength, clear = _clear(pooled)
+        best, strength, clear = _clear(np.clip(voters.sum(axis=0, dtype=np.int64), -MOST, MOST).astype(np.int32))
     votes = np.bincount(best[clear], minlength=len(LANGUAGES))
     said = np.bincount(best[clear], weights=strength[clear], minlength=len(LANGUAGES))
     found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT) & (telling >= DISTINCT))
     return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
+
+
+def leaning(table: Table, surface: Strings) -> str | None:
+    """Return the language to which a catalogue leans that says too little for a decision, or None.
+
+    It is the one that most of its distinct forms speak for, two at least, by what `evidence_of` gave. Where none is, and
+    next to all letters are ASCII, it is English, whose inflections are few and seldom those of other languages' words.
+
+    Examples
+    --------
+    >>> surface = Strings.of(["fig", "trees"])
+    >>> leaning(evidence_of(surface), surface)
+    'english'
+    """
+    row_of_form, weights = table
+    # A letter of a script says no more than that: Ukrainian would lean to Russian.
+    able = (telling_words(table) >= LEANING) & np.array([language not in SCRIPTS for language in LANGUAGES])
+    said = weights[row_of_form[row_of_form >= 0]].sum(axis=0, dtype=np.int64) * able
+    best, first, second = (n[0] for n in _native.strongest(np.clip(said, -MOST, MOST).astype(np.int32), len(LANGUAGES)))
+    if first > 0 and first >= CLEARLY * second:
+        return LANGUAGES[best]
+    undecided = said[LANGUAGES.index(FALLBACK)] == max(first, 0)
+    return FALLBACK if undecided and _written_in_ascii(surface) else None
+
+
+def _written_in_ascii(surface: Strings) -> bool:
+    """Whether there are words in plain Latin letters, and next to no others of scripts with spaces."""
+    letters = _native.without_parts(surface.data, surface.offsets)
+    plain = len(np.setdiff1d(letters, _owners(surface, 0x80)))
+    return plain > 0 and len(_beyond_ascii(surface)) <= FEW * plain
 
 
 def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArray[np.int32]:
@@ -143,9 +178,9 @@ def content_words(
     return tuple(disputed[n] for n in searched.tolist())
 
 
-def _clear(evidence: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
     """Return the strongest language of each row, what is said for it, and whether it is clear."""
-    best, first, second = _native.strongest(evidence.astype(np.int32, copy=False).reshape(-1), len(LANGUAGES))
+    best, first, second = _native.strongest(evidence.reshape(-1), len(LANGUAGES))
     return best, first, (first >= ENOUGH) & (first >= CLEARLY * second)
 
 
@@ -189,12 +224,13 @@ def _said_by_letters(letters: str) -> NDArray[np.int32]:
 
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
     """Return the numbers of the strings that are not all ASCII and not Chinese, Japanese or Korean at their start."""
-    if not len(surface) or not len(surface.data):
-        return np.zeros(0, np.int64)
-    high = np.flatnonzero(surface.data >= 0xC3)
-    owners = np.unique(np.searchsorted(surface.offsets, high, side="right") - 1)
-    leads = surface.data[np.minimum(surface.offsets[owners], len(surface.data) - 1)]
-    return owners[(leads < 0xE1)]
+    owners = _owners(surface, 0xC3)
+    return owners[surface.data[surface.offsets[owners]] < 0xE1]
+
+
+def _owners(surface: Strings, bound: int) -> NDArray[np.int64]:
+    """Return the numbers of the strings that hold a byte of at least `bound`."""
+    return np.unique(np.searchsorted(surface.offsets, np.flatnonzero(surface.data >= bound), side="right") - 1)
 
 
 def listed(languages: Iterable[str]) -> frozenset[str]:
