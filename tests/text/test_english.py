@@ -19,7 +19,7 @@ TOGETHER = [
     "house houses housed housing", "tie ties tying", "create creates created creating", "agree agrees agreed",
     "box boxes boxed", "die dies dying", "sky skies", "ski skis", "play plays played playing", "café cafés",
 ]  # fmt: skip
-APART = "general generic generous", "news new", "universe university", "hop hope", "sing string", "bus bush", "organ organise"
+APART = ["general generic generous", "news new", "universe university", "hop hope", "sing string", "organ organise"]
 
 
 @pytest.mark.parametrize("family", TOGETHER)
@@ -43,7 +43,7 @@ def test_native_stems_are_the_twins(beginnings):
     assert light_stems("english", words) == [stem(word) for word in words]
 
 
-@pytest.mark.parametrize("word", ["skis", "innings", "outings", "herrings", "news", "proceeds", "lying", "as", "s", "ing", "eed"])
+@pytest.mark.parametrize("word", ["skis", "innings", "outings", "herrings", "news", "proceeds", "lying", "as", "ing"])
 def test_exceptions_are_the_twins(word):
     assert light_stems("english", [word]) == [stem(word)]
 

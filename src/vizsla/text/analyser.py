@@ -114,7 +114,7 @@ class Analyser:
         return [list(stem_words(language, forms)) for language in self.languages]
 
     def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
-        """Return the terms that many forms stand for, and a row of their numbers for each form: as `folded` has them."""
+        """Return the terms that many forms stand for, as `folded` has them, and a row of numbers for each form."""
         everything = np.arange(len(surface), dtype=np.int32)
         return terms_of_forms(surface, self.languages, everything, [frozenset() for _ in self.languages])
 

@@ -64,7 +64,8 @@ class AnyLanguage(Analyser):
         if not isinstance(drop, bool):
             raise InputError(f"`drop` must be True or False. Got {drop!r:.60}.")
         values = {"kind": KIND, "lower": True, "stop_words": None, "stem": None, "min_chars": None, "max_chars": None}
-        for name, value in (values | {"language": _checked(language), "content": _words(content), "drop": drop}).items():
+        values |= {"language": _checked(language), "content": _words(content), "drop": drop}
+        for name, value in values.items():
             object.__setattr__(self, name, value)  # the class is frozen
 
     @property
@@ -122,7 +123,7 @@ class AnyLanguage(Analyser):
         return found
 
     def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
-        """Return the terms that many forms stand for, and a row of their numbers for each form: as `folded` has them."""
+        """Return the terms that many forms stand for, as `folded` has them, and a row of numbers for each form."""
         stemmed = _native.without_parts(surface.data, surface.offsets)
         return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True)
 

@@ -118,8 +118,8 @@ def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tup
 def leaning(table: Table, surface: Strings) -> str | None:
     """Return the language to which a catalogue leans that says too little for a decision, or None.
 
-    It is the one that most of its distinct forms speak for, two at least, by what `evidence_of` gave. Where none is, and
-    next to all letters are ASCII, it is English, whose inflections are few and seldom those of other languages' words.
+    It is the one that most of its distinct forms speak for, two at least, by what `evidence_of` gave. Where none is,
+    and next to all letters are ASCII, it is English, whose inflections are few and seldom those of other languages.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def _weights(languages: Iterable[str], unit: int) -> NDArray[np.int32]:
 
 
 def _telling_letters(form: str) -> str:
-    """Return a word's letters that tell something: in a script of one language the first, and whether others are foreign."""
+    """Return a word's telling letters; in a script of one language the first, and a mark if others are foreign."""
     if any(first <= ord(form[0]) <= last for first, last in SCRIPTS.values()):
         return form[0] + "?" * bool(FOREIGN.intersection(form))
     return "".join(sorted(set(TELLING.findall(form))))

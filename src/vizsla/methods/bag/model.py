@@ -248,7 +248,8 @@ class Bag(Encoded):
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
-        same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned, "half_life": self.half_life}
+        same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
+        same |= {"half_life": self.half_life}
         return type(self)(**{**same, **changes})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
