@@ -68,6 +68,17 @@ class AnyLanguage(Analyser):
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the class is frozen
 
+    @classmethod
+    def asked_for(cls, names: str) -> Self:
+        """Return the analyser for "auto", or for names with commas between them: as they are typed on a command line.
+
+        Examples
+        --------
+        >>> AnyLanguage.asked_for("german,english")
+        AnyLanguage(german, english)
+        """
+        return cls(AUTO if names == AUTO else names.split(","))
+
     @property
     def settled(self) -> bool:
         """Whether the languages are known."""

@@ -221,7 +221,7 @@ class Bag(Encoded):
 
     def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
         grown = self.encoder.bag.grown(texts)
-        return grown, grown.queries(texts)
+        return grown, grown.items(texts)
 
     def _followed(
         self,
@@ -318,7 +318,7 @@ def bag(
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     analyser : Analyser, optional
-        How texts become tokens: a `WordPiece`, or lower-cased words unless given.
+        How texts become tokens: a `WordPiece`, an `AnyLanguage`, or lower-cased words unless given.
     b : float or "auto"
         How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
         enough, and else takes 0.5.
