@@ -1,7 +1,9 @@
 // Tokens and bags of words for Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@
 #include "bindings/turn.hpp"
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
+#include "text/english.hpp"
+#include "text/evidence.hpp"
+#include "text/fold.hpp"
 #include "text/tokens.hpp"
 #include "text/vocabulary.hpp"
 
@@ -48,12 +53,13 @@ class BoundBagBuilder {
     return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
   }
 
-  nb::object evidence(InArray<std::int32_t> row_of_form, InArray<std::int32_t> weights, std::uint32_t columns) {
+  nb::object evidence(InArray<std::int32_t> row_of_form, InArray<std::int32_t> weights, std::uint32_t columns,
+                      std::uint32_t most) {
     const Turn turn(busy_);
     std::vector<std::int32_t> sums;
     {
       nb::gil_scoped_release unlocked;
-      sums = builder_.evidence(view(row_of_form), view(weights), columns);
+      sums = builder_.evidence(view(row_of_form), view(weights), columns, most);
     }
     return nb::cast(to_numpy(std::move(sums)));
   }
@@ -140,27 +146,54 @@ class BoundBagLookup {
   BagLookup lookup_;
 };
 
-nb::tuple distinct(const nb::list& list) {
-  Vocabulary vocabulary;
-  std::vector<std::int32_t> numbers;
-  numbers.reserve(nb::len(list));
-  std::string padded;
-  for (nb::handle text : list) {
-    if (text.is_none()) {
-      numbers.push_back(-1);
+OutArray<std::int32_t> forms_without_parts(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets) {
+  return to_numpy(without_parts(StringTable(view(bytes), view(offsets), {})));
+}
+
+nb::tuple fold(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::int32_t> stemmed,
+               const std::vector<std::optional<nb::list>>& stems, InArray<std::uint8_t> dropped) {
+  const StringTable forms(view(bytes), view(offsets), {});
+  Fold fold(forms, view(dropped), stems.size());
+  for (const auto& column : stems) {
+    if (column && nb::len(*column) != stemmed.size()) throw std::invalid_argument("every stemmed form must have a stem in each column");
+  }
+  std::size_t next = 0;
+  for (std::size_t form = 0; form < forms.size(); ++form) {
+    if (next == stemmed.size() || static_cast<std::size_t>(view(stemmed)[next]) != form) {
+      fold.keep(form);
       continue;
     }
-    const Text utf8(text);
-    if (utf8.view().empty()) throw std::invalid_argument("a term must not be empty");
-    padded.assign(utf8.view());
-    padded.append(WordBuffer::padding, ' ');
-    numbers.push_back(static_cast<std::int32_t>(vocabulary.at(std::string_view(padded).substr(0, utf8.view().size())).number()));
+    for (std::size_t column = 0; column < stems.size(); ++column) {
+      if (stems[column]) {
+        fold.put(form, column, Text((*stems[column])[next]).view());
+      } else {
+        fold.put_english(form, column);
+      }
+    }
+    ++next;
   }
-  const auto& bytes = vocabulary.bytes();
-  const auto& offsets = vocabulary.offsets();
-  return nb::make_tuple(to_numpy(std::vector<std::uint8_t>(bytes.data(), bytes.data() + bytes.size())),
-                        to_numpy(std::vector<std::int64_t>(offsets.data(), offsets.data() + offsets.size())),
-                        to_numpy(std::move(numbers)));
+  if (next != stemmed.size()) throw std::invalid_argument("`stemmed` must ascend, and hold numbers of forms");
+  const auto& data = fold.terms().bytes();
+  const auto& starts = fold.terms().offsets();
+  return nb::make_tuple(to_numpy(std::vector<std::uint8_t>(data.data(), data.data() + data.size())),
+                        to_numpy(std::vector<std::int64_t>(starts.data(), starts.data() + starts.size())),
+                        to_numpy(std::move(fold.table())));
+}
+
+nb::typed<nb::list, nb::str> english_stems(const nb::list& words) {
+  nb::typed<nb::list, nb::str> stems;
+  std::string word;
+  for (nb::handle text : words) {
+    word.assign(Text(text).view());
+    english::uninflect(word);
+    stems.append(decoded(word));
+  }
+  return stems;
+}
+
+nb::tuple bound_strongest(InArray<std::int32_t> sums, std::size_t columns) {
+  Strongest found = strongest(view(sums), columns);
+  return nb::make_tuple(to_numpy(std::move(found.column)), to_numpy(std::move(found.first)), to_numpy(std::move(found.second)));
 }
 
 void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots) {
@@ -173,8 +206,13 @@ void register_text(nb::module_& module) {
   module.attr("unicode_version") = unicode_ranges::version;
   module.def("tokens", &tokens, nb::arg("text"), nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"),
              nb::arg("any_language"), "The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.");
-  module.def("distinct", &distinct, nb::arg("strings"),
-             "The distinct strings by first occurrence, as bytes and offsets, and the number of each; -1 for None.");
+  module.def("without_parts", &forms_without_parts, nb::arg("bytes"), nb::arg("offsets"),
+             "The numbers of the strings that hold neither a digit nor an underscore.");
+  module.def("fold", &fold, nb::arg("bytes"), nb::arg("offsets"), nb::arg("stemmed"), nb::arg("stems"), nb::arg("dropped"),
+             "The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped.");
+  module.def("english_stems", &english_stems, nb::arg("words"), "English words in lower case without their inflections.");
+  module.def("strongest", &bound_strongest, nb::arg("sums"), nb::arg("columns"),
+             "The column of each row's largest number, that number, and the next.");
   module.def("check_vocabulary", &check_vocabulary, nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
              "Raises unless the strings are UTF-8, distinct, and found by their slots.");
   nb::class_<BoundBagBuilder>(module, "BagBuilder")
@@ -182,8 +220,8 @@ void register_text(nb::module_& module) {
            nb::arg("max_chars"), nb::arg("any_language"), nb::arg("skipped"))
       .def("add", &BoundBagBuilder::add)
       .def("forms", &BoundBagBuilder::forms)
-      .def("evidence", &BoundBagBuilder::evidence, nb::arg("row_of_form"), nb::arg("weights"), nb::arg("columns"),
-           "The weights of each row's forms, added up, a column after another.")
+      .def("evidence", &BoundBagBuilder::evidence, nb::arg("row_of_form"), nb::arg("weights"), nb::arg("columns"), nb::arg("most"),
+           "The weights of the forms of every row, or of `most` rows at even distances, added up, a row after another.")
       .def("holders", &BoundBagBuilder::holders, nb::arg("row_of_form"), nb::arg("forms"), nb::arg("columns"),
            nb::arg("column_of_row"), "How many rows of each column hold each of some forms.")
       .def("take_rows", &BoundBagBuilder::take_rows, nb::arg("terms"), nb::arg("columns"), nb::arg("column_of_row"),

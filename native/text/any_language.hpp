@@ -93,9 +93,10 @@ class Scripts {
   const Unicode& unicode_ = Unicode::get();
 };
 
-// All tokens of one word; returns whether it is written in scripts with spaces alone.
+// All tokens of one word; returns whether it is written in scripts with spaces alone. Few words come here: apart, they leave
+// the loop over the others small.
 template <class Emit>
-bool emit_word(std::string_view word, Emit&& emit) {
+[[gnu::noinline]] bool emit_word(std::string_view word, Emit&& emit) {
   const Scripts scripts(word);
   const char* const end = word.data() + word.size();
   bool spaced = true;
@@ -124,7 +125,7 @@ class Compound {
   }
 
   template <class Emit>
-  void close(Emit&& emit) {
+  [[gnu::noinline]] void close(Emit&& emit) {
     const auto size = static_cast<std::size_t>(end_ - begin_);
     if (words_ > 1 && spaced_ && size <= longest_compound) emit_whole({begin_, size}, emit);
     *this = {};
@@ -160,6 +161,7 @@ class Compound {
 template <class Emit>
 void for_each_token(std::string_view text, bool lower, WordBuffer& buffer, Emit&& emit) {
   const std::string_view rewritten = buffer.rewrite<true>(text, lower);
+  if (!buffer.odd()) return for_each_run<first_word_byte>(rewritten, emit);
   const char* at = rewritten.data();
   Compound compound;
   for (const char* const end = at + rewritten.size(); at < end;) {

@@ -12,6 +12,7 @@
 
 #include "common/growing_array.hpp"
 #include "common/radix_sort.hpp"
+#include "text/evidence.hpp"
 #include "text/tokens.hpp"
 #include "text/vocabulary.hpp"
 
@@ -57,23 +58,17 @@ class BagBuilder {
     return {std::vector<std::uint8_t>(bytes.data() + begin, bytes.data() + bytes.size()), std::move(starts)};
   }
 
-  // What each row says for each of `columns`: its counts times `weights`, of which each form may have a row
-  // (`row_of_form`, -1 for none).
+  // What every row, or `most` of them at even distances, says for each of `columns`; see Evidence.
   std::vector<std::int32_t> evidence(std::span<const std::int32_t> row_of_form, std::span<const std::int32_t> weights,
-                                     std::size_t columns) const {
+                                     std::size_t columns, std::size_t most) const {
     check_table(row_of_form, 1);
-    for (const std::int32_t row : row_of_form) {
-      if (row >= 0 && (static_cast<std::size_t>(row) + 1) * columns > weights.size()) {
-        throw std::invalid_argument("row_of_form must hold rows of the weights");
-      }
-    }
-    std::vector<std::int32_t> sums(rows() * columns, 0);
-    for (std::size_t row = 0; row < rows(); ++row) {
-      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < static_cast<std::size_t>(rows_.offsets[row + 1]); ++i) {
-        const std::int32_t found = row_of_form[static_cast<std::size_t>(rows_.terms[i])];
-        if (found < 0) continue;
-        add_weights(weights.subspan(static_cast<std::size_t>(found) * columns, columns), rows_.counts[i], &sums[row * columns]);
-      }
+    Evidence evidence(row_of_form, weights, columns);
+    const std::size_t asked = std::min(rows(), most);
+    std::vector<std::int32_t> sums(asked * columns);
+    for (std::size_t i = 0; i < asked; ++i) {
+      const std::size_t row = i * rows() / asked;
+      const auto begin = static_cast<std::size_t>(rows_.offsets[row]), end = static_cast<std::size_t>(rows_.offsets[row + 1]);
+      evidence.sum({rows_.terms.data() + begin, end - begin}, rows_.counts.data() + begin, std::span(sums).subspan(i * columns, columns));
     }
     return sums;
   }
@@ -151,15 +146,6 @@ class BagBuilder {
   static void check_columns(std::span<const std::int32_t> column_of_row, std::size_t columns) {
     for (const std::int32_t column : column_of_row) {
       if (column < 0 || static_cast<std::size_t>(column) >= columns) throw std::invalid_argument("there are fewer columns");
-    }
-  }
-
-  static void add_weights(std::span<const std::int32_t> weights, float count, std::int32_t* sums) {
-    // A text has fewer than 2^31 bytes, but weights times counts may exceed what is counted: enough is enough.
-    constexpr std::int64_t most = INT32_MAX;
-    for (std::size_t column = 0; column < weights.size(); ++column) {
-      const std::int64_t more = static_cast<std::int64_t>(count) * weights[column];
-      sums[column] = static_cast<std::int32_t>(std::clamp(sums[column] + more, -most, most));
     }
   }
 

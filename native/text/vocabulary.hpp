@@ -86,7 +86,7 @@ class Vocabulary {
 
   Entry& insert(std::size_t slot, std::uint64_t key, std::string_view word) {
     if (size() >= most) throw std::length_error("a vocabulary holds fewer than 2^31 words");
-    if (2 * size() > mask_) {
+    if (3 * size() > 2 * mask_) {
       grow();
       slot = empty_slot(key);
     }
@@ -111,7 +111,7 @@ class Vocabulary {
     }
   }
 
-  std::vector<Entry> entries_;  // a power of two, at most half of them used
+  std::vector<Entry> entries_;  // a power of two, at most two thirds of them used
   std::size_t mask_ = entries_.size() - 1;
   GrowingArray<char> bytes_;
   GrowingArray<std::int64_t> offsets_;

@@ -20,6 +20,9 @@ class WordBuffer {
  public:
   static constexpr std::size_t padding = 16;
 
+  // Whether the text that was rewritten with `joined` holds a digit, an underscore, or a character beyond ASCII.
+  bool odd() const { return odd_; }
+
   template <bool joined = false>
   std::string_view rewrite(std::string_view text, bool lower) {
     // Lower case lengthens a character from two bytes to three at most.
@@ -38,6 +41,7 @@ class WordBuffer {
     char* out = bytes_.data();
     const char* at = text.data();
     const char* const end = at + text.size();
+    odd_ = false;
     while (static_cast<std::size_t>(end - at) >= block) {
       if (rewrite_ascii<lower, joined>(at, out)) {
         at += block;
@@ -52,8 +56,8 @@ class WordBuffer {
 
   // One block, without branches so that it is compiled to vector instructions; false if it was not all ASCII.
   template <bool lower, bool joined>
-  static bool rewrite_ascii(const char* in, char* out) {
-    unsigned char seen = 0;
+  bool rewrite_ascii(const char* in, char* out) {
+    unsigned char seen = 0, digits = 0;
     for (std::size_t i = 0; i < block; ++i) {
       const auto byte = static_cast<unsigned char>(in[i]);
       const auto lowered = static_cast<unsigned char>(byte | 0x20U);
@@ -64,21 +68,25 @@ class WordBuffer {
       const unsigned char between = joined && joiner < ascii::joiners ? static_cast<unsigned char>(joiner + 1) : 0;
       out[i] = static_cast<char>((letter | digit | (byte == '_')) ? kept : between);
       seen |= byte;
+      if constexpr (joined) digits |= static_cast<unsigned char>(digit | (byte == '_'));
     }
+    odd_ |= digits != 0;
     return seen < 0x80;
   }
 
   // Characters that begin before `stop`, one by one; moves `out` and returns where the next character begins.
   template <bool lower, bool joined>
-  static const char* rewrite_slowly(const char* at, const char* stop, const char* end, char*& out) {
+  const char* rewrite_slowly(const char* at, const char* stop, const char* end, char*& out) {
     const Unicode& unicode = Unicode::get();
     while (at < stop) {
       const auto byte = static_cast<unsigned char>(*at);
       if (byte < 0x80) {
         *out++ = ascii::folded<lower, joined>[byte];
+        if constexpr (joined) odd_ |= static_cast<unsigned char>(byte - '0') < 10 || byte == '_';
         ++at;
         continue;
       }
+      odd_ = true;
       const utf8::Decoded character = utf8::decode(at, end);
       const std::uint32_t lowered = unicode.lower(character.code);
       out = utf8::encode(lower || lowered == 0 ? lowered : character.code, out);
@@ -88,6 +96,7 @@ class WordBuffer {
   }
 
   std::vector<char> bytes_;
+  bool odd_ = false;
 };
 
 // The number of bytes before the first one that is less than `bound`; 8 bytes must be readable after it.
@@ -103,16 +112,21 @@ std::size_t bytes_before_less(const char* begin) {
   }
 }
 
-// Calls emit(std::string_view) for every word; the view holds until emit returns.
-template <class Emit>
-void for_each_word(std::string_view text, bool lower, WordBuffer& buffer, Emit&& emit) {
-  const std::string_view rewritten = buffer.rewrite(text, lower);
+// Calls emit for every run of bytes that are not less than `bound`, of a text that was rewritten.
+template <std::uint8_t bound, class Emit>
+void for_each_run(std::string_view rewritten, Emit&& emit) {
   const char* at = rewritten.data();
   for (const char* const end = at + rewritten.size(); at < end;) {
-    const std::size_t size = bytes_before_less<1>(at);
+    const std::size_t size = bytes_before_less<bound>(at);
     if (size > 0) emit(std::string_view(at, size));
     at += size + 1;
   }
+}
+
+// Calls emit(std::string_view) for every word; the view holds until emit returns.
+template <class Emit>
+void for_each_word(std::string_view text, bool lower, WordBuffer& buffer, Emit&& emit) {
+  for_each_run<1>(buffer.rewrite(text, lower), emit);
 }
 
 }  // namespace vizsla

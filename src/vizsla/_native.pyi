@@ -236,10 +236,21 @@ def tokens(text: str, lower: bool, min_chars: int, max_chars: int, any_language:
     The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.
     """
 
-def distinct(strings: list) -> tuple:
+def without_parts(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """
-    The distinct strings by first occurrence, as bytes and offsets, and the number of each; -1 for None.
+    The numbers of the strings that hold neither a digit nor an underscore.
     """
+
+def fold(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], stemmed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stems: Sequence[list | None], dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped.
+    """
+
+def english_stems(words: list) -> list[str]:
+    """English words in lower case without their inflections."""
+
+def strongest(sums: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> tuple:
+    """The column of each row's largest number, that number, and the next."""
 
 def check_vocabulary(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
     """
@@ -253,8 +264,10 @@ class BagBuilder:
 
     def forms(self) -> tuple: ...
 
-    def evidence(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> object:
-        """The weights of each row's forms, added up, a column after another."""
+    def evidence(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, most: int) -> object:
+        """
+        The weights of the forms of every row, or of `most` rows at even distances, added up, a row after another.
+        """
 
     def holders(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forms: int, columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
         """How many rows of each column hold each of some forms."""

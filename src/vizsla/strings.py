@@ -6,6 +6,7 @@ import codecs
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate, islice
 from typing import Any, overload
 
 import numpy as np
@@ -17,6 +18,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.short_text import short_text
 
 _CHUNK = 1 << 20
+_BATCH = 1 << 12
 _SHOWN = 40
 
 
@@ -77,9 +79,11 @@ class Strings(Sequence[str]):
     def with_repeats(cls, strings: Iterable[str]) -> tuple[Strings, NDArray[np.int64]]:
         """Build a table; also return the positions of strings that came before."""
         buffer, ends = bytearray(), array("q", [0])
-        for string in _iterated(strings):
-            buffer += _encode(string)
-            ends.append(len(buffer))
+        remaining = iter(_iterated(strings))
+        while batch := list(islice(remaining, _BATCH)):
+            data, sizes = _joined(batch)
+            ends.extend(islice(accumulate(sizes, initial=len(buffer)), 1, None))
+            buffer += data
         data, offsets = np.frombuffer(buffer, dtype=np.uint8), np.frombuffer(ends, dtype=np.int64)
         slots, repeats = _native.build_slots(data, offsets)
         return cls(data, offsets, slots), repeats
@@ -223,6 +227,18 @@ def _iterated(strings: Any) -> Iterable[str]:
         raise InputError(f"`strings` must be several texts. Got {type(strings).__name__}.")
     several: Iterable[str] = strings
     return several
+
+
+def _joined(batch: list[str]) -> tuple[bytes, Iterable[int]]:
+    """Return the bytes of all strings and how many each has; ASCII, which has as many as characters, at once."""
+    try:
+        together = "".join(batch)
+    except TypeError:
+        together = "\xff"  # one is no text, and will be named
+    if together.isascii():
+        return together.encode(), map(len, batch)
+    encoded = [_encode(string) for string in batch]
+    return b"".join(encoded), map(len, encoded)
 
 
 def _encode(string: str) -> bytes:

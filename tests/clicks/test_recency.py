@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import vizsla
 from vizsla._native import EntryFormat, EntryTable
+from vizsla.artifacts.inspect import inspect
 from vizsla.click_events import DAY
 from vizsla.clicks.recency import choose_half_life, decayed
 from vizsla.errors import DataError, InputError
@@ -77,6 +78,23 @@ def test_the_token_table_takes_a_half_life() -> None:
     bag, clicks = vizsla.bag(ITEMS), vizsla.Dataset.of(ITEMS, clicks=log())
     plain, recent = (vizsla.train_tokens(bag, clicks, epochs=1, half_life=days) for days in (None, 2.0))
     assert not np.array_equal(plain.encoder.weights, recent.encoder.weights) or plain("thing") != recent("thing")
+
+
+def test_the_half_life_is_saved_and_shown(tmp_path) -> None:
+    clicks = vizsla.Dataset.of(ITEMS, clicks=log())
+    built = {
+        "xs": vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5, half_life=2.0),
+        "xl": _voted(ITEMS, clicks, half_life=2.0),
+        "bag": vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=2.0),
+    }
+    more = [("another", "old")]
+    for name, model in built.items():
+        model.save(tmp_path / name)
+        assert "half_life = 2.0" in str(inspect(tmp_path / name))
+        loaded = vizsla.load(tmp_path / name)
+        kept = [one if name == "bag" else one.log for one in (model, loaded, model.with_clicks(more))]
+        assert [one.half_life for one in kept] == [2.0] * 3
+    assert vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5).log.half_life is None
 
 
 def test_a_half_life_is_chosen_on_the_latest_clicks_and_only_if_it_helps() -> None:

@@ -49,7 +49,7 @@ def test_the_shell_lines_run_in_order(tmp_path):
     script = "\n".join(["set -e", f'export PATH="{command.parent}:$PATH"', *lines])
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "warning" not in done.stderr and "q1: smal figs" in done.stdout
+    assert "warning" not in done.stderr and "q1: smal tre" in done.stdout
     assert sum(line.startswith("vizsla ") for line in lines) >= 5
 
 

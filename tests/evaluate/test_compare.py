@@ -7,6 +7,7 @@ from scipy import stats
 from tests.evaluate.random_systems import judged_dict, noisy_system
 from vizsla.errors import InputError
 from vizsla.evaluate import Comparison, compare, evaluate
+from vizsla.evaluate.report import COST_HEADER, print_report
 
 DATA = judged_dict(120)
 SYSTEMS = {
@@ -115,6 +116,20 @@ def test_no_figure_is_cut_off_on_the_terminal(capsys, monkeypatch, columns):
         assert all(cell in printed for cell in cells) and f" {letter} " in printed
     whole.evaluations["strong too"].show()
     assert "…" not in capsys.readouterr().out
+
+
+def test_many_long_names_stay_whole_in_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"a system with a name {number}" for number in range(12)]
+    cells = ["0.1234" + "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏ"] * 4
+    print_report(
+        ["", "system", "nDCG@10", "R@10", "R@100", "RR@10", *COST_HEADER],
+        [["a", name, *cells, "0.183", "12.5", "1,235", "9.5", "0"] for name in names],
+    )
+    printed = capsys.readouterr().out
+    assert "…" not in printed and max(map(len, printed.splitlines())) <= 80
+    assert all(printed.count(name + " ") == 3 for name in names), "two tables of measures, one of costs"
+    assert "bytes/item" in printed and "model calls" not in printed, "nobody has any"
 
 
 def test_one_system_needs_no_test(capsys):

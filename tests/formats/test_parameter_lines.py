@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from vizsla import bm25
 from vizsla.artifacts.inspect import inspect
 from vizsla.artifacts.parameter_lines import MOST_ROWS, WIDTH, parameter_lines
@@ -19,11 +21,10 @@ def test_the_trials_of_a_pefa_are_a_table(tmp_path):
     assert moved.choice is not None
     lines = str(inspect(moved.save(tmp_path / "pefa"))).splitlines()
     assert max(map(len, lines[1:])) <= WIDTH + 20  # the first names the folder, however long its path
-    trials = lines.index("    trials:")
-    assert lines[trials + 1].split() == list(moved.choice.trials[0])
-    shown = lines[trials + 2 + moved.choice.best].split()
-    assert shown[0] == str(moved.choice.best)
-    assert shown[-1] == f"{moved.choice.chosen['cold']:.4g}"
+    begin = next(number for number, line in enumerate(lines) if line.startswith("  choice: chosen of"))
+    chosen = moved.choice.chosen
+    assert lines[begin + 1].split()[:2] == list(chosen)[:2]
+    assert lines[begin + 2].split()[:3] == ["*", str(chosen["variant"]), f"{chosen['weight']:g}"]
 
 
 def test_short_ones_stay_as_they_are():
@@ -48,3 +49,20 @@ def test_no_line_is_endless():
     assert max(map(len, lines)) <= WIDTH
     assert any("(10,000 characters)" in line for line in lines) and any("(5,000 entries)" in line for line in lines)
     assert f"  … and {1000 - MOST_ROWS:,} more; JSON has all of them" in lines
+
+
+CHOICE = {"measure": "MRR@10", "cold": 4, "warm": 9, "best": 2}
+TRIALS = [{"weight": number / 10, "variant": "a" * 40, "warm": 0.1, "all": number / 20} for number in range(12)]
+
+
+def test_a_choice_is_a_small_table_with_what_was_chosen_first():
+    lines = parameter_lines({"choice": CHOICE | {"trials": TRIALS}})
+    assert lines[0] == "choice: chosen of 12 by MRR@10 on 9 warm and 4 cold held-out queries"
+    assert [line.split()[:2] for line in lines[2:4]] == [["*", "0.2"], ["1.1", "a" * 23 + "…"]]
+    assert len(lines) == 9 and lines[-1] == "  … and 6 more; JSON has all of them" and max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("changes", [{"best": 12}, {"best": "2"}, {"warm": "9"}, {"trials": [3]}, {"trials": [{}]}])
+def test_what_only_looks_like_a_choice_is_shown_as_it_is(changes):
+    lines = parameter_lines({"choice": CHOICE | {"trials": TRIALS} | changes})
+    assert "chosen of" not in lines[0]

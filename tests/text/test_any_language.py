@@ -22,6 +22,7 @@ from vizsla.text.languages import LANGUAGES
 from vizsla.text.stop_words import STOP_WORDS
 
 NO_LANGUAGE = AnyLanguage([])
+MILD = AnyLanguage("english", drop=False)
 GERMAN = {
     "haus": "Die Häuser in der Straße sind nicht neu",
     "hund": "Der Hund schläft, und die Katze ist auf dem Dach",
@@ -172,8 +173,31 @@ def test_a_language_is_told_by_its_function_words(language):
     assert bm25([text, f"{text} 42"]).bag.analyser.languages[:1] == (language,)
 
 
+def test_a_few_names_are_stemmed_mildly():
+    """Nothing tells their language: English plurals are found, and no word is dropped."""
+    fruit = bm25({"apples": "Apple trees", "fig": "Fig tree", "plum": "Plum"})
+    assert fruit.bag.analyser == MILD and repr(MILD) == "AnyLanguage(english, no stop words)"
+    assert ids(fruit, "tree") == ids(fruit, "trees") == ["apples", "fig"] and ids(fruit, "plums") == ["plum"]
+    films = bm25({"thrones": "Game of Thrones", "rings": "Lord of the Rings"})
+    assert films.bag.analyser == MILD
+    assert ids(films, "the") == ["rings"] and ids(films, "throne") == ["thrones"] and ids(films, "ring") == ["rings"]
+
+
+def test_a_few_words_lean_to_the_language_that_two_of_them_speak_for():
+    cards = {"hund": "Der Hund", "katze": "Katzen und Mäuse", "kind": "Kinder"}
+    search = bm25(cards)
+    assert search.bag.analyser == AnyLanguage("german", drop=False)
+    assert ids(search, "Hunde") == ["hund"] and ids(search, "katze") == ["katze"] and ids(search, "der") == ["hund"]
+
+
+def test_letters_of_other_scripts_and_languages_lean_to_nothing():
+    for texts in (["Žlutý kůň"], ["Čaj", "Čokoláda"], list(CHINESE.values()), ["123", "4/5"]):
+        analyser = bm25(texts).bag.analyser
+        assert "english" not in analyser.languages, texts
+    assert bm25(["手机 phones", "手机 cases"])("phone").ids == [["0"]]
+
+
 def test_too_little_says_nothing():
-    assert bm25(["fig tree", "plum"]).bag.analyser == NO_LANGUAGE
     assert bm25([]).bag.analyser == NO_LANGUAGE
     ukrainian = ["Книга лежить на столі біля вікна", "Дівчина читає її щодня"]
     assert bm25(ukrainian).bag.analyser.languages == ()
@@ -181,8 +205,22 @@ def test_too_little_says_nothing():
 
 def test_one_word_that_is_repeated_is_no_language():
     """`word` is a function word of Dutch, and single letters are words of Czech and Polish."""
-    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyser == NO_LANGUAGE
-    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyser == NO_LANGUAGE
+    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyser == MILD
+    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyser == MILD
+
+
+def test_a_sample_of_a_large_catalogue_says_its_languages(monkeypatch):
+    texts = list((GERMAN | ENGLISH).values()) * 20
+    whole = bm25(texts)
+    monkeypatch.setattr("vizsla.text.any_language.VOTERS", 40)
+    sampled = bm25(texts)
+    assert sampled.bag.fingerprint == whole.bag.fingerprint and sampled("haus").ids == whole("haus").ids
+
+
+def test_a_word_with_digits_is_found_by_its_parts_not_by_a_stem():
+    assert AnyLanguage("english")("the 1980s rocks, mp3s") == ["1980s", "1980", "rock", "mp3s", "mp", "3"]
+    bag, _ = BagOfWords.fit(["the 1980s rocks, mp3s"], AnyLanguage("english"))
+    assert list(bag.terms) == ["1980s", "1980", "rock", "mp3s", "mp", "3"]
 
 
 def test_a_stray_sentence_changes_nothing_for_the_others():
@@ -194,7 +232,7 @@ def test_a_stray_sentence_changes_nothing_for_the_others():
 def test_it_is_a_value():
     one = AnyLanguage(["english", "german"], content=["war"])
     assert AnyLanguage.from_dict(json.loads(json.dumps(one.to_dict()))) == one == pickle.loads(pickle.dumps(one))
-    assert len({one, AnyLanguage(), AnyLanguage("english"), NO_LANGUAGE, AnyLanguage(["german", "english"])}) == 5
+    assert len({one, AnyLanguage(), AnyLanguage("english"), MILD, NO_LANGUAGE, AnyLanguage(["german", "english"])}) == 6
     assert [repr(a) for a in (one, AnyLanguage(), NO_LANGUAGE)] == [
         "AnyLanguage(english, german)", "AnyLanguage(auto)", "AnyLanguage(no language)",
     ]  # fmt: skip
@@ -205,7 +243,15 @@ def test_wrong_languages_are_refused(wrong):
     with pytest.raises(InputError, match="`language` must"):
         AnyLanguage(wrong)
     with pytest.raises(FormatError):
-        AnyLanguage.from_dict({"kind": "any language", "language": wrong, "content": []})
+        AnyLanguage.from_dict({"kind": "any language", "language": wrong, "content": [], "drop": True})
+
+
+@pytest.mark.parametrize("wrong", [1, None, "no"])
+def test_wrong_drop_is_refused(wrong):
+    with pytest.raises(InputError, match="`drop` must be True or False"):
+        AnyLanguage("english", drop=wrong)
+    with pytest.raises(FormatError):
+        AnyLanguage.from_dict({"kind": "any language", "language": "english", "content": [], "drop": wrong})
 
 
 @pytest.mark.parametrize("wrong", ["war", 3, [3], None])
@@ -227,8 +273,8 @@ def test_the_native_builder_refuses_tables_that_do_not_fit():
     none = np.zeros(0, np.int32)
     two = np.zeros(2, np.int32)
     for call in (
-        lambda: builder.evidence(none, none, 1),
-        lambda: builder.evidence(two, none, 1),
+        lambda: builder.evidence(none, none, 1, 9),
+        lambda: builder.evidence(two, none, 1, 9),
         lambda: builder.holders(two, 0, 1, np.zeros(1, np.int32)),
         lambda: builder.holders(two, 1, 1, np.ones(1, np.int32)),
         lambda: builder.holders(two, 1, 1, none),

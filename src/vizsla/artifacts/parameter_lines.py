@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vizsla.artifacts import strict_json
+from vizsla.artifacts.choice_lines import choice_lines, is_choice
 
 WIDTH = 100
 """What does not fit into so many characters is taken apart."""
@@ -30,6 +31,11 @@ def parameter_lines(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
+    if is_choice(value):
+        first, *rows = choice_lines(value)
+        yield f"{name}: {first}"
+        yield from (f"  {_shortened(row, WIDTH - 2)}" for row in rows)
+        return
     line = f"{name} = {strict_json.one_line(value)}"
     if len(line) <= WIDTH:
         yield line

@@ -81,7 +81,7 @@ def _analyser(arguments: argparse.Namespace, counted: Statistics | None) -> Anal
         return Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
     if arguments.language is None:
         return AnyLanguage() if counted is None else counted.analyser
-    return AnyLanguage("auto" if arguments.language == "auto" else arguments.language.split(","))
+    return AnyLanguage.asked_for(arguments.language)
 
 
 def _loaded(path: str | None) -> Statistics | None:

@@ -10,7 +10,9 @@ from vizsla.cli.options import add_data, add_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
     from vizsla.methods.bag.model import Bag
+    from vizsla.text.analyser import Analyser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +27,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     """Add how texts become tokens, and how much length counts."""
     parser.add_argument("--vocabulary", metavar="PATH", help="a vocab.txt, a tokenizer.json, or a model's folder")
     parser.add_argument("--learn-vocabulary", type=int, metavar="SIZE", help="learn so many tokens from the texts")
+    parser.add_argument("--language", metavar="LANGUAGES", help="stop words and stems: auto, or names: english,german")
     parser.add_argument("--cased", action="store_true", help="keep capitals and accents (for a vocab.txt, or to learn)")
     parser.add_argument("--b", default="auto", help="how much length counts, 0 to 1 (default: as clicks say, or 0.5)")
     parser.add_argument("--seed", type=int, default=0)
@@ -33,17 +36,28 @@ def add_building(parser: argparse.ArgumentParser) -> None:
 def built(arguments: argparse.Namespace) -> Bag:
     """Build the bag that the arguments ask for."""
     from vizsla.methods.bag.model import bag
-    from vizsla.text.wordpiece import WordPiece
 
-    data, analyser = open_data(arguments), None
     if arguments.vocabulary and arguments.learn_vocabulary:
         raise InputError("`--vocabulary` must be left out when one is learned. Got both.")
+    if arguments.language and (arguments.vocabulary or arguments.learn_vocabulary):
+        raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
+    data = open_data(arguments)
+    return bag(data, analyser=_analyser(arguments, data), b=_number(arguments.b), seed=arguments.seed)
+
+
+def _analyser(arguments: argparse.Namespace, data: Dataset) -> Analyser | None:
+    """Return how texts become tokens, None for plain words."""
+    from vizsla.text.any_language import AnyLanguage
+    from vizsla.text.wordpiece import WordPiece
+
+    if arguments.language:
+        return AnyLanguage.asked_for(arguments.language)
     if arguments.vocabulary:
-        analyser = WordPiece.open(arguments.vocabulary, lower=False if arguments.cased else None)
-    elif arguments.learn_vocabulary:
+        return WordPiece.open(arguments.vocabulary, lower=False if arguments.cased else None)
+    if arguments.learn_vocabulary:
         texts = (item.default_text() for item in data.items)
-        analyser = WordPiece.train(texts, size=arguments.learn_vocabulary, lower=not arguments.cased)
-    return bag(data, analyser=analyser, b=_number(arguments.b), seed=arguments.seed)
+        return WordPiece.train(texts, size=arguments.learn_vocabulary, lower=not arguments.cased)
+    return None
 
 
 def _build(arguments: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.arguments import array_of
 from vizsla.candidates import Numbers, Offsets
+from vizsla.clicks.half_life import read_half_life
 from vizsla.clicks.matrices import Rows, is_sparse, numbers_of, says, stacked, unit_rows
 from vizsla.errors import FormatError, InputError
 from vizsla.offsets import are_offsets
@@ -46,6 +47,8 @@ class ClickLog:
         The number of items.
     silent : int
         How many queries were left out because the encoder makes nothing of them; not stored.
+    half_life : float, optional
+        The days after which the first clicks weighed half; those that come later count in full.
     """
 
     def __init__(
@@ -58,9 +61,10 @@ class ClickLog:
         *,
         width: int,
         silent: int = 0,
+        half_life: float | None = None,
     ):
         self.queries, self.vectors, self.offsets, self.items, self.units = queries, vectors, offsets, items, units
-        self.width, self.silent = width, silent
+        self.width, self.silent, self.half_life = width, silent, half_life
         self._check()
 
     @classmethod
@@ -115,6 +119,7 @@ class ClickLog:
             encode if is_sparse(self.vectors) else known,
             self.width,
         )
+        log.half_life = self.half_life
         return log, np.unique(numbers)
 
     def _heard(self, texts: Sequence[str], encode: Encode) -> NDArray[np.bool_]:
@@ -177,7 +182,8 @@ class ClickLog:
         useful = counts > 0
         offsets = np.concatenate([[0], np.cumsum(counts[useful])]).astype(np.int64)
         texts = Strings.of(self.take_queries(np.flatnonzero(useful)))
-        return type(self)(texts, self.vectors[useful], offsets, self.items[kept], self.units[kept], width=self.width)
+        clicks = offsets, self.items[kept], self.units[kept]
+        return type(self)(texts, self.vectors[useful], *clicks, width=self.width, half_life=self.half_life)
 
     def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the texts of these queries."""
@@ -186,7 +192,7 @@ class ClickLog:
     def write(self, writer: ArtifactWriter) -> None:
         """Store the log among an artefact's files."""
         writer.strings("queries", self.queries)
-        writer.parameters(log_terms=self.dim if is_sparse(self.vectors) else None)
+        writer.parameters(log_terms=self.dim if is_sparse(self.vectors) else None, half_life=self.half_life)
         if is_sparse(self.vectors):
             writer.array("query_offsets", self.vectors.indptr.astype(np.int64))
             writer.array("query_terms", self.vectors.indices.astype(np.int32))
@@ -208,7 +214,7 @@ class ClickLog:
             reader.array("click_units", np.int64),
         )
         try:
-            return cls(*parts, width=width)
+            return cls(*parts, width=width, half_life=read_half_life(reader))
         except InputError as error:
             raise FormatError(f"{reader.path / 'click_items.npy'}: {error}") from error
 

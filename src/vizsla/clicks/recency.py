@@ -29,8 +29,8 @@ LEAST = 1 / 1024
 Build = Callable[[Any], "Retriever"]
 
 
-def recent_clicks(clicks: Any, half_life: float | str | None, build: Build) -> Any:
-    """Return clicks whose weights halve every `half_life` days before the last one.
+def recent_clicks(clicks: Any, half_life: float | str | None, build: Build) -> tuple[Any, float | None]:
+    """Return clicks whose weights halve every `half_life` days before the last one, and the days, if any.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def recent_clicks(clicks: Any, half_life: float | str | None, build: Build) -> A
     if half_life == AUTO:
         half_life = choose_half_life(clicks, build).chosen["half_life"]
     if half_life is None:
-        return _untimed(clicks)
+        return _untimed(clicks), None
     if isinstance(half_life, str | bool):
         raise InputError(f'`half_life` must be days, "auto" or None. Got {half_life!r}.')
-    return decayed(clicks, half_life)
+    return decayed(clicks, half_life), float(half_life)
 
 
 def decayed(clicks: Any, half_life: float) -> Any:

@@ -28,15 +28,35 @@ def cost_cells(cost: Cost) -> list[str]:
 
 
 def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print quality and cost side by side, or one below the other where the terminal would cut figures off."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    if sum(widths) + 3 * len(widths) + 1 <= get_terminal_size().columns:
+    """Print quality and cost side by side, or one below the other where the terminal would cut names or figures off.
+
+    Then a cost that nobody has is left out.
+    """
+    widths = [max(map(len, column)) + 3 for column in zip(header, *rows, strict=True)]
+    named, room = header.index("system") + 1, get_terminal_size().columns - 1
+    if sum(widths) <= room:
         print_table(header, rows, title=title)
         return
-    quality, named = len(header) - len(COST_HEADER), header.index("system") + 1
-    print_table(header[:quality], [row[:quality] for row in rows], title=title)
-    costs = [[*row[:named], *row[quality:]] for row in rows]
-    print_table([*header[:named], *header[quality:]], costs)
+    names, quality, left = list(range(named)), len(header) - len(COST_HEADER), room - sum(widths[:named])
+    costs = [column for column in range(quality, len(header)) if {row[column] for row in rows} - {"0", "–"}]
+    parts = _fitting(widths, range(named, quality), left) + _fitting(widths, costs, left)
+    for number, part in enumerate(parts):
+        shown = [*names, *part]
+        cells = [[row[column] for column in shown] for row in rows]
+        print_table([header[c] for c in shown], cells, title=None if number else title, whole=named)
+
+
+def _fitting(widths: Sequence[int], columns: Sequence[int], room: int) -> list[list[int]]:
+    """Return the columns in groups that fit, each of one at least."""
+    groups: list[list[int]] = []
+    left = 0
+    for column in columns:
+        if not groups or widths[column] > left:
+            groups.append([])
+            left = room
+        groups[-1].append(column)
+        left -= widths[column]
+    return groups
 
 
 def measure_cell(value: float) -> str:

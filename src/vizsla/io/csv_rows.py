@@ -50,11 +50,11 @@ class CsvRows:
 
     def read(self, refuse: RefuseLine) -> Iterator[tuple[Line, list[str]]]:
         """Yield every row with the line on which it begins."""
-        separator, width = self._separator, self._width
-        while (line := self._next()) is not None:
+        separator, width, waiting, lines = self._separator, self._width, self._waiting, self._lines
+        while (line := waiting.popleft() if waiting else next(lines, None)) is not None:
             text = line.text
             if self._quotes and '"' in text:
-                fields = self._quoted(line, refuse)
+                fields = _once_quoted(text, separator) or self._quoted(line, refuse)
                 if fields is None:
                     continue
             else:
@@ -71,7 +71,7 @@ class CsvRows:
         return self._waiting.popleft() if self._waiting else next(self._lines, None)
 
     def _quoted(self, line: Line, refuse: RefuseLine) -> list[str] | None:
-        if len(line.text) < PLAIN:
+        if len(line.text) < PLAIN and line.text.count('"') % 2 == 0:
             try:
                 return next(csv.reader((line.text,), delimiter=self._separator, strict=True))
             except csv.Error:
@@ -122,3 +122,15 @@ class CsvRows:
 
     def _ragged(self, line: Line, count: int) -> DataError:
         return line.error(f"expected {self._width} columns, as in the header. Got {count}.", "Repair the line.")
+
+
+def _once_quoted(text: str, separator: str) -> list[str] | None:
+    """Return the fields of a row that is quoted in one place only, as most are; None for any other."""
+    if text.count('"') != 2:
+        return None
+    first, last = text.find('"'), text.rfind('"')
+    if (first and text[first - 1] != separator) or (last + 1 < len(text) and text[last + 1] != separator):
+        return None
+    before = text[: first - 1].split(separator) if first else []
+    after = text[last + 2 :].split(separator) if last + 1 < len(text) else []
+    return [*before, text[first + 1 : last], *after]

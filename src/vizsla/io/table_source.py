@@ -90,11 +90,11 @@ class TableSource(Generic[Record]):
         return np.fromiter((line.offset for line, _ in self._walk()), dtype=np.int64)
 
     def _walk(self) -> Iterator[tuple[Line, Record]]:
-        refusals, make = self._refusals, self._make
+        refusals, make, first = self._refusals, self._make, self._first.number
         refusals.begin()
         rows = self._rows(self._file.lines(refusals.add))
         for line, fields in rows.read(refusals.add):
-            if line.number == self._first.number:
+            if line.number == first:
                 continue
             try:
                 item = make(line, fields)

@@ -53,7 +53,7 @@ class Bm25(Movable):
 
     Examples
     --------
-    >>> search = Bm25.build({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search = Bm25.build({"a": "a fig tree", "b": "an apple tree", "c": "plums"})
     >>> search("fig tree", k=2).ids
     [['a', 'b']]
     >>> print(search.explain("fig tree", "b"))

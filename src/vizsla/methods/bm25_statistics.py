@@ -50,7 +50,7 @@ class Statistics(Artifact):
 
     Examples
     --------
-    >>> one, two = Statistics.of(["a fig tree", "figs"]), Statistics.of(["an apple tree"])
+    >>> one, two = Statistics.of(["a fig tree", "plums"]), Statistics.of(["an apple tree"])
     >>> both = one.merged(two)
     >>> both
     Statistics(3 items, 6 terms, mean length 2.33)

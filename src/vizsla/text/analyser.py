@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.strings import Strings
+from vizsla.text.folding import terms_of_forms
 from vizsla.text.stemming import check_language, stem_words
 from vizsla.text.stop_words import STOP_WORDS
 
@@ -111,6 +112,11 @@ class Analyser:
     def folded(self, forms: list[str]) -> list[list[str | None]]:
         """Return for each of the languages what stands for each form, None for nothing."""
         return [list(stem_words(language, forms)) for language in self.languages]
+
+    def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
+        """Return the terms that many forms stand for, as `folded` has them, and a row of numbers for each form."""
+        everything = np.arange(len(surface), dtype=np.int32)
+        return terms_of_forms(surface, self.languages, everything, [frozenset() for _ in self.languages])
 
     def query_tokens(self, text: str) -> list[str]:
         """Return the tokens of a query; they differ from an item's where there are several languages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -13,12 +14,18 @@ from vizsla import _native
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, listed
-from vizsla.text.stemming import check_language, stem_words
+from vizsla.text.folding import strings_of, terms_of_forms
+from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, leaning, listed, telling_words
+from vizsla.text.stemming import check_language, light_stems
 from vizsla.text.stop_words import STOP_WORDS
 
 AUTO = "auto"
 KIND = "any language"
+KEYS = {"kind", "language", "content", "drop"}
+VOTERS = 20_000
+"""How many items say which languages a larger catalogue is in; they lie at even distances."""
+PARTS = re.compile("[0-9_]")
+"""What a word is cut at into parts."""
 
 
 class AnyLanguage(Analyser):
@@ -37,6 +44,9 @@ class AnyLanguage(Analyser):
     content : sequence of str
         Stop words of one of the languages that are searched for in another (``war`` of German, in English); "auto"
         finds them too.
+    drop : bool
+        Whether stop words are dropped. Texts that say too little for a language to be found are read in the likeliest
+        one, without that: see `vizsla.text.languages.leaning`.
 
     Examples
     --------
@@ -48,11 +58,26 @@ class AnyLanguage(Analyser):
 
     language: str | tuple[str, ...]
     content: tuple[str, ...]
+    drop: bool
 
-    def __init__(self, language: str | Iterable[str] = AUTO, *, content: Iterable[str] = ()):
+    def __init__(self, language: str | Iterable[str] = AUTO, *, content: Iterable[str] = (), drop: bool = True):
+        if not isinstance(drop, bool):
+            raise InputError(f"`drop` must be True or False. Got {drop!r:.60}.")
         values = {"kind": KIND, "lower": True, "stop_words": None, "stem": None, "min_chars": None, "max_chars": None}
-        for name, value in (values | {"language": _checked(language), "content": _words(content)}).items():
+        values |= {"language": _checked(language), "content": _words(content), "drop": drop}
+        for name, value in values.items():
             object.__setattr__(self, name, value)  # the class is frozen
+
+    @classmethod
+    def asked_for(cls, names: str) -> Self:
+        """Return the analyser for "auto", or for names with commas between them: as they are typed on a command line.
+
+        Examples
+        --------
+        >>> AnyLanguage.asked_for("german,english")
+        AnyLanguage(german, english)
+        """
+        return cls(AUTO if names == AUTO else names.split(","))
 
     @property
     def settled(self) -> bool:
@@ -72,7 +97,7 @@ class AnyLanguage(Analyser):
     @cached_property
     def dropped(self) -> frozenset[str]:
         """The tokens that are dropped in every text: stop words of any of the languages, but for `content`."""
-        return listed(self.languages) - frozenset(self.content)
+        return listed(self.languages) - frozenset(self.content) if self.drop else frozenset()
 
     @property
     def skipped(self) -> frozenset[str]:
@@ -97,25 +122,40 @@ class AnyLanguage(Analyser):
         return [term for way in ways for term in dict.fromkeys(way) if term is not None]
 
     def folded(self, forms: list[str]) -> list[list[str | None]]:
-        """Return for each language the stem of each form, None for a stop word."""
+        """Return for each language the stem of each form, None for a stop word.
+
+        A form with a digit or an underscore is its own stem: it is found by its parts (`1980s`, by `1980`).
+        """
+        whole = [PARTS.search(form) is not None for form in forms]
         found = []
-        for language in self.languages:
-            stop = self.dropped | listed([language])
-            stems = stem_words(language, forms)
-            found.append([None if form in stop else stem for form, stem in zip(forms, stems, strict=True)])
+        for language, stop in zip(self.languages, self._stop_words, strict=True):
+            stems = zip(forms, light_stems(language, forms), whole, strict=True)
+            found.append([None if form in stop else form if kept else stem for form, stem, kept in stems])
         return found
+
+    def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
+        """Return the terms that many forms stand for, as `folded` has them, and a row of numbers for each form."""
+        stemmed = _native.without_parts(surface.data, surface.offsets)
+        return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True)
+
+    @property
+    def _stop_words(self) -> list[frozenset[str]]:
+        """What an item in each of the languages does not hold."""
+        return [self.dropped | listed([language] if self.drop else []) for language in self.languages]
 
     def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Self, NDArray[np.int32]]:
         """Return the analyser with languages as the texts have them, and the language's place of each text."""
         if self.settled:
             return self, self.columns(builder, surface)
-        row_of_form, weights = evidence_of(surface)
-        said = _evidence(builder, row_of_form, weights)
-        languages = languages_of(said, (weights > 0).sum(axis=0))
+        table = evidence_of(surface)
+        languages = languages_of(_evidence(builder, *table, most=VOTERS), telling_words(table))
+        if not languages and (likely := leaning(table, surface)):
+            return type(self)(likely, drop=False), np.zeros(0, np.int32)
         if len(languages) < 2:
-            return type(self)(languages), np.zeros(0, np.int32)
-        columns = columns_of(said, languages)
-        return type(self)(languages, content=content_words(builder, surface, languages, columns)), columns
+            return type(self)(languages, drop=self.drop), np.zeros(0, np.int32)
+        columns = columns_of(_evidence(builder, *table), languages)
+        content = content_words(builder, surface, languages, columns)
+        return type(self)(languages, content=content, drop=self.drop), columns
 
     def columns(self, builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
         """Return the place of each text's language; nothing where there is one at most."""
@@ -126,15 +166,15 @@ class AnyLanguage(Analyser):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
         language = self.language if isinstance(self.language, str) else list(self.language)
-        return {"kind": KIND, "language": language, "content": list(self.content)}
+        return {"kind": KIND, "language": language, "content": list(self.content), "drop": self.drop}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build an analyser from what `to_dict` gave; anything else raises FormatError."""
-        if not isinstance(values, Mapping) or set(values) != {"kind", "language", "content"} or values["kind"] != KIND:
-            raise FormatError(f"An analyser must have the keys kind, language, content. Got {values!r:.200}.")
+        if not isinstance(values, Mapping) or set(values) != KEYS or values["kind"] != KIND:
+            raise FormatError(f"An analyser must have the keys {', '.join(sorted(KEYS))}. Got {values!r:.200}.")
         try:
-            return cls(values["language"], content=values["content"])
+            return cls(values["language"], content=values["content"], drop=values["drop"])
         except InputError as error:
             raise FormatError(f"An analyser cannot be read: {error}") from error
 
@@ -142,10 +182,11 @@ class AnyLanguage(Analyser):
         return isinstance(other, AnyLanguage) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.language, self.content))
+        return hash((self.language, self.content, self.drop))
 
     def __repr__(self) -> str:
-        return f"AnyLanguage({', '.join(self.languages) or ('auto' if not self.settled else 'no language')})"
+        spoken = ", ".join(self.languages) or ("no language" if self.settled else AUTO)
+        return f"AnyLanguage({spoken}{'' if self.drop else ', no stop words'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_dict(),)
@@ -172,16 +213,11 @@ def surface_of(builder: _native.BagBuilder) -> Strings:
     return strings_of(*builder.forms())
 
 
-def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
-    """Return a table of what native code wrote."""
-    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
-
-
 def _evidence(
-    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32]
+    builder: _native.BagBuilder, row_of_form: NDArray[np.int32], weights: NDArray[np.int32], *, most: int = 2**31
 ) -> NDArray[np.int32]:
     width = weights.shape[1]
-    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width), np.int32).reshape(-1, width)
+    return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width, most), np.int32).reshape(-1, width)
 
 
 def _checked(language: object) -> str | tuple[str, ...]:

@@ -16,7 +16,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import KIND, AnyLanguage, strings_of, surface_of
+from vizsla.text.any_language import KIND, AnyLanguage, surface_of
 from vizsla.text.texts import batches, call_with, listed
 from vizsla.text.vocabulary import joined, read_vocabulary
 from vizsla.text.wordpiece import WordPiece
@@ -95,7 +95,7 @@ class BagOfWords(Encoder, Artifact):
         analyser, columns = analyser.settled_by(builder, surface)
         if not analyser.languages:
             return cls(analyser, surface), _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
-        terms, table = _terms(analyser.folded(surface[:]))
+        terms, table = analyser.terms_of(surface)
         rows = _rows(builder, table, columns, len(terms))
         absent = [word for word in sorted(analyser.dropped) if word not in surface]
         term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
@@ -257,13 +257,6 @@ def _rows(
     flat = np.ascontiguousarray(table).reshape(-1)
     offsets, terms, counts = builder.take_rows(flat, table.shape[1], columns)
     return SparseRows(offsets, terms, counts, width)
-
-
-def _terms(ways: list[list[str | None]]) -> tuple[Strings, NDArray[np.int32]]:
-    """Return the distinct terms, form by form, and a row of terms for each form."""
-    flat = ways[0] if len(ways) == 1 else [stem for way in zip(*ways, strict=True) for stem in way]
-    data, offsets, numbers = _native.distinct(flat)
-    return strings_of(data, offsets), numbers.reshape(-1, len(ways))
 
 
 def _more_terms(terms: Strings, ways: list[list[str | None]]) -> tuple[Strings, NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import chain
@@ -27,6 +28,12 @@ DISTINCT = 3
 """How many different words must speak for a language."""
 MANY_AS_CONTENT = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
+LEANING = 2
+"""How many must speak for one to which a catalogue only leans."""
+FALLBACK = "english"
+"""What a catalogue is taken for that says nothing of its language."""
+FEW = 0.1
+"""How many words with other letters such a catalogue may have, for each that has none."""
 
 LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
@@ -39,9 +46,11 @@ LETTERS = {
     "ąę": "polish", "č": "czech", "šž": "czech", "ý": "czech", "ô": "french portuguese",
 }  # fmt: skip
 """Letters that tell languages of the Latin script apart."""
+TELLING = re.compile(f"[{''.join(LETTERS)}]")
 SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
 FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
 """Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
+MOST = 2**31 - 1
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -61,11 +70,27 @@ def evidence_of(surface: Strings) -> Table:
     known = np.flatnonzero(numbers >= 0)
     rows = [_function_words()[words[place]] for place in known.tolist()]
     row_of_form[numbers[known]] = np.arange(len(known), dtype=np.int32)
-    for number in _beyond_ascii(surface).tolist():
-        if row_of_form[number] < 0 and (said := _said_by_letters(surface[number])) is not None:
-            row_of_form[number] = len(rows)
-            rows.append(said)
+    row_of_letters: dict[str, int] = {}
+    others = _beyond_ascii(surface)
+    others = others[row_of_form[others] < 0]
+    for number, form in zip(others.tolist(), surface.take(others.astype(np.int32)), strict=True):
+        if letters := _telling_letters(form):
+            row_of_form[number] = row_of_letters.setdefault(letters, len(known) + len(row_of_letters))
+    rows += map(_said_by_letters, row_of_letters)
     return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
+
+
+def telling_words(table: Table) -> NDArray[np.int64]:
+    """Return how many distinct forms speak for each of LANGUAGES, by what `evidence_of` gave.
+
+    Examples
+    --------
+    >>> int(telling_words(evidence_of(Strings.of(["the", "fig", "and"])))[LANGUAGES.index("english")])
+    2
+    """
+    row_of_form, weights = table
+    forms = np.bincount(row_of_form[row_of_form >= 0], minlength=len(weights))
+    return np.asarray(forms @ (weights > 0), np.int64)
 
 
 def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tuple[str, ...]:
@@ -81,15 +106,43 @@ def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tup
     ('german',)
     """
     voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
-    best, clear = _clear(voters)
+    best, strength, clear = _clear(voters)
     if not clear.any():
-        pooled = np.minimum(voters.sum(axis=0, dtype=np.int64, keepdims=True), 2**31 - 1)
-        best, clear = _clear(pooled)
-        voters = pooled
+        best, strength, clear = _clear(np.clip(voters.sum(axis=0, dtype=np.int64), -MOST, MOST).astype(np.int32))
     votes = np.bincount(best[clear], minlength=len(LANGUAGES))
-    said = np.bincount(best[clear], weights=voters.max(axis=1)[clear], minlength=len(LANGUAGES))
+    said = np.bincount(best[clear], weights=strength[clear], minlength=len(LANGUAGES))
     found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT) & (telling >= DISTINCT))
     return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
+
+
+def leaning(table: Table, surface: Strings) -> str | None:
+    """Return the language to which a catalogue leans that says too little for a decision, or None.
+
+    It is the one that most of its distinct forms speak for, two at least, by what `evidence_of` gave. Where none is,
+    and next to all letters are ASCII, it is English, whose inflections are few and seldom those of other languages.
+
+    Examples
+    --------
+    >>> surface = Strings.of(["fig", "trees"])
+    >>> leaning(evidence_of(surface), surface)
+    'english'
+    """
+    row_of_form, weights = table
+    # A letter of a script says no more than that: Ukrainian would lean to Russian.
+    able = (telling_words(table) >= LEANING) & np.array([language not in SCRIPTS for language in LANGUAGES])
+    said = weights[row_of_form[row_of_form >= 0]].sum(axis=0, dtype=np.int64) * able
+    best, first, second = (n[0] for n in _native.strongest(np.clip(said, -MOST, MOST).astype(np.int32), len(LANGUAGES)))
+    if first > 0 and first >= CLEARLY * second:
+        return LANGUAGES[best]
+    undecided = said[LANGUAGES.index(FALLBACK)] == max(first, 0)
+    return FALLBACK if undecided and _written_in_ascii(surface) else None
+
+
+def _written_in_ascii(surface: Strings) -> bool:
+    """Whether there are words in plain Latin letters, and next to no others of scripts with spaces."""
+    letters = _native.without_parts(surface.data, surface.offsets)
+    plain = len(np.setdiff1d(letters, _owners(surface, 0x80)))
+    return plain > 0 and len(_beyond_ascii(surface)) <= FEW * plain
 
 
 def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArray[np.int32]:
@@ -125,11 +178,10 @@ def content_words(
     return tuple(disputed[n] for n in searched.tolist())
 
 
-def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the strongest language of each row, and whether it is clear."""
-    best = np.argmax(evidence, axis=1)
-    second, first = np.partition(evidence, -2, axis=1)[:, -2:].T
-    return best, (first >= ENOUGH) & (first >= CLEARLY * second)
+def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the strongest language of each row, what is said for it, and whether it is clear."""
+    best, first, second = _native.strongest(evidence.reshape(-1), len(LANGUAGES))
+    return best, first, (first >= ENOUGH) & (first >= CLEARLY * second)
 
 
 @cache
@@ -154,23 +206,31 @@ def _weights(languages: Iterable[str], unit: int) -> NDArray[np.int32]:
     return np.array([unit // len(named) if language in named else 0 for language in LANGUAGES], np.int32)
 
 
-def _said_by_letters(form: str) -> NDArray[np.int32] | None:
-    """Return what the letters of a word say, None for nothing."""
+def _telling_letters(form: str) -> str:
+    """Return a word's telling letters; in a script of one language the first, and a mark if others are foreign."""
+    if any(first <= ord(form[0]) <= last for first, last in SCRIPTS.values()):
+        return form[0] + "?" * bool(FOREIGN.intersection(form))
+    return "".join(sorted(set(TELLING.findall(form))))
+
+
+def _said_by_letters(letters: str) -> NDArray[np.int32]:
+    """Return what the telling letters of a word say."""
     for language, (first, last) in SCRIPTS.items():
-        if first <= ord(form[0]) <= last:
-            return _weights([language], UNIT // 4) * np.int32(-1 if FOREIGN.intersection(form) else 1)
-    said = [_letters()[letter] for letter in dict.fromkeys(form) if letter in _letters()]
-    return np.minimum(np.sum(said, axis=0), UNIT // 2).astype(np.int32) if said else None
+        if first <= ord(letters[0]) <= last:
+            return _weights([language], UNIT // 4) * np.int32(-1 if len(letters) > 1 else 1)
+    said = [_letters()[letter] for letter in letters]
+    return np.minimum(np.sum(said, axis=0), UNIT // 2).astype(np.int32)
 
 
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
     """Return the numbers of the strings that are not all ASCII and not Chinese, Japanese or Korean at their start."""
-    if not len(surface) or not len(surface.data):
-        return np.zeros(0, np.int64)
-    high = np.flatnonzero(surface.data >= 0xC3)
-    owners = np.unique(np.searchsorted(surface.offsets, high, side="right") - 1)
-    leads = surface.data[np.minimum(surface.offsets[owners], len(surface.data) - 1)]
-    return owners[(leads < 0xE1)]
+    owners = _owners(surface, 0xC3)
+    return owners[surface.data[surface.offsets[owners]] < 0xE1]
+
+
+def _owners(surface: Strings, bound: int) -> NDArray[np.int64]:
+    """Return the numbers of the strings that hold a byte of at least `bound`."""
+    return np.unique(np.searchsorted(surface.offsets, np.flatnonzero(surface.data >= bound), side="right") - 1)
 
 
 def listed(languages: Iterable[str]) -> frozenset[str]:

@@ -1,10 +1,14 @@
-"""Snowball stemming by PyStemmer."""
+"""Stems: Snowball's by PyStemmer, and English words without their inflections."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from vizsla import _native
 from vizsla.errors import InputError
+
+LIGHT = "english"
+"""The language whose words lose their inflections only."""
 
 
 def check_language(name: str, language: object) -> None:
@@ -27,10 +31,31 @@ def stem_words(language: str, words: list[str]) -> list[str]:
     >>> stem_words("english", ["running", "shoes"])
     ['run', 'shoe']
     """
+    return [stem or word for stem, word in zip(stemmer(language).stemWords(words), words, strict=True)]
+
+
+def light_stems(language: str, words: list[str]) -> list[str]:
+    """Return the stem of every word; an English one only loses its inflections (plurals, -ed, -ing).
+
+    Examples
+    --------
+    >>> light_stems("english", ["running", "shoes", "nationality"]), stem_words("english", ["nationality"])
+    (['run', 'shoe', 'nationaliti'], ['nation'])
+    """
+    return _native.english_stems(words) if language == LIGHT else stem_words(language, words)
+
+
+def stemmer(language: str) -> Any:
+    """Return a new stemmer of the library's.
+
+    Examples
+    --------
+    >>> stemmer("english").stemWords(["figs"])
+    ['fig']
+    """
     # A stemmer must not be shared by threads, and a new one costs a microsecond. Its cache is off: it
     # slows down words that differ, and most callers give such.
-    stemmer = _library().Stemmer(language, 0)
-    return [stem or word for stem, word in zip(stemmer.stemWords(words), words, strict=True)]
+    return _library().Stemmer(language, 0)
 
 
 def _library() -> Any:

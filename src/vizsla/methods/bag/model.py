@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
+from vizsla.clicks.half_life import read_half_life
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.encoders.sidr import SidrEncoder
@@ -55,6 +56,8 @@ class Bag(Encoded):
         How much an item's length counts.
     learned : bool
         Whether the table was learned; if not it is the idf, and follows the items.
+    half_life : float, optional
+        The days after which a click weighed half when the table was last learned.
 
     Examples
     --------
@@ -83,8 +86,10 @@ class Bag(Encoded):
         lengths: NDArray[np.int32],
         b: float = DEFAULT_B,
         learned: bool = False,
+        half_life: float | None = None,
     ):
         super().__init__(items, encoder, index)
+        self.half_life = half_life
         self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
         if frequencies.shape != (encoder.dim,) or lengths.shape != (len(items),):
             raise InputError("There must be a frequency for each token and a length for each item. Got others.")
@@ -122,6 +127,16 @@ class Bag(Encoded):
     def with_table(self, table: Encoder) -> Self:
         """Return the same lists with other query weights: a TokenTable, or any encoder over the same tokens."""
         return self._with(encoder=table, learned=True)
+
+    def with_half_life(self, half_life: float | None) -> Self:
+        """Return the same bag, which tells by what half-life its clicks weighed.
+
+        Examples
+        --------
+        >>> bag(["a fig tree"]).with_half_life(30.0).half_life
+        30.0
+        """
+        return self._with(half_life=half_life)
 
     def with_words(self, texts: Iterable[str]) -> Self:
         """Return a bag whose table also knows the words of these texts, which no item holds; for learning from queries.
@@ -206,7 +221,7 @@ class Bag(Encoded):
 
     def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
         grown = self.encoder.bag.grown(texts)
-        return grown, grown.queries(texts)
+        return grown, grown.items(texts)
 
     def _followed(
         self,
@@ -229,11 +244,12 @@ class Bag(Encoded):
         table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
         followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
         counts: Any = {"frequencies": frequencies, "lengths": lengths}
-        return type(self)(items, followed, index, b=self.b, learned=self.learned, **counts)
+        return type(self)(items, followed, index, b=self.b, learned=self.learned, half_life=self.half_life, **counts)
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
         same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
+        same |= {"half_life": self.half_life}
         return type(self)(**{**same, **changes})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
@@ -258,7 +274,7 @@ class Bag(Encoded):
         return Explanation(weight * float(self.index.norms[item]), f"{name}: {facts}"), own
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(b=float(self.b), learned=self.learned)
+        writer.parameters(b=float(self.b), learned=self.learned, half_life=self.half_life)
         writer.catalogue("items", self.items)
         writer.child("table", self.encoder)
         writer.child("index", self.index)
@@ -269,9 +285,10 @@ class Bag(Encoded):
     def _read(cls, reader: ArtifactReader) -> Self:
         parts = reader.catalogue("items"), _table(reader), reader.child("index", BagIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
-        b, learned = reader.parameter("b", float), reader.parameter("learned", bool)
+        options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
         try:
-            return cls(*parts, frequencies=counts[0], lengths=counts[1], b=b, learned=learned)
+            aged = read_half_life(reader)
+            return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, **options)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
@@ -301,7 +318,7 @@ def bag(
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     analyser : Analyser, optional
-        How texts become tokens: a `WordPiece`, or lower-cased words unless given.
+        How texts become tokens: a `WordPiece`, an `AnyLanguage`, or lower-cased words unless given.
     b : float or "auto"
         How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
         enough, and else takes 0.5.

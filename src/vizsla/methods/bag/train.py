@@ -87,9 +87,10 @@ def train_tokens(
     ([['c']], [[]])
     """
     settings = _settings(rate, negatives, temperature, batch, expansions)
+    days = bag.half_life
     if half_life is not None:
-        clicks = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
-    return _learned(bag, clicks, epochs, settings, seed)
+        clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
+    return _learned(bag, clicks, epochs, settings, seed).with_half_life(days)
 
 
 def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int) -> Bag:

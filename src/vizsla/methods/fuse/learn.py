@@ -61,7 +61,7 @@ def fuse(
     >>> log = Dataset.of(texts, clicks=[(f"word{n % 60} {m}", f"i{n % 60}") for n in range(120) for m in "ab"])
     >>> backwards = bm25({name: text[::-1] for name, text in texts.items()})
     >>> fuse([bm25(log), backwards], log)
-    Bm25(60 items, lucene)
+    Bm25(60 items, lucene, english)
     """
     return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).retriever
 

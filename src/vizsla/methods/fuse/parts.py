@@ -30,7 +30,7 @@ def named_parts(parts: Parts) -> tuple[list[str], list[Part]]:
     --------
     >>> from vizsla.methods.bm25 import bm25
     >>> named_parts([bm25(["a fig"]), bm25])[0]
-    ['Bm25(1 items, lucene)', 'bm25']
+    ['Bm25(1 items, lucene, english)', 'bm25']
     """
     if not is_several(parts):
         raise InputError(f"`parts` must be a list, or a mapping from names. Got {type(parts).__name__}.")

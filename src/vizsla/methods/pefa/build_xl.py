@@ -97,7 +97,10 @@ def pefa_xl(
     """
     if half_life is not None:
         given = {**locals(), **options, "half_life": None}
-        clicks = recent_clicks(clicks, half_life, lambda part: _again(given, part))
+        clicks, days = recent_clicks(clicks, half_life, lambda part: _again(given, part))
+        aged = _again(given, clicks)
+        aged.log.half_life = days
+        return aged
     encoder = encoder or getattr(base, "encoder", None)
     if not isinstance(base, Retriever):
         raise InputError(f"`base` must be a retriever. Got {type(base).__name__}.")

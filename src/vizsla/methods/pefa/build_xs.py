@@ -126,9 +126,12 @@ def pefa(
 
 def _recent(base: Any, clicks: Any, half_life: float | str | None, *rest: Any) -> PefaXs:
     """Build from clicks that decay with their age, if they shall."""
-    if half_life is not None:
-        clicks = recent_clicks(clicks, half_life, lambda part: _built(base, part, *rest))
-    return _built(base, clicks, *rest)
+    if half_life is None:
+        return _built(base, clicks, *rest)
+    clicks, days = recent_clicks(clicks, half_life, lambda part: _built(base, part, *rest))
+    built = _built(base, clicks, *rest)
+    built.log.half_life = days
+    return built
 
 
 def _built(

@@ -9,7 +9,7 @@ import numpy as np
 
 from vizsla.arguments import check_seed, check_type
 from vizsla.checked import checked
-from vizsla.clicks.recency import AUTO, choose_half_life, recent_clicks
+from vizsla.clicks.recency import recent_clicks
 from vizsla.encoder import Encoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
@@ -191,9 +191,7 @@ def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
     def build(clicks: Dataset) -> XrLinear:
         return train_xrlinear(**{**options, "dataset": clicks, "half_life": None})
 
-    if half_life == AUTO:
-        half_life = choose_half_life(dataset, build).chosen["half_life"]
-    return recent_clicks(dataset, half_life, build), half_life
+    return recent_clicks(dataset, half_life, build)
 
 
 def _check_options(

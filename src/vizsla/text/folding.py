@@ -1,0 +1,46 @@
+"""The terms that forms stand for: the stem of each in each language, each form stemmed once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla.strings import Strings
+from vizsla.text.stemming import LIGHT, stemmer
+
+
+def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
+    """Return a table of what native code wrote."""
+    return Strings(data, offsets, _native.build_slots(data, offsets)[0])
+
+
+def terms_of_forms(
+    forms: Strings,
+    languages: tuple[str, ...],
+    stemmed: NDArray[np.int32],
+    dropped: list[frozenset[str]],
+    *,
+    light: bool = False,
+) -> tuple[Strings, NDArray[np.int32]]:
+    """Return the distinct terms, form by form, and a row of terms for each form, a column for each language.
+
+    `stemmed` are the numbers of the forms to stem, ascending: the others stand for themselves. `dropped` holds for each
+    language the forms that stand for nothing (-1). With `light`, stems are those of `light_stems`.
+
+    Examples
+    --------
+    >>> forms = Strings.of(["figs", "the", "fig", "3s"])
+    >>> terms, table = terms_of_forms(forms, ("english",), np.arange(3, dtype=np.int32), [frozenset(["the"])])
+    >>> list(terms), table.tolist()
+    (['fig', '3s'], [[0], [-1], [0], [1]])
+    """
+    left_out = np.zeros((len(forms), len(languages)), np.uint8)
+    for column, words in enumerate(dropped):
+        numbers = forms.find_all(sorted(words))
+        left_out[numbers[numbers >= 0], column] = 1
+    snowball = [language for language in languages if not (light and language == LIGHT)]
+    words = forms.take(stemmed) if snowball else []
+    stems = [stemmer(language).stemWords(words) if language in snowball else None for language in languages]
+    data, offsets, table = _native.fold(forms.data, forms.offsets, stemmed, stems, left_out.reshape(-1))
+    return strings_of(data, offsets), table.reshape(left_out.shape)
