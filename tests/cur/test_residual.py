@@ -41,26 +41,34 @@ def test_the_prior_is_the_affine_fit_and_the_factors_are_the_rest():
 
 def test_the_estimates_are_those_of_the_normal_equations():
     factors = Factors.of(PICK.normal(size=(4, 50)))
-    own = PICK.normal(size=(2, 3, 50)).astype(np.float32)
+    own = PICK.normal(size=(2, 2, 50)).astype(np.float32)
+    features = np.concatenate([np.ones((2, 1, 50)), own], axis=1)
     mean, penalty = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2, 3, 4, 5, 6, 7])
     estimates = RidgeEstimates(factors, own, mean, penalty)
-    assert np.allclose(estimates.scores(), np.einsum("f,qfi->qi", mean, own), atol=1e-5)
+    assert np.allclose(estimates.scores(), np.einsum("f,qfi->qi", mean, features), atol=1e-5)
     items, scores = np.array([3, 9, 30, 31, 40]), PICK.normal(size=5).astype(np.float32)
-    estimates.add(1, items[:2], scores[:2])
-    estimates.add(1, items[2:], scores[2:])
-    x = np.concatenate([factors.values, own[1]]).T
-    prior = own[1].T @ mean
+    nothing = (np.zeros(0, np.int64), np.zeros(0, np.float32))
+    estimates.learn([nothing[0], items[:2]], [nothing[1], scores[:2]])
+    estimates.learn([nothing[0], items[2:]], [nothing[1], scores[2:]])
+    x = np.concatenate([factors.values, features[1]]).T
+    prior = features[1].T @ mean
     weights = np.linalg.solve(x[items].T @ x[items] + np.diag(penalty), x[items].T @ (scores - prior[items]))
     assert np.allclose(estimates.scores()[1], prior + x @ weights, atol=1e-4)
-    assert np.allclose(estimates.scores()[0], own[0].T @ mean, atol=1e-5)
+    assert np.allclose(estimates.scores()[0], features[0].T @ mean, atol=1e-5)
+    assert np.allclose(estimates.prior_of(1, items), prior[items], atol=1e-5)
+    free = PICK.random((2, 50)) < 0.6
+    for row, (found, values) in enumerate(estimates.best(free, 7)):
+        everything = np.where(free[row], estimates.scores()[row], -np.inf)
+        assert found.tolist() == best_places(everything, 7).tolist() and np.array_equal(values, everything[found])
 
 
 def test_equations_that_settle_nothing_take_the_shortest_weights():
     factors = Factors.of(np.zeros((2, 9)))
     own = PICK.normal(size=(1, 1, 9)).astype(np.float32)
-    estimates = RidgeEstimates(factors, own, np.array([0.0]), np.zeros(3))
-    estimates.add(0, np.array([4]), np.array([1.5], np.float32))
-    assert np.allclose(estimates.scores()[0], 1.5 * own[0, 0] / own[0, 0, 4], atol=1e-4)
+    estimates = RidgeEstimates(factors, own, np.zeros(2), np.zeros(4))
+    estimates.learn([np.array([4])], [np.array([1.5], np.float32)])
+    shortest = (1 + own[0, 0, 4] * own[0, 0]) / (1 + own[0, 0, 4] ** 2)
+    assert np.allclose(estimates.scores()[0], 1.5 * shortest, atol=1e-4)
 
 
 def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
@@ -75,9 +83,7 @@ def test_a_useful_prior_and_anchors_beat_either_alone():
     asked, exact = own[60:], scores[60:]
     estimates = fit.estimates(asked)
     alone = estimates.scores().copy()
-    for row in range(20):
-        items = np.arange(12)
-        estimates.add(row, items, exact[row, items])
+    estimates.learn([np.arange(12)] * 20, list(exact[:, :12]))
     assert np.mean((estimates.scores() - exact) ** 2) < 0.1 * np.mean((alone - exact) ** 2)
 
 

@@ -99,10 +99,10 @@ class ResidualCur(BudgetedSearch):
         pool = Pool(len(asked), len(self.items))
         estimates, _ = self._estimates(asked, range(len(asked)), pool, threads)
         rows = [(own.row(row)[0].astype(np.int64), own.row(row)[1]) for row in range(len(asked))]
-        for row, (items, scores) in enumerate(rows):
-            if scores is None:
-                raise InputError("`scored` must have scores. Got a match set.")
-            estimates.add(row, items, scores)
+        known = [scores for _, scores in rows if scores is not None]
+        if len(known) < len(rows):
+            raise InputError("`scored` must have scores. Got a match set.")
+        estimates.learn([items for items, _ in rows], known)
         full = estimates.scores().copy()
         for row, (items, scores) in enumerate(rows):
             full[row, items] = scores
@@ -112,12 +112,15 @@ class ResidualCur(BudgetedSearch):
         numbers = None if pool.numbers is None else [pool.padded(at) for at in range(len(rows))]
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
-            return self.fit.estimates(own), stats
+            return self.fit.estimates(own, threads), stats
         parts = [
-            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1])
+            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1], threads)
             for at, some in enumerate(numbers)
         ]
         return PooledEstimates([*parts]), stats
+
+    def _held(self) -> int:
+        return int(2 * (self.fit.factors.dim + len(self.fit.mean)) ** 2)  # normal equations, in doubles
 
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
@@ -125,7 +128,7 @@ class ResidualCur(BudgetedSearch):
         if len(self.priors) < 2:
             return None, Stats(exact=True)
         size, free = self.plan.sizes()[0], pool.allowed(filter)
-        rankings = estimates.features()[:, 1:]
+        rankings = estimates.features()
         firsts = [shared_first(rankings[at], self.fit.explained, free[at], size) for at in range(len(rows))]
         return firsts, Stats(exact=True)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.cur.estimates import RidgeEstimates, combined
+from vizsla.methods.cur.estimates import RidgeEstimates
 from vizsla.methods.cur.factors import Factors
 
 Floats = NDArray[np.float32]
@@ -44,9 +44,9 @@ class ResidualFit:
     ridge: float
     explained: Doubles
 
-    def estimates(self, own: Floats) -> RidgeEstimates:
+    def estimates(self, own: Floats, threads: int = 1) -> RidgeEstimates:
         """Return the estimates of queries of which only the retrievers' scores are known."""
-        return RidgeEstimates(self.factors, with_ones(own), self.mean, self.penalty())
+        return RidgeEstimates(self.factors, own, self.mean, self.penalty(), threads)
 
     def cut(self, rank: int, ridge: float) -> ResidualFit:
         """Return the fit with fewer dimensions and another ridge."""
@@ -67,6 +67,20 @@ def with_ones(own: Floats) -> Floats:
     """Return features, queries × features × items, with one more before them that is 1."""
     ones = np.ones((len(own), 1, own.shape[2]), np.float32)
     return np.concatenate([ones, own], axis=1)
+
+
+def combined(features: Floats, weights: Doubles) -> Floats:
+    """Return the weighted sum of features, queries × features × items, feature by feature in one order.
+
+    Examples
+    --------
+    >>> combined(np.array([[[1, 2], [3, 4]]], np.float32), np.array([1.0, 10.0])).tolist()
+    [[31.0, 42.0]]
+    """
+    total = np.zeros((features.shape[0], features.shape[2]), np.float32)
+    for feature, weight in enumerate(weights.astype(np.float32)):
+        total += weight * features[:, feature]
+    return total
 
 
 def fit_residual(scores: Floats, own: Floats, *, rank: int, ridge: float, storage: str = "float32") -> ResidualFit:

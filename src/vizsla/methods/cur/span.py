@@ -9,8 +9,10 @@ Doubles = NDArray[np.float64]
 INDEPENDENT = 1e-6
 """A column is new when more of its length than this is outside of the span: less is the rounding of its float32."""
 
-BLOCK = 32
-"""Columns that are held against the basis in one product; among themselves they go one by one."""
+BLOCK = 64
+"""Columns that are held against the basis in one product."""
+PLAIN = 1e-4
+"""Columns that are this independent of each other too are made orthonormal together; others go one by one."""
 
 
 class Span:
@@ -18,7 +20,7 @@ class Span:
 
     That is the pseudo-inverse's solution. The columns' span is kept as an orthonormal basis (Gram and Schmidt, twice),
     so new columns cost a product with the basis, and nothing that is known is computed again. While columns are
-    independent, their coefficients are a triangle, and a new column adds one step of substitution; repeated or constant
+    independent, their coefficients are a triangle, and new columns add steps of substitution; repeated or constant
     columns make a small least-squares problem in the basis's own coordinates.
 
     Parameters
@@ -52,10 +54,28 @@ class Span:
         rest = block - along @ known
         again = rest @ known.T
         along, rest = along + again, rest - again @ known
-        new = np.zeros((0, known.shape[1]))
-        for old, left, column, score in zip(along, rest, block, scores.tolist(), strict=True):
-            new = self._add(old, left, new, float(np.linalg.norm(column)), score)
+        whole = np.linalg.norm(block, axis=1)
+        made = orthonormal(rest, PLAIN * whole) if len(known) + len(block) <= known.shape[1] else None
+        if made is None:
+            new = self._one_by_one(along, rest, whole, scores)
+        else:
+            new = self._together(along, made[0], made[1], np.asarray(scores, np.float64))
         self._basis = np.concatenate([known, new])
+
+    def _together(self, along: Doubles, triangle: Doubles, new: Doubles, scores: Doubles) -> Doubles:
+        """Take columns that are independent, of which `along` and `triangle` are the coefficients."""
+        self._coefficients += [*np.concatenate([along, triangle], axis=1)]
+        self._scores += scores.tolist()
+        if self._independent:
+            steps = np.linalg.solve(triangle, scores - along @ self._solution)
+            self._solution = np.concatenate([self._solution, steps])
+        return new
+
+    def _one_by_one(self, along: Doubles, rest: Doubles, whole: Doubles, scores: NDArray[np.floating]) -> Doubles:
+        new = np.zeros((0, rest.shape[1]))
+        for old, left, length, score in zip(along, rest, whole.tolist(), scores.tolist(), strict=True):
+            new = self._add(old, left, new, length, score)
+        return new
 
     def weights(self) -> Doubles:
         """Return the solution."""
@@ -83,3 +103,27 @@ class Span:
         if self._independent:
             self._solution = np.append(self._solution, (score - float(along @ self._solution)) / length)
         return np.concatenate([new, rest[None] / length])
+
+
+def orthonormal(rows: Doubles, least: Doubles) -> tuple[Doubles, Doubles] | None:
+    """Return a lower triangle and orthonormal rows whose product is `rows`, by Cholesky, twice.
+
+    None where a row is within its `least` distance of the span of those before it: squares would lose its digits.
+
+    Examples
+    --------
+    >>> triangle, new = orthonormal(np.array([[3.0, 4.0], [0.0, 5.0]]), np.zeros(2))
+    >>> triangle.round(6).tolist(), new.round(6).tolist()
+    ([[5.0, 0.0], [4.0, 3.0]], [[0.6, 0.8], [-0.8, 0.6]])
+    >>> orthonormal(np.ones((2, 2)), np.zeros(2)) is None
+    True
+    """
+    try:
+        first = np.linalg.cholesky(rows @ rows.T)
+        if (np.diag(first) <= least).any():
+            return None
+        nearly = np.linalg.inv(first) @ rows
+        second = np.linalg.cholesky(nearly @ nearly.T)
+    except np.linalg.LinAlgError:
+        return None
+    return first @ second, np.linalg.inv(second) @ nearly
