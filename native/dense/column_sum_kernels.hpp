@@ -11,23 +11,12 @@
 
 namespace vizsla {
 
-// What will be needed soon: `lines` cache lines of each of the next block's rows, `stride` bytes apart.
-struct Ahead {
-  const char* first = nullptr;
-  std::size_t stride = 0, lines = 0;
-
-  void fetch(std::size_t row) const {
-    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(first + row * stride + line * 64, 0, 2);
-  }
-};
-
 struct ColumnSumKernels {
   static constexpr std::size_t queries = 8, columns = 48;
 
   // `turned`: dimensions × eight weights. `block`: dimensions × `width` numbers, of which 48 columns are added to `sums`,
   // eight rows of `width`.
-  using Add = void (*)(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums,
-                       const Ahead& ahead);
+  using Add = void (*)(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums);
 
   static Add portable();
   static Add best();
@@ -35,8 +24,7 @@ struct ColumnSumKernels {
 
 namespace plain {
 
-inline void add_columns(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums,
-                        const Ahead&) {
+inline void add_columns(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums) {
   constexpr std::size_t queries = ColumnSumKernels::queries, columns = ColumnSumKernels::columns;
   for (std::size_t query = 0; query < queries; ++query) {
     for (std::size_t at = 0; at < dim; ++at) {
@@ -75,9 +63,7 @@ VIZSLA_AVX2 inline void add_quarter(const float* turned, const float* block, std
     for (std::size_t part = 0; part < 3; ++part) _mm256_storeu_ps(sums + query * width + part * 8, held[query][part]);
 }
 
-inline void add_columns(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums,
-                        const Ahead& ahead) {
-  for (std::size_t row = 0; row < dim; ++row) ahead.fetch(row);
+inline void add_columns(const float* turned, const float* block, std::size_t dim, std::size_t width, float* sums) {
   for (std::size_t query = 0; query < 8; query += 4)
     for (std::size_t column = 0; column < 48; column += 24)
       add_quarter(turned + query, block + column, dim, width, sums + query * width + column);
@@ -88,14 +74,13 @@ inline void add_columns(const float* turned, const float* block, std::size_t dim
 namespace avx512 {
 
 VIZSLA_AVX512 inline void add_columns(const float* turned, const float* block, std::size_t dim, std::size_t width,
-                                      float* sums, const Ahead& ahead) {
+                                      float* sums) {
   __m512 held[8][3];
   for (std::size_t query = 0; query < 8; ++query)
     for (std::size_t part = 0; part < 3; ++part) held[query][part] = _mm512_loadu_ps(sums + query * width + part * 16);
   for (std::size_t at = 0; at < dim; ++at) {
     const float* row = block + at * width;
     const __m512 numbers[3] = {_mm512_loadu_ps(row), _mm512_loadu_ps(row + 16), _mm512_loadu_ps(row + 32)};
-    ahead.fetch(at);
 #pragma GCC unroll 8
     for (std::size_t query = 0; query < 8; ++query) {
       const __m512 weight = _mm512_set1_ps(turned[at * ColumnSumKernels::queries + query]);

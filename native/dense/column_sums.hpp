@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -84,7 +83,7 @@ class ColumnSums {
       const std::size_t count = std::min(width_, end - first);
       widen(first, count);
       for (std::size_t group = 0; group < TurnedWeights::groups_of(given_.queries); ++group) {
-        sum(group, first, count);
+        sum(group, count);
         const std::size_t start = group * ColumnSumKernels::queries;
         for (std::size_t query = start; query < std::min(given_.queries, start + ColumnSumKernels::queries); ++query) {
           float* sums = sums_.data() + (query - start) * width_;
@@ -110,26 +109,13 @@ class ColumnSums {
     }
   }
 
-  // Sums of eight queries; parts of the next block are asked for meanwhile.
-  void sum(std::size_t group, std::size_t first, std::size_t count) {
+  void sum(std::size_t group, std::size_t count) {
     for (std::size_t query = 0; query < ColumnSumKernels::queries; ++query) {
       const std::size_t number = group * ColumnSumKernels::queries + query;
       std::fill_n(sums_.data() + query * width_, width_, number < given_.queries ? given_.bias[number] : 0.0F);
     }
     for (std::size_t column = 0; column < count; column += ColumnSumKernels::columns)
-      add_(turned_.group(group), block_.data() + column, stored_.dim, width_, sums_.data() + column,
-           group == 0 ? ahead(first + width_, column) : Ahead{});
-  }
-
-  Ahead ahead(std::size_t next, std::size_t column) const {
-    if (next + width_ > stored_.count) return {};
-    return std::visit(
-        [&](auto numbers) {
-          using Number = std::remove_pointer_t<decltype(numbers)>;
-          const auto* start = reinterpret_cast<const char*>(numbers + next + column);
-          return Ahead{start, stored_.count * sizeof(Number), (ColumnSumKernels::columns * sizeof(Number) + 63) / 64};
-        },
-        stored_.numbers);
+      add_(turned_.group(group), block_.data() + column, stored_.dim, width_, sums_.data() + column);
   }
 
   void add_own(std::size_t query, std::size_t first, std::size_t count, float* sums) const {
