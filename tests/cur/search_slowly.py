@@ -1,6 +1,6 @@
 """A process for tests: a scorer that takes its time, and writes down every pair that it was paid for.
 
-    python -m tests.cur.search_slowly {search,anchors} FOLDER PAUSE
+python -m tests.cur.search_slowly {search,anchors} FOLDER PAUSE
 """
 
 from __future__ import annotations

@@ -122,46 +122,56 @@ class RidgeEstimates(FactorEstimates):
         What is known of the items for these queries only.
     mean : float64 array
         The expected weights of 1 and of the own features.
-    penalty : float64 array
-        How strongly each weight is pulled to its mean: those of the factors, that of 1, those of the own features.
+    penalty : float64 array, features × features
+        How strongly weights are pulled to their means: those of the factors, that of 1, those of the own features.
+    start : float32 array, queries × dimensions, optional
+        The expected weights of the factors; 0 unless given.
     threads : int
         For the products with all items.
     """
 
-    def __init__(self, factors: Factors, own: Floats, mean: Doubles, penalty: Doubles, threads: int = 1):
+    def __init__(
+        self,
+        factors: Factors,
+        own: Floats,
+        mean: Doubles,
+        penalty: Doubles,
+        start: Floats | None = None,
+        threads: int = 1,
+    ):
         super().__init__(factors, threads)
         self._own, self._mean = np.ascontiguousarray(own, np.float32), mean
-        self._gram = np.broadcast_to(np.diag(penalty), (len(own), len(penalty), len(penalty))).copy()
+        self._start = np.zeros((len(own), factors.dim), np.float32) if start is None else start
+        self._gram = np.broadcast_to(penalty, (len(own), *penalty.shape)).copy()
         self._right = np.zeros((len(own), len(penalty)))
 
     def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
         own = self._own[row][:, items].T
         features = np.concatenate([columns, np.ones((len(items), 1)), own], axis=1).astype(np.float64)
         self._gram[row] += features.T @ features
-        self._right[row] += features.T @ (scores - self.prior_of(row, items))
+        self._right[row] += features.T @ (scores - self._expected(row, items, columns))
+
+    def _expected(self, row: int, items: Items, columns: Floats) -> Doubles:
+        return self._mean[0] + self._mean[1:] @ self._own[row][:, items] + columns @ self._start[row]
 
     def _weights(self) -> tuple[Factors, Floats, Own | None]:
-        if not self._right.any():
-            return self._before()
+        return self._moved(solved(self._gram, self._right))
+
+    def _moved(self, found: Doubles) -> tuple[Factors, Floats, Own | None]:
+        """Return the weights that are so far from those that were expected."""
         dim = self._factors.dim
-        found = solved(self._gram, self._right)
         weights = (found[:, dim:] + self._mean).astype(np.float32)
         own = Own(self._own, np.ascontiguousarray(weights[:, 1:]), np.ascontiguousarray(weights[:, 0]))
-        return self._factors, found[:, :dim].astype(np.float32), own
-
-    def _before(self) -> tuple[Factors, Floats, Own | None]:
-        weights = np.broadcast_to(self._mean.astype(np.float32), (len(self._own), len(self._mean)))
-        own = Own(self._own, np.ascontiguousarray(weights[:, 1:]), np.ascontiguousarray(weights[:, 0]))
-        return self._factors.head(0), np.zeros((len(self._own), 0), np.float32), own
+        return self._factors, (found[:, :dim] + self._start).astype(np.float32), own
 
     def prior(self) -> Floats:
-        """Return the fit of the retrievers' scores."""
-        factors, weights, own = self._before()
+        """Return what the retrievers' scores tell."""
+        factors, weights, own = self._moved(np.zeros_like(self._right))
         return factors.products(weights, own, threads=self._threads)
 
     def prior_of(self, row: int, items: Items) -> Floats:
-        """Return the fit of the retrievers' scores of some items."""
-        return (self._mean[0] + self._mean[1:] @ self._own[row][:, items]).astype(np.float32)
+        """Return what the retrievers' scores tell of some items."""
+        return self._expected(row, items, self._factors.columns(items)).astype(np.float32)
 
     def features(self) -> Floats:
         """Return the retrievers' scores."""

@@ -19,6 +19,8 @@ Floats = NDArray[np.float32]
 Best = list[tuple[NDArray[np.int64], Floats]]
 """Items and their sums, the best first, for each query."""
 STORAGES = ("float32", "float16", "int8")
+BLOCK = 1 << 14
+"""Items whose numbers are widened at a time where numpy adds them up."""
 
 
 class Own(NamedTuple):
@@ -116,13 +118,16 @@ class Factors(Artifact):
     def __repr__(self) -> str:
         return f"Factors({self.dim:,} dimensions, {self.count:,} items, {self.storage})"
 
-    def head(self, dim: int) -> Self:
-        """Return the first dimensions, without a copy."""
-        return type(self)(self.values[:dim], self.steps[:dim])
-
     def columns(self, items: NDArray[Any]) -> Floats:
         """Return the numbers of some items, one row an item."""
         return np.asarray(np.take(self.values, items, axis=1).T * self.steps, np.float32)
+
+    def gathered(self, rows: Floats) -> NDArray[np.float64]:
+        """Return the sum of all items' columns, weighted by each row's numbers: rows × dimensions."""
+        found = np.zeros((len(rows), self.dim), np.float32)
+        for start in range(0, self.count, BLOCK):
+            found += rows[:, start : start + BLOCK] @ np.asarray(self.values[:, start : start + BLOCK], np.float32).T
+        return np.asarray(found * self.steps, np.float64)
 
     def products(self, weights: Floats, own: Own | None = None, *, threads: int = 1) -> Floats:
         """Return the inner product of each query's weights with every item, queries × items, plus what is its own."""

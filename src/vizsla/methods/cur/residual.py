@@ -16,6 +16,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import shared_first
@@ -25,7 +26,7 @@ from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
 from vizsla.methods.cur.residual_choice import RANKS, RIDGES, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
-from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
 from vizsla.methods.cur.vector_fit import fit_vectors, vectors_of
 from vizsla.queries import Queries
@@ -265,4 +266,4 @@ def _anchored(
         ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
         chosen = choose_fit(scores, own, plan, ranks=ranks, ridges=ridges)
         rank, ridge = chosen.rank, chosen.ridge
-    return fit_residual(scores, own, rank=rank, ridge=ridge, storage=storage)
+    return decomposed(scores, own, rank).fit(rank, ridge, storage)
