@@ -23,7 +23,7 @@ from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
 from benchmarks.adacur_replay import Replay, systems
 from benchmarks.adacur_scores import Matrix
-from benchmarks.adacur_worlds import WORLDS, World
+from benchmarks.adacur_worlds import WORLDS, Wish, World
 from benchmarks.rows import Row, arguments, report
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores
@@ -56,6 +56,8 @@ def main() -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scorers", nargs="+", default=["late interaction", "alignment"], choices=list(WORLDS))
     parser.add_argument("--folder", type=Path, help="of the trained cross-encoder: see cross_encoder_model")
+    for what in ("items", "anchors", "testing"):
+        parser.add_argument(f"--{what}", type=int, metavar="N", help="of the cross-encoder's and wordnet's world")
     parser.add_argument("--part", default="testing", choices=["tuning", "testing"], help="which queries are asked")
     parser.add_argument("--plot", metavar="FOLDER", help="draw the curves there")
     parser.add_argument("--curves", metavar="FILE", help="write all curves there as JSON")
@@ -66,7 +68,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
-    world = WORLDS[name](quick=given.quick, folder=given.folder)
+    world = WORLDS[name](Wish(given.quick, given.folder, given.items, given.anchors, given.testing))
     budgets, asked = (50,) if given.quick else BUDGETS, 10 if given.quick else given.queries
     part = np.random.default_rng(0).permutation(world.asked.part(given.part))[:asked]
     curves, judged = _curves(world, part, budgets)

@@ -32,21 +32,42 @@ class World:
     wanted: list[set[int]]
 
 
-def late_squad(*, quick: bool, folder: Path | None) -> World:
+@dataclass(frozen=True)
+class Wish:
+    """How large a world is to be: `items`, `anchors` and `testing` queries where it can be chosen.
+
+    `quick` is for showing that everything runs; `folder` holds a trained cross-encoder.
+    """
+
+    quick: bool = False
+    folder: Path | None = None
+    items: int | None = None
+    anchors: int | None = None
+    testing: int | None = None
+
+    def sizes(self, items: int, anchors: int, testing: int) -> tuple[int, int, int]:
+        """Return what is wished for, or else these."""
+        if self.quick:
+            return 200, 24, 10
+        return self.items or items, self.anchors or anchors, self.testing or testing
+
+
+def late_squad(wish: Wish) -> World:
     """Exact late interaction over MiniLM's tokens, squad-sent, all items."""
     return _squad(late_interaction)
 
 
-def aligned_squad(*, quick: bool, folder: Path | None) -> World:
+def aligned_squad(wish: Wish) -> World:
     """Alignment of strings, squad-sent, all items."""
     return _squad(string_similarity)
 
 
-def judged_squad(*, quick: bool, folder: Path | None) -> World:
-    """A cross-encoder of two layers, int8 on ONNX Runtime, some items of squad-sent: 1.5 million pairs."""
+def judged_squad(wish: Wish) -> World:
+    """A small cross-encoder, int8 on ONNX Runtime, some items of squad-sent: 1.5 million pairs."""
+    folder, quick = wish.folder, wish.quick
     if folder is None:
         raise SystemExit("--folder must say where the cross-encoder is, or will be trained: see cross_encoder_model.")
-    known, (items, anchors, testing) = Collection("squad-sent"), (200, 24, 10) if quick else (5000, 200, 100)
+    known, (items, anchors, testing) = Collection("squad-sent"), wish.sizes(5000, 200, 100)
     asked = questions(known.data, SQUAD_TESTS, anchors=anchors, tuning=0, testing=testing)
     chosen = _some_items(known.data, ("train", *SQUAD_TESTS), asked, items)
     texts = _texts(known.data, chosen)
@@ -56,11 +77,9 @@ def judged_squad(*, quick: bool, folder: Path | None) -> World:
     return World(texts, asked, scores, minilm, _wanted(known.data, ("train", *SQUAD_TESTS), asked, chosen))
 
 
-def late_wordnet(*, quick: bool, folder: Path | None) -> World:
+def late_wordnet(wish: Wish) -> World:
     """Exact late interaction over MiniLM's tokens, 100,000 items of wordnet-senses."""
-    data, (items, anchors, testing) = Dataset.open(data_folder() / "wordnet-senses"), (100_000, 300, 100)
-    if quick:
-        items, anchors, testing = 400, 24, 10
+    data, (items, anchors, testing) = Dataset.open(data_folder() / "wordnet-senses"), wish.sizes(100_000, 300, 100)
     asked = questions(data, ("test",), anchors=anchors, tuning=0, testing=testing)
     chosen, name = _some_items(data, ("train", "test"), asked, items), f"wordnet.{items}"
     texts = _texts(data, chosen)

@@ -132,7 +132,7 @@ def adacur(
     anchors: AnchorScores,
     *,
     budget: int = 100,
-    rounds: int = 5,
+    rounds: int = 10,
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
