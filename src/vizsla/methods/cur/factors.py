@@ -20,7 +20,9 @@ Best = list[tuple[NDArray[np.int64], Floats]]
 """Items and their sums, the best first, for each query."""
 STORAGES = ("float32", "float16", "int8")
 BLOCK = 1 << 14
-"""Items whose numbers are widened at a time where numpy adds them up."""
+"""Items whose numbers are widened at a time where BLAS adds them up."""
+ROWS = 16
+"""Rows that BLAS gets at a time, filled up with zeros: it then adds in one order, whatever a row's company."""
 
 
 class Own(NamedTuple):
@@ -124,10 +126,13 @@ class Factors(Artifact):
 
     def gathered(self, rows: Floats) -> NDArray[np.float64]:
         """Return the sum of all items' columns, weighted by each row's numbers: rows × dimensions."""
-        found = np.zeros((len(rows), self.dim), np.float32)
+        filled = np.concatenate([rows, np.zeros((-len(rows) % ROWS, self.count), np.float32)])
+        found = np.zeros((len(filled), self.dim), np.float32)
         for start in range(0, self.count, BLOCK):
-            found += rows[:, start : start + BLOCK] @ np.asarray(self.values[:, start : start + BLOCK], np.float32).T
-        return np.asarray(found * self.steps, np.float64)
+            block = np.asarray(self.values[:, start : start + BLOCK], np.float32).T
+            for first in range(0, len(filled), ROWS):
+                found[first : first + ROWS] += filled[first : first + ROWS, start : start + BLOCK] @ block
+        return np.asarray(found[: len(rows)] * self.steps, np.float64)
 
     def products(self, weights: Floats, own: Own | None = None, *, threads: int = 1) -> Floats:
         """Return the inner product of each query's weights with every item, queries × items, plus what is its own."""

@@ -33,7 +33,8 @@ class Leaning(NamedTuple):
 
     def weights(self, factors: Factors, own: Floats) -> Floats:
         """Return the expected weights of queries, of which the retrievers' scores of all items are given."""
-        return np.asarray(with_constant(favoured(factors, own)) @ self.told, np.float32)
+        seen = with_constant(favoured(factors, own))
+        return np.array([row @ self.told for row in seen], np.float32).reshape(len(own), factors.dim)
 
 
 def favoured(factors: Factors, own: Floats) -> Doubles:
