@@ -28,7 +28,11 @@ def cost_rows(*, quick: bool) -> list[Row]:
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
-    cur = median([_timed(lambda: CurEstimates(anchored, BATCH), small) for _ in range(repeats)])
+    halves = Factors.of(anchored.values, "float16")
+    cur = {
+        kept.storage: median([_timed(lambda kept=kept: CurEstimates(kept, BATCH), small) for _ in range(repeats)])
+        for kept in (anchored, halves)
+    }
     residual, pooled = {}, {}
     for count in (small, large):
         fit, own = _residual(count)
@@ -37,7 +41,10 @@ def cost_rows(*, quick: bool) -> list[Row]:
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
-        Row(f"{what}, {small:,} items: ADACUR", cur, "pinv each round", pinv, "CPU ms", ">= 10"),
+        *(
+            Row(f"{what}, {small:,} items: ADACUR, {kept}", value, "pinv each round", pinv, "CPU ms", ">= 10")
+            for kept, value in cur.items()
+        ),
         Row(
             f"{what}: {large:,} items",
             residual[large],

@@ -54,12 +54,12 @@ class Wish:
 
 def late_squad(wish: Wish) -> World:
     """Exact late interaction over MiniLM's tokens, squad-sent, all items."""
-    return _squad(late_interaction)
+    return _squad(late_interaction, wish)
 
 
 def aligned_squad(wish: Wish) -> World:
     """Alignment of strings, squad-sent, all items."""
-    return _squad(string_similarity)
+    return _squad(string_similarity, wish)
 
 
 def judged_squad(wish: Wish) -> World:
@@ -67,14 +67,15 @@ def judged_squad(wish: Wish) -> World:
     folder, quick = wish.folder, wish.quick
     if folder is None:
         raise SystemExit("--folder must say where the cross-encoder is, or will be trained: see cross_encoder_model.")
-    known, (items, anchors, testing) = Collection("squad-sent"), wish.sizes(5000, 200, 100)
+    known, splits = Collection("squad-sent"), ("train", *SQUAD_TESTS)
+    items, anchors, testing = wish.sizes(5000, 200, 100)
     asked = questions(known.data, SQUAD_TESTS, anchors=anchors, tuning=0, testing=testing)
-    chosen = _some_items(known.data, ("train", *SQUAD_TESTS), asked, items)
+    chosen = _some_items(known.data, splits, asked, items)
     texts = _texts(known.data, chosen)
     model = small_model(trained(folder, steps=4 if quick else 500), folder, known.data, queries=10 if quick else 100)
     scores = pair_scores(f"squad.{items}.pairs", model, list(texts.values()), asked.texts)
     minilm = dense(texts, known.encoder, vectors=known.vectors[chosen])
-    return World(texts, asked, scores, minilm, _wanted(known.data, ("train", *SQUAD_TESTS), asked, chosen))
+    return World(texts, asked, scores, minilm, _wanted(known.data, splits, asked, chosen))
 
 
 def late_wordnet(wish: Wish) -> World:
@@ -98,12 +99,18 @@ WORLDS = {
 }
 
 
-def _squad(score: Any) -> World:
-    known = Collection("squad-sent")
-    asked, every = questions(known.data, SQUAD_TESTS), np.arange(len(known.data.items))
-    texts = _texts(known.data, every)
-    scores = score("squad", list(texts.values()), asked.texts)
-    return World(texts, asked, scores, known.base(), _wanted(known.data, SQUAD_TESTS, asked, every))
+def _squad(score: Any, wish: Wish) -> World:
+    known, splits = Collection("squad-sent"), ("train", *SQUAD_TESTS)
+    if wish.quick:
+        items, anchors, testing = wish.sizes(0, 0, 0)
+        asked = questions(known.data, SQUAD_TESTS, anchors=anchors, tuning=0, testing=testing)
+        chosen, name = _some_items(known.data, splits, asked, items), f"squad.{items}"
+    else:
+        asked, chosen, name = questions(known.data, SQUAD_TESTS), np.arange(len(known.data.items)), "squad"
+    texts = _texts(known.data, chosen)
+    scores = score(name, list(texts.values()), asked.texts)
+    minilm = dense(texts, known.encoder, vectors=known.vectors[chosen])
+    return World(texts, asked, scores, minilm, _wanted(known.data, splits, asked, chosen))
 
 
 def _texts(data: Dataset, chosen: Any) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Reflections:
         found[0, : len(coordinates)] = coordinates
         for start, mirrors, inner in reversed(self._blocks):
             _reflect(found[:, start:], mirrors, inner.T)
-        return found[0]
+        return np.asarray(found[0])
 
     def factored(self, turned: Doubles) -> Factored:
         """Take what is outside of the span of turned vectors apart, as many as there is room for."""
@@ -77,7 +77,7 @@ class Reflections:
         np.fill_diagonal(mirrors, 1.0)
         inner = np.triu(mirrors @ mirrors.T, 1)
         np.fill_diagonal(inner, 1 / np.where(parts.scales == 0, 1e-300, parts.scales))  # a mirror that does nothing
-        self._blocks.append((self.size, mirrors, np.linalg.inv(inner)))
+        self._blocks.append((self.size, mirrors, np.asarray(np.linalg.inv(inner), np.float64)))
         self.size += count
         return np.tril(parts.packed[:, :count])
 
