@@ -1,9 +1,10 @@
 """Search under a budget of expensive calls: Top-k-Recall of re-ranking, ANNCUR, ADACUR, AXN and residual CUR.
 
-Scorers: exact late interaction over MiniLM's tokens, and alignment of strings, of which no retriever knows much; on
-squad-sent, all items. Full score matrices are made once (`adacur_scores.py`) and replayed, so every call is counted and
-none is paid for twice. Rank and ridge are chosen on the anchor queries; the number of rounds was chosen on other
-training queries; test queries are only measured. A peer's figure is the best of all that is not residual CUR.
+Scorers (`adacur_worlds.py`): exact late interaction over MiniLM's tokens, on squad-sent and on 100,000 items of
+wordnet-senses; alignment of strings, of which no retriever knows much; and a trained cross-encoder. Full score matrices
+are made once (`adacur_scores.py`) and replayed, so every call is counted and none is paid for twice. Rank and ridge are
+chosen on the anchor queries; the number of rounds was chosen on other training queries; test queries are only measured.
+A peer's figure is the best of all that is not residual CUR.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from benchmarks.adacur_costs import cost_rows
 from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
 from benchmarks.adacur_replay import Replay, systems
-from benchmarks.adacur_scores import Matrix, Questions, late_interaction, open_set, questions, string_similarity
-from benchmarks.pefa_collection import Collection
+from benchmarks.adacur_scores import Matrix
+from benchmarks.adacur_worlds import WORLDS, Wish, World
 from benchmarks.rows import Row, arguments, report
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores
 from vizsla.methods.cur.choose import best_places
 from vizsla.retriever import Retriever
+from vizsla.strings import Strings
 
-SCORERS = {"late interaction": late_interaction, "alignment": string_similarity}
-TESTS = ("test-seen", "test-unseen")
 BUDGETS = (50, 100, 200, 500)
+JUDGED = 100
+"""The budget at which answers are held against judgements."""
 DEPTHS = (1, 10, 100)
 ORACLES = {
     "oracle topk": {"how": "topk", "epsilon": 0.0, "masked": 0},
@@ -52,7 +54,10 @@ def main() -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scorers", nargs="+", default=list(SCORERS), choices=list(SCORERS))
+    parser.add_argument("--scorers", nargs="+", default=["late interaction", "alignment"], choices=list(WORLDS))
+    parser.add_argument("--folder", type=Path, help="of the trained cross-encoder: see cross_encoder_model")
+    for what in ("items", "anchors", "testing"):
+        parser.add_argument(f"--{what}", type=int, metavar="N", help="of the cross-encoder's and wordnet's world")
     parser.add_argument("--part", default="testing", choices=["tuning", "testing"], help="which queries are asked")
     parser.add_argument("--plot", metavar="FOLDER", help="draw the curves there")
     parser.add_argument("--curves", metavar="FILE", help="write all curves there as JSON")
@@ -63,45 +68,44 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
-    data = open_set("squad-sent")
-    asked = questions(data, TESTS)
-    scores = SCORERS[name]("squad", [item.default_text() for item in data.items], asked.texts)
-    budgets = (50,) if given.quick else BUDGETS
-    rows = range(len(asked.texts))[asked.part(given.part)]
-    part = np.random.default_rng(0).permutation(rows)[: 10 if given.quick else given.queries]
-    curves, judged = _curves(data, asked, scores, part, budgets)
+    world = WORLDS[name](Wish(given.quick, given.folder, given.items, given.anchors, given.testing))
+    budgets, asked = (50,) if given.quick else BUDGETS, 10 if given.quick else given.queries
+    part = np.random.default_rng(0).permutation(world.asked.part(given.part))[:asked]
+    curves, judged = _curves(world, part, budgets)
     if given.oracles:
-        curves |= _oracles(scores[asked.part("anchors")], scores[part], budgets)
+        curves |= _oracles(world.scores[world.asked.part("anchors")], world.scores[part], budgets)
+    file = name.replace(",", "").replace(" ", "-")
     if given.plot:
-        plot_curves(curves, DEPTHS, Path(given.plot) / f"adacur-{name.replace(' ', '-')}.png", title=name)
+        plot_curves(curves, DEPTHS, Path(given.plot) / f"adacur-{file}.png", title=name)
     if given.curves:
-        Path(given.curves.format(name.replace(" ", "-"))).write_text(json.dumps(curves, indent=1) + "\n")
+        Path(given.curves.format(file)).write_text(json.dumps(curves, indent=1) + "\n")
     return [*_verdicts(name, curves), *judged_rows(name, judged)]
 
 
-def _curves(
-    data: Any, asked: Questions, scores: Matrix, part: Any, budgets: tuple[int, ...]
-) -> tuple[Curves, dict[str, dict[str, float]]]:
-    """Return each system's recall at every budget and depth, and what its answers at budget 100 are worth."""
-    texts, exact = [asked.texts[row] for row in part], scores[part]
-    scorer = Replay(data.item_ids, asked.texts, scores)
-    rows = {text: row for row, text in enumerate(asked.texts[asked.part("anchors")])}  # two of them ask the same
-    anchors = AnchorScores.of(data.item_ids, rows, scores[list(rows.values())])
-    minilm, words = Collection("squad-sent").base(), bm25(data)
-    both = words.normalised() + minilm.normalised()
+def _curves(world: World, part: Any, budgets: tuple[int, ...]) -> tuple[Curves, dict[str, dict[str, float]]]:
+    """Return each system's recall at every budget and depth, and what its answers at the second one are worth."""
+    asked, exact = world.asked, world.scores[part]
+    texts = [asked.texts[row] for row in part]
+    scorer = Replay(Strings.of(world.items), asked.texts, world.scores)
+    rows = {asked.texts[row]: row for row in asked.part("anchors")}  # two of them may ask the same
+    anchors = AnchorScores.of(scorer.items, rows, world.scores[list(rows.values())])
     curves: Curves = {}
     judged: dict[str, dict[str, float]] = {}
-    cheap: dict[str, Retriever] = {"bm25": words, "minilm": minilm, "fusion": both}
-    for name, system in systems(scorer, anchors, cheap, minilm).items():
+    for name, system in systems(scorer, anchors, _cheap(world), world.minilm).items():
         for budget in budgets:
             found = system(budget)(texts, k=budget)
             most = int(np.diff(found.offsets).max())
             assert most <= budget and found.stats.model_calls <= budget * len(texts), f"{name} exceeds {budget}"
             curves.setdefault(name, {})[budget] = [_recall(exact, found, depth) for depth in DEPTHS]
-            if budget == 100:
-                judged[name] = _worth(data, [asked.ids[row] for row in part], found)
+            if budget == JUDGED:
+                judged[name] = _worth([world.wanted[row] for row in part], found)
         print(name, curves[name], file=sys.stderr, flush=True)
     return curves, judged
+
+
+def _cheap(world: World) -> dict[str, Retriever]:
+    words = bm25(world.items)
+    return {"bm25": words, "minilm": world.minilm, "fusion": words.normalised() + world.minilm.normalised()}
 
 
 def _oracles(anchors: Matrix, exact: Matrix, budgets: tuple[int, ...]) -> Curves:
@@ -116,19 +120,14 @@ def _recall(exact: Matrix, found: Any, depth: int) -> float:
     return float(np.mean(shares))
 
 
-def _worth(data: Any, ids: list[str], found: Any) -> dict[str, float]:
+def _worth(wanted: list[set[int]], found: Any) -> dict[str, float]:
     """Return R@10 and RR@10 on the judgements of the queries that were asked."""
     recall, reciprocal = [], []
-    known = {split: (data.qrels(split), {id: at for at, id in enumerate(data.query_texts()[0])}) for split in TESTS}
-    for at, id in enumerate(ids):
-        wanted: set[int] = set()
-        for judged, rows in known.values():
-            row = rows[id]
-            wanted |= set(judged.indices[judged.indptr[row] : judged.indptr[row + 1]].tolist())
-        if wanted:
+    for at, right in enumerate(wanted):
+        if right:
             best = found.row(at)[0][:10].tolist()
-            recall.append(len(wanted & set(best)) / len(wanted))
-            reciprocal.append(next((1 / place for place, item in enumerate(best, 1) if item in wanted), 0.0))
+            recall.append(len(right & set(best)) / len(right))
+            reciprocal.append(next((1 / place for place, item in enumerate(best, 1) if item in right), 0.0))
     return {"R@10": float(np.mean(recall)) if recall else 0.0, "RR@10": float(np.mean(reciprocal)) if recall else 0.0}
 
 
@@ -155,10 +154,10 @@ def _verdicts(name: str, curves: Curves) -> list[Row]:
 
 
 def judged_rows(name: str, judged: dict[str, dict[str, float]]) -> list[Row]:
-    """Return what the answers at budget 100 are worth by judgements."""
+    """Return what the answers at one budget are worth by judgements."""
     peer = "re-rank minilm"
     return [
-        Row(f"{name}: {measure}, 100 calls, {system}", value, peer, judged[peer][measure], "", "", False)
+        Row(f"{name}: {measure}, {JUDGED} calls, {system}", value, peer, judged[peer][measure], "", "", False)
         for system, values in judged.items()
         for measure, value in values.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import process_time
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import Row, median
 from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan, spend
 
 ANCHORS, RANK, BATCH, POOL = 500, 100, 16, 10_000
@@ -26,7 +28,11 @@ def cost_rows(*, quick: bool) -> list[Row]:
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
-    cur = median([_timed(lambda: CurEstimates(anchored, BATCH), small) for _ in range(repeats)])
+    halves = Factors.of(anchored.values, "float16")
+    cur = {
+        kept.storage: median([_timed(lambda kept=kept: CurEstimates(kept, BATCH), small) for _ in range(repeats)])
+        for kept in (anchored, halves)
+    }
     residual, pooled = {}, {}
     for count in (small, large):
         fit, own = _residual(count)
@@ -35,7 +41,10 @@ def cost_rows(*, quick: bool) -> list[Row]:
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
-        Row(f"{what}, {small:,} items: ADACUR", cur, "pinv each round", pinv, "CPU ms", ">= 10"),
+        *(
+            Row(f"{what}, {small:,} items: ADACUR, {kept}", value, "pinv each round", pinv, "CPU ms", ">= 10")
+            for kept, value in cur.items()
+        ),
         Row(
             f"{what}: {large:,} items",
             residual[large],
@@ -59,8 +68,9 @@ def _anchored(count: int) -> Factors:
 def _residual(count: int) -> tuple[ResidualFit, Matrix]:
     pick = np.random.default_rng(1)
     own = pick.standard_normal((BATCH, 1, count), np.float32)
-    small = fit_residual(own[:, 0, :500], own[:, :, :500], rank=8, ridge=0.1)
-    return small.over(Factors.of(pick.standard_normal((RANK, count), np.float32))), own
+    few = pick.standard_normal((2 * RANK, 1, 500), np.float32)
+    fit = decomposed(few[:, 0] + pick.standard_normal(few[:, 0].shape, np.float32), few, RANK).fit(RANK, 0.1)
+    return replace(fit, factors=Factors.of(pick.standard_normal((RANK, count), np.float32))), own
 
 
 def _pooled(fit: ResidualFit) -> Estimates:

@@ -29,8 +29,9 @@ def oracle_recalls(
         chosen = choose(scores, free, budget // 2, how, epsilon, random)
         span = Span(factors.dim)
         span.add(factors.columns(chosen), scores[chosen])
-        estimates = factors.products(span.weights()[None].astype(np.float32))[0]
-        estimates[chosen] = -np.inf
-        bought = np.concatenate([chosen, best_places(estimates, budget - len(chosen))])
+        left = np.ones((1, len(scores)), np.bool_)
+        left[0, chosen] = False
+        weights = span.weights()[None].astype(np.float32)
+        bought = np.concatenate([chosen, factors.best(weights, left, budget - len(chosen))[0][0]])
         found.append([np.isin(best_places(scores, depth), bought).mean() for depth in depths])
     return np.mean(found, axis=0).tolist()

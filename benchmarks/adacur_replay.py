@@ -19,6 +19,8 @@ from vizsla.scorer import Scorer
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
+ROUNDS = 10
+"""Of ADACUR and of residual CUR alike."""
 Matrix = NDArray[np.float32]
 System = Callable[[int], Retriever]
 """Makes the system for a budget."""
@@ -47,11 +49,13 @@ def systems(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever
     """Return re-ranking, ANNCUR at several splits, ADACUR, regression on vectors and residual CUR, by name."""
     found: dict[str, System] = {f"re-rank {name}": _rerank(part, scorer) for name, part in cheap.items()}
     for label, names in {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}.items():
-        found[f"residual {label}"] = residual_cur(scorer, anchors, [cheap[name] for name in names]).with_budget
-    found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors).with_budget
-    found["adacur random"] = adacur(scorer, anchors, rounds=5).with_budget
+        found[f"residual {label}"] = residual_cur(
+            scorer, anchors, [cheap[name] for name in names], rounds=ROUNDS
+        ).with_budget
+    found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors, rounds=ROUNDS).with_budget
+    found["adacur random"] = adacur(scorer, anchors, rounds=ROUNDS).with_budget
     for name in ("bm25", "minilm"):
-        found[f"adacur {name}"] = adacur(scorer, anchors, rounds=5, first=cheap[name]).with_budget
+        found[f"adacur {name}"] = adacur(scorer, anchors, rounds=ROUNDS, first=cheap[name]).with_budget
     for share in (0.3, 0.5, 0.7):
         found[f"anncur {share}"] = _anncur(scorer, anchors, share)
     return found

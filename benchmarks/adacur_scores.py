@@ -5,22 +5,20 @@ They lie where the MiniLM vectors do (`minilm_vectors.py`); a run that was stopp
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.corpus import data_folder
 from benchmarks.late_interaction import maxsim, minilm_tokens, save
 from benchmarks.minilm_vectors import cache_folder
 from vizsla.dataset import Dataset
 from vizsla.demo.alignment import alignment
+from vizsla.pairs.pair_model import PairModel
 
 PIECE = 16
-ANCHORS, TUNING, TESTING = 500, 150, 150
-"""Anchor queries and queries for choosing settings, both of the training split; and test queries."""
-
 Matrix = NDArray[np.float32]
 
 
@@ -30,32 +28,27 @@ class Questions:
 
     texts: list[str]
     ids: list[str]
+    anchors: int
+    tuning: int
 
-    def part(self, name: str) -> slice:
+    def part(self, name: str) -> range:
         """Return which rows are "anchors", "tuning" or "testing"."""
-        edges = {"anchors": (0, ANCHORS), "tuning": (ANCHORS, ANCHORS + TUNING), "testing": (ANCHORS + TUNING, None)}
-        return slice(*edges[name])
+        edges = {"anchors": (0, self.anchors), "tuning": (self.anchors, self.anchors + self.tuning)}
+        return range(*edges.get(name, (self.anchors + self.tuning, len(self.texts))))
 
 
-def open_set(name: str, items: int | None = None) -> Dataset:
-    """Return a data set, or the part of it that has so many items; judgements of others are left out."""
-    whole = Dataset.open(data_folder() / name)
-    if items is None or items >= len(whole.items):
-        return whole
-    kept = {item.id: item.default_text() for item, _ in zip(whole.items, range(items), strict=False)}
-    return Dataset.of(kept)
-
-
-def questions(dataset: Dataset, tests: Sequence[str], *, seed: int = 0) -> Questions:
-    """Draw the queries of an experiment: the same ones in every run."""
+def questions(
+    dataset: Dataset, tests: Sequence[str], *, anchors: int = 500, tuning: int = 150, testing: int = 150, seed: int = 0
+) -> Questions:
+    """Draw anchor and tuning queries of the training split, and test queries: the same ones in every run."""
     pick = np.random.default_rng(seed)
     texts, ids = [], []
-    for split, count in [("train", ANCHORS + TUNING), *((test, TESTING // len(tests)) for test in tests)]:
+    for split, count in [("train", anchors + tuning), *((test, testing // len(tests)) for test in tests)]:
         known, said = dataset.query_texts(split)
         chosen = pick.permutation(len(said))[:count].tolist()
         ids += [known[at] for at in chosen]
         texts += [said[at] for at in chosen]
-    return Questions(texts, ids)
+    return Questions(texts, ids, anchors, tuning)
 
 
 def late_interaction(name: str, texts: Sequence[str], queries: Sequence[str]) -> Matrix:
@@ -69,11 +62,23 @@ def string_similarity(name: str, texts: Sequence[str], queries: Sequence[str]) -
     return _kept(f"{name}.alignment", queries, lambda at: np.stack([alignment(queries[n], texts) for n in at]))
 
 
+def pair_scores(name: str, model: PairModel, texts: Sequence[str], queries: Sequence[str]) -> Matrix:
+    """Return a cross-encoder's scores of every query and every item."""
+    kept_as = f"{name}.{model.fingerprint.rpartition(':')[2]}"
+    return _kept(kept_as, queries, lambda at: _pairs(model, texts, queries, at))
+
+
+def _pairs(model: PairModel, texts: Sequence[str], queries: Sequence[str], at: range) -> Matrix:
+    asked = [queries[number] for number in at for _ in texts]
+    return np.asarray(model.scores(asked, list(texts) * len(at)), np.float32).reshape(len(at), len(texts))
+
+
 def _kept(name: str, queries: Sequence[str], score: Callable[[range], Matrix]) -> Matrix:
     parts = []
     for start in range(0, len(queries), PIECE):
         file = cache_folder() / f"{name}.{start}.npy"
         if not file.exists():
             save(file, score(range(start, min(start + PIECE, len(queries)))))
+            print(f"{name}: {start + PIECE} of {len(queries)} queries", file=sys.stderr, flush=True)
         parts.append(np.load(file))
     return np.concatenate(parts)

@@ -15,14 +15,12 @@ from time import process_time
 import numpy as np
 
 from benchmarks.cross_encoder_model import squad, trained
+from benchmarks.cross_encoder_onnx import exported, small_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, median, report
 from vizsla.cross_encoder import CrossEncoder
 from vizsla.dataset import Dataset
-from vizsla.export.check_sample import check_sample
-from vizsla.export.pair_export import export_pair_model, quantise_pair_model
 from vizsla.methods.bm25 import bm25
-from vizsla.pairs.onnx_pairs import OnnxPairModel
 from vizsla.pairs.pair_model import PairModel
 from vizsla.retriever import Retriever
 
@@ -34,8 +32,8 @@ def main() -> None:
     given = arguments("cross_encoder", own=_own)
     data, steps = squad(), 4 if given.quick else given.steps
     model = trained(given.folder, steps=steps)
-    full = _exported(model, given.folder / "onnx")
-    small = _small(full, given.folder / "int8", data, queries=10 if given.quick else 100)
+    full = exported(model, given.folder)
+    small = small_model(model, given.folder, data, queries=10 if given.quick else 100)
     pairs = 64 if given.quick else 1024
     speeds = {name: _pairs_a_second(each, data, pairs) for name, each in _named(model, full, small).items()}
     rows = [Row(f"{name}: pairs", speed, "torch", speeds["torch"], "a CPU second", lower_is_better=False)
@@ -46,25 +44,6 @@ def main() -> None:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where the model is, or will be")
     parser.add_argument("--steps", type=int, default=500, help="of its training")
-
-
-def _exported(model: PairModel, folder: Path) -> OnnxPairModel:
-    return OnnxPairModel(folder) if folder.exists() else export_pair_model(model, folder)
-
-
-def _small(full: OnnxPairModel, folder: Path, data: Dataset, *, queries: int) -> OnnxPairModel:
-    """Return the int8 model, checked on train queries; the float32 one where the check refuses."""
-    if folder.exists():
-        return OnnxPairModel(folder)
-    sample = check_sample(data, split="train", queries=queries, items=2000)
-    found = bm25(sample.items)(sample.queries, 30)
-    lists = [found.items[found.offsets[at] : found.offsets[at + 1]].tolist() for at in range(len(found))]
-    joined = [list(dict.fromkeys([*right, *row])) for right, row in zip(sample.relevant or [], lists, strict=True)]
-    relevant = [list(range(len(right))) for right in sample.relevant or []]
-    texts = [[sample.items[number] for number in row] for row in joined]
-    small, check = quantise_pair_model(full, folder, sample.queries, texts, relevant=relevant)
-    print(check)
-    return small
 
 
 def _named(model: PairModel, full: PairModel, small: PairModel) -> dict[str, PairModel]:

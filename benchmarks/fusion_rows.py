@@ -53,9 +53,7 @@ class Measured:
 
 def whole_test(seen: Measured, unseen: Measured, name: str) -> Measured:
     """Return all queries of two splits as one; what an answer costs is that of the first."""
-    evaluations = {
-        system: _joined(one, unseen.evaluations[system]) for system, one in seen.evaluations.items()
-    }
+    evaluations = {system: _joined(one, unseen.evaluations[system]) for system, one in seen.evaluations.items()}
     return Measured(name, evaluations, seen.us, seen.megabytes)
 
 

@@ -1,12 +1,13 @@
 """Exact late interaction over MiniLM's tokens: every item scored for a query by a few matrix products.
 
-Token vectors have length 1 and are kept as float16; a score is the mean over the query's
-tokens of the best inner product with a token of the item.
+Token vectors have length 1 and are kept as float16; a score is the mean over the query's tokens of the best inner
+product with a token of the item. Texts are encoded piece by piece, so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from benchmarks.minilm_vectors import cache_folder
 
 BATCH = 64
+PIECE = 4096
+"""Texts that are encoded before they are written down."""
 BLOCK = 20_000
 """Tokens whose products are made at once: they stay within some tens of megabytes."""
 
@@ -36,10 +39,15 @@ def minilm_tokens(name: str, texts: Sequence[str], *, max_tokens: int = 128) -> 
     """Return the token vectors of texts, made once and kept under a name."""
     vectors, offsets = (cache_folder() / f"{name}.{part}.npy" for part in ("tokens", "offsets"))
     if not offsets.exists():
-        made = _encoded(texts, max_tokens)
-        save(vectors, made.vectors)
-        save(offsets, made.offsets)
+        rows, counts, _ = _pieces(name, texts, max_tokens)
+        save(vectors, np.concatenate(rows))
+        save(offsets, np.cumsum([0, *np.concatenate(counts)], dtype=np.int64))
     return Tokens(np.load(vectors, mmap_mode="r"), np.load(offsets))
+
+
+def minilm_means(name: str, texts: Sequence[str], *, max_tokens: int = 128) -> NDArray[np.float32]:
+    """Return MiniLM's vector of each text, the mean of its tokens' before they get length 1; made with these."""
+    return np.concatenate(_pieces(name, texts, max_tokens)[2]).astype(np.float32)
 
 
 def maxsim(queries: Sequence[NDArray[np.float32]], items: Tokens) -> NDArray[np.float32]:
@@ -57,20 +65,38 @@ def maxsim(queries: Sequence[NDArray[np.float32]], items: Tokens) -> NDArray[np.
     return scores
 
 
-def _encoded(texts: Sequence[str], max_tokens: int) -> Tokens:
+def _pieces(name: str, texts: Sequence[str], max_tokens: int) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return token vectors, their numbers and means of all texts, a list of pieces each."""
+    found: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    model: Any = None
+    for start in range(0, len(texts), PIECE):
+        files = [cache_folder() / f"{name}.{start}.{part}.npy" for part in ("rows", "counts", "means")]
+        if not files[-1].exists():
+            model = model or _model()
+            for file, values in zip(files, _encoded(model, texts[start : start + PIECE], max_tokens), strict=True):
+                save(file, values)
+            print(f"{name}: {min(start + PIECE, len(texts)):,} of {len(texts):,} texts", file=sys.stderr, flush=True)
+        for kept, file in zip(found, files, strict=True):
+            kept.append(np.load(file, mmap_mode="r"))
+    return found
+
+
+def _encoded(model: Any, texts: Sequence[str], max_tokens: int) -> tuple[Any, Any, Any]:
     """Encode texts in batches of like length, and put them back in order."""
-    tokenizer, model = _model()
+    tokenizer, network = model
     ids = [tokenizer(text, truncation=True, max_length=max_tokens)["input_ids"] for text in texts]
     rows: list[Any] = [None] * len(ids)
     order = sorted(range(len(ids)), key=lambda at: len(ids[at]))
     for start in range(0, len(order), BATCH):
         batch = order[start : start + BATCH]
-        for at, row in zip(batch, _token_rows(model, [ids[at] for at in batch]), strict=True):
+        for at, row in zip(batch, _token_rows(network, [ids[at] for at in batch]), strict=True):
             rows[at] = row
-    return Tokens(np.concatenate(rows), np.cumsum([0, *map(len, rows)], dtype=np.int64))
+    units = [_unit(row).astype(np.float16) for row in rows]
+    means = _unit(np.stack([row.mean(axis=0) for row in rows])).astype(np.float16)
+    return np.concatenate(units), np.array([len(row) for row in rows], np.int64), means
 
 
-def _token_rows(model: Any, batch: list[list[int]]) -> list[NDArray[np.float16]]:
+def _token_rows(model: Any, batch: list[list[int]]) -> list[NDArray[np.float32]]:
     import torch
 
     longest = max(map(len, batch))
@@ -79,9 +105,12 @@ def _token_rows(model: Any, batch: list[list[int]]) -> list[NDArray[np.float16]]
     for at, row in enumerate(batch):
         ids[at, : len(row)], mask[at, : len(row)] = torch.tensor(row), 1
     with torch.inference_mode():
-        found = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-    unit = torch.nn.functional.normalize(found, dim=-1).numpy().astype(np.float16)
-    return [unit[at, : len(row)] for at, row in enumerate(batch)]
+        found = model(input_ids=ids, attention_mask=mask).last_hidden_state.float().numpy()
+    return [found[at, : len(row)] for at, row in enumerate(batch)]
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12), np.float32)
 
 
 def _model() -> tuple[Any, Any]:

@@ -160,6 +160,16 @@ def max_sims(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None),
     For each pair of a query and an item the sum over the query's tokens of the best inner product with a token of the item, as bytes of float32. `portable` leaves the CPU's own instructions unused, for tests.
     """
 
+def column_sums(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, portable: bool = False) -> object:
+    """
+    Each query's weights times every item's column of numbers, and times its own features of the items, plus its bias: bytes of float32, queries × items. `portable` leaves the CPU's own instructions unused, for tests.
+    """
+
+def best_columns(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int) -> tuple:
+    """
+    (offsets, items, sums): the k items of each query with the largest sums among its free ones, the best first; of equals, the lower numbers.
+    """
+
 def ngrams(text: str, lower: bool, kind: int) -> list:
     """
     The n-grams of a text in their order; kind 0: word unigrams, 1: word bigrams, 2: character trigrams.

@@ -81,6 +81,16 @@ def test_rounds_follow_algorithm_1():
             assert np.sort(estimates[now])[0] >= np.sort(left)[::-1][2] - 1e-4
 
 
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_query_is_answered_alike_in_any_company(name):
+    search = SEARCHES[name](scorer(), 12)
+    together = search(QUERIES, k=12)
+    for row, query in enumerate(QUERIES):
+        alone = search(query, k=12)
+        assert np.array_equal(alone.row(0)[0], together.row(row)[0])
+        assert np.array_equal(alone.row(0)[1], together.row(row)[1])
+
+
 def test_the_scorer_sees_a_round_of_all_queries_at_once():
     books = Books()
     adacur(scorer(books), anchors(), budget=20, rounds=4)(QUERIES)

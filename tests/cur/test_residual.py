@@ -10,10 +10,11 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, residual_cur
 from vizsla.methods.cur.choose import best_places, choose
+from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import RidgeEstimates
 from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.leaning import _left_out, favoured, fit_leaning, with_constant
 from vizsla.methods.cur.residual_choice import choose_fit
-from vizsla.methods.cur.residual_fit import fit_residual
 from vizsla.methods.cur.rounds import Plan
 from vizsla.methods.dense import dense
 
@@ -30,7 +31,7 @@ def _world(queries: int = 60, items: int = 150, rank: int = 3):
 
 def test_the_prior_is_the_affine_fit_and_the_factors_are_the_rest():
     scores, own = _world()
-    fit = fit_residual(scores, own, rank=3, ridge=0.1)
+    fit = decomposed(scores, own, 3).fit(3, 0.1)
     x = np.stack([np.ones(own.size), own.ravel()], axis=1)
     assert np.allclose(fit.mean, np.linalg.lstsq(x, scores.ravel().astype(np.float64), rcond=None)[0], atol=1e-3)
     assert fit.explained[0] == pytest.approx(np.corrcoef(own.ravel(), scores.ravel())[0, 1] ** 2, abs=0.01)
@@ -41,26 +42,37 @@ def test_the_prior_is_the_affine_fit_and_the_factors_are_the_rest():
 
 def test_the_estimates_are_those_of_the_normal_equations():
     factors = Factors.of(PICK.normal(size=(4, 50)))
-    own = PICK.normal(size=(2, 3, 50)).astype(np.float32)
-    mean, penalty = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2, 3, 4, 5, 6, 7])
-    estimates = RidgeEstimates(factors, own, mean, penalty)
-    assert np.allclose(estimates.scores(), np.einsum("f,qfi->qi", mean, own), atol=1e-5)
+    own = PICK.normal(size=(2, 2, 50)).astype(np.float32)
+    features = np.concatenate([np.ones((2, 1, 50)), own], axis=1)
+    mean, penalty = np.array([0.5, -1.0, 2.0]), np.diag([1.0, 2, 3, 4, 5, 6, 7])
+    penalty[0, 1] = penalty[1, 0] = 0.5
+    start = PICK.normal(size=(2, 4)).astype(np.float32)
+    estimates = RidgeEstimates(factors, own, mean, penalty, start)
+    priors = np.einsum("f,qfi->qi", mean, features) + start @ factors.values
+    assert np.allclose(estimates.scores(), priors, atol=1e-5) and np.allclose(estimates.prior(), priors, atol=1e-5)
     items, scores = np.array([3, 9, 30, 31, 40]), PICK.normal(size=5).astype(np.float32)
-    estimates.add(1, items[:2], scores[:2])
-    estimates.add(1, items[2:], scores[2:])
-    x = np.concatenate([factors.values, own[1]]).T
-    prior = own[1].T @ mean
-    weights = np.linalg.solve(x[items].T @ x[items] + np.diag(penalty), x[items].T @ (scores - prior[items]))
+    nothing = (np.zeros(0, np.int64), np.zeros(0, np.float32))
+    estimates.learn([nothing[0], items[:2]], [nothing[1], scores[:2]])
+    estimates.learn([nothing[0], items[2:]], [nothing[1], scores[2:]])
+    x = np.concatenate([factors.values, features[1]]).T
+    prior = priors[1]
+    weights = np.linalg.solve(x[items].T @ x[items] + penalty, x[items].T @ (scores - prior[items]))
     assert np.allclose(estimates.scores()[1], prior + x @ weights, atol=1e-4)
-    assert np.allclose(estimates.scores()[0], own[0].T @ mean, atol=1e-5)
+    assert np.allclose(estimates.scores()[0], priors[0], atol=1e-5)
+    assert np.allclose(estimates.prior_of(1, items), prior[items], atol=1e-5)
+    free = PICK.random((2, 50)) < 0.6
+    for row, (found, values) in enumerate(estimates.best(free, 7)):
+        everything = np.where(free[row], estimates.scores()[row], -np.inf)
+        assert found.tolist() == best_places(everything, 7).tolist() and np.array_equal(values, everything[found])
 
 
 def test_equations_that_settle_nothing_take_the_shortest_weights():
     factors = Factors.of(np.zeros((2, 9)))
     own = PICK.normal(size=(1, 1, 9)).astype(np.float32)
-    estimates = RidgeEstimates(factors, own, np.array([0.0]), np.zeros(3))
-    estimates.add(0, np.array([4]), np.array([1.5], np.float32))
-    assert np.allclose(estimates.scores()[0], 1.5 * own[0, 0] / own[0, 0, 4], atol=1e-4)
+    estimates = RidgeEstimates(factors, own, np.zeros(2), np.zeros((4, 4)))
+    estimates.learn([np.array([4])], [np.array([1.5], np.float32)])
+    shortest = (1 + own[0, 0, 4] * own[0, 0]) / (1 + own[0, 0, 4] ** 2)
+    assert np.allclose(estimates.scores()[0], 1.5 * shortest, atol=1e-4)
 
 
 def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
@@ -71,14 +83,36 @@ def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
 
 def test_a_useful_prior_and_anchors_beat_either_alone():
     scores, own = _world(queries=80, items=400, rank=3)
-    fit = fit_residual(scores[:60], own[:60], rank=3, ridge=0.01)
+    fit = decomposed(scores[:60], own[:60], 3).fit(3, 0.01)
     asked, exact = own[60:], scores[60:]
     estimates = fit.estimates(asked)
     alone = estimates.scores().copy()
-    for row in range(20):
-        items = np.arange(12)
-        estimates.add(row, items, exact[row, items])
+    estimates.learn([np.arange(12)] * 20, list(exact[:, :12]))
     assert np.mean((estimates.scores() - exact) ** 2) < 0.1 * np.mean((alone - exact) ** 2)
+
+
+def test_leaving_one_query_out_in_closed_form_is_leaving_it_out():
+    seen, weights = PICK.normal(size=(30, 5)), PICK.normal(size=(30, 2))
+    given, ridge = with_constant(seen), 0.7
+    values, vectors = np.linalg.eigh(given @ given.T)
+    found = _left_out(weights, np.maximum(values, 0), vectors, ridge)
+    for row in range(30):
+        x, y = np.delete(given, row, axis=0), np.delete(weights, row, axis=0)
+        told = np.linalg.solve(x.T @ x + ridge * np.eye(6), x.T @ y)
+        assert np.allclose(found[row], weights[row] - given[row] @ told, atol=1e-8)
+
+
+def test_retrievers_tell_weights_where_they_can_and_do_no_harm_where_not():
+    factors = Factors.of(PICK.normal(size=(3, 300)))
+    weights = PICK.normal(size=(80, 3))
+    blind = PICK.normal(size=(80, 1, 300)).astype(np.float32)
+    shown = (weights @ factors.values)[:, None].astype(np.float32) + blind
+    for own, least, most in ((shown, 0.0, 0.4), (blind, 0.9, 1.2)):
+        leaning = fit_leaning(weights[:60], favoured(factors, own[:60]), np.ones(3))
+        left = np.mean((weights[60:] - leaning.weights(factors, own[60:])) ** 2) / np.mean(weights[60:] ** 2)
+        assert least <= left <= most
+        believed = np.diag(np.linalg.inv(leaning.hold)).mean() / np.mean(weights[:60] ** 2)
+        assert left / 3 <= believed <= 3 * left
 
 
 def test_vectors_serve_without_anchors():

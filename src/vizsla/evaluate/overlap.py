@@ -128,4 +128,3 @@ def overlap(
                 counts[item in in_a, item in in_b] += 1
     called = names or (system_name(a), system_name(b))
     return Overlap(*called, depth, *counts.values())
-

@@ -114,9 +114,7 @@ class LateInteraction(Retriever):
         tokens: Any = queries.encoded(self._asking)
         return tokens  # type: ignore[no-any-return]
 
-    def _max_sims(
-        self, asked: TokenRows, rows: NDArray[np.int64], candidates: Candidates, threads: int
-    ) -> Scores:
+    def _max_sims(self, asked: TokenRows, rows: NDArray[np.int64], candidates: Candidates, threads: int) -> Scores:
         stored = self.tokens.stored
         given = (asked.rows, asked.offsets, stored.rows, stored.low, stored.step, self.tokens.offsets)
         scores: Any = _native.max_sims(*given, rows, candidates.items, threads)

@@ -245,5 +245,3 @@ def _words(content: object) -> tuple[str, ...]:
     if not all(isinstance(word, str) for word in words):
         raise InputError("`content` must hold str. Got others.")
     return words
-
-

@@ -251,9 +251,7 @@ class BagOfWords(Encoder, Artifact):
             raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
 
 
-def _rows(
-    builder: _native.BagBuilder, table: NDArray[np.int32], columns: NDArray[np.int32], width: int
-) -> SparseRows:
+def _rows(builder: _native.BagBuilder, table: NDArray[np.int32], columns: NDArray[np.int32], width: int) -> SparseRows:
     flat = np.ascontiguousarray(table).reshape(-1)
     offsets, terms, counts = builder.take_rows(flat, table.shape[1], columns)
     return SparseRows(offsets, terms, counts, width)

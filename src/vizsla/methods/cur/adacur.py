@@ -83,9 +83,13 @@ class Adacur(BudgetedSearch):
     def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
         factors = self.anchors.factors
         if pool.numbers is None:
-            return CurEstimates(factors, len(rows)), Stats(exact=True)
+            return CurEstimates(factors, len(rows), threads), Stats(exact=True)
         parts = [Factors.of(factors.columns(pool.padded(at)).T) for at in range(len(rows))]
-        return PooledEstimates([CurEstimates(part, 1) for part in parts]), Stats(exact=True)
+        return PooledEstimates([CurEstimates(part, 1, threads) for part in parts]), Stats(exact=True)
+
+    def _held(self) -> int:
+        columns, dim = self.budget, self.anchors.factors.dim  # a basis and coefficients, in doubles
+        return 2 * min(columns, dim) * (columns + dim)
 
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
@@ -128,7 +132,7 @@ def adacur(
     anchors: AnchorScores,
     *,
     budget: int = 100,
-    rounds: int = 5,
+    rounds: int = 10,
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,

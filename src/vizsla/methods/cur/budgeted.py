@@ -29,7 +29,7 @@ from vizsla.stats import Stats
 from vizsla.strings import Strings
 
 CELLS = 1 << 25
-"""Estimates that are held at a time: queries that advance together × items."""
+"""Numbers that are held at a time for queries that advance together."""
 
 
 class BudgetedSearch(Retriever):
@@ -107,6 +107,10 @@ class BudgetedSearch(Retriever):
         """Return the estimates of some queries before any of their scores is known, and what that cost."""
 
     @abstractmethod
+    def _held(self) -> int:
+        """Return how many numbers a query's estimates hold beside those of the items."""
+
+    @abstractmethod
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Items] | None, Stats]:
@@ -148,7 +152,7 @@ class BudgetedSearch(Retriever):
 
     def _batches(self, queries: int) -> list[range]:
         width = len(self._items) if self.pool is None else min(self.pool_size, len(self._items))
-        size = max(16, CELLS // max(1, width) // 16 * 16)
+        size = max(16, CELLS // max(1, width + self._held()) // 16 * 16)
         return [range(start, min(start + size, queries)) for start in range(0, queries, size)]
 
     def _pool(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> tuple[Pool, Stats]:

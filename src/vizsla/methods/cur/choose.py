@@ -29,7 +29,19 @@ def choose(
         return chosen
     left = free.copy()
     left[chosen] = False
-    return np.concatenate([chosen, random.choice(np.flatnonzero(left), blind, replace=False)])
+    return np.concatenate([chosen, drawn(left, blind, random)])
+
+
+def drawn(free: NDArray[np.bool_], count: int, random: np.random.Generator) -> Places:
+    """Return `count` free places at random, or all that there are.
+
+    Examples
+    --------
+    >>> drawn(np.array([False, True]), 5, np.random.default_rng(0)).tolist()
+    [1]
+    """
+    places = np.flatnonzero(free)
+    return random.choice(places, min(max(0, count), len(places)), replace=False)
 
 
 def best_places(values: Floats, count: int) -> Places:

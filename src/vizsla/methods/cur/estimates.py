@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.factors import Best, Factors, Own
 from vizsla.methods.cur.span import Span
 
 Floats = NDArray[np.float32]
@@ -19,23 +20,72 @@ class Estimates(ABC):
     """Scores of all items for each of some queries, the better the more exact scores were added."""
 
     @abstractmethod
-    def add(self, row: int, items: Items, scores: Floats) -> None:
-        """Learn exact scores of items for one query."""
+    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+        """Learn exact scores of some items of each query."""
 
     @abstractmethod
     def scores(self) -> Floats:
         """Return the estimates now: queries × items."""
 
+    @abstractmethod
+    def best(self, free: NDArray[np.bool_], count: int) -> Best:
+        """Return the free items with the best estimates, and these, for each query."""
+
     def prior(self) -> Floats | None:
         """Return what was believed before any score, where anything was."""
         return None
+
+    def prior_of(self, row: int, items: Items) -> Floats:
+        """Return what was believed of a query's items before any score; NaN where nothing was."""
+        return np.full(len(items), np.nan, np.float32)
 
     def features(self) -> Floats:
         """Return what is known of the items for these queries only: queries × features × items."""
         raise NotImplementedError
 
 
-class CurEstimates(Estimates):
+class FactorEstimates(Estimates):
+    """Estimates whose items have columns of factors: those of a round are read together.
+
+    Parameters
+    ----------
+    factors : Factors
+        A column an item.
+    threads : int
+        For the products with all items.
+    """
+
+    def __init__(self, factors: Factors, threads: int):
+        self._factors, self._threads = factors, threads
+
+    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+        """Read the columns of all items, and let each query learn its own."""
+        edges = np.cumsum([0, *map(len, chosen)]).tolist()
+        columns = self._factors.columns(np.concatenate(list(chosen)))
+        for row, (items, known) in enumerate(zip(chosen, scores, strict=True)):
+            if len(items):
+                self._add(row, items, columns[edges[row] : edges[row + 1]], known)
+
+    def scores(self) -> Floats:
+        """Return the estimates now: queries × items."""
+        factors, weights, own = self._weights()
+        return factors.products(weights, own, threads=self._threads)
+
+    def best(self, free: NDArray[np.bool_], count: int) -> Best:
+        """Return the free items with the best estimates, and these, for each query."""
+        factors, weights, own = self._weights()
+        return factors.best(weights, free, count, own, threads=self._threads)
+
+    @abstractmethod
+    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+        """Learn exact scores of items, whose columns are given, for one query."""
+
+    @abstractmethod
+    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+        """Return factors, each query's weights of them, and what is added for the query alone."""
+
+
+class CurEstimates(FactorEstimates):
     """CUR: a query's scores are the combination of anchor queries' scores that fits what is known.
 
     Parameters
@@ -44,23 +94,23 @@ class CurEstimates(Estimates):
         The anchor queries' scores.
     queries : int
         How many queries there are.
+    threads : int
+        For the products with all items.
     """
 
-    def __init__(self, factors: Factors, queries: int):
-        self._factors = factors
+    def __init__(self, factors: Factors, queries: int, threads: int = 1):
+        super().__init__(factors, threads)
         self._spans = [Span(factors.dim) for _ in range(queries)]
 
-    def add(self, row: int, items: Items, scores: Floats) -> None:
-        """Add the items as columns of the query's equations."""
-        self._spans[row].add(self._factors.columns(items), scores)
+    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+        self._spans[row].add(columns, scores)
 
-    def scores(self) -> Floats:
-        """Return the combinations, for all items."""
-        return self._factors.products(np.array([span.weights() for span in self._spans], np.float32))
+    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+        return self._factors, np.array([span.weights() for span in self._spans], np.float32), None
 
 
-class RidgeEstimates(Estimates):
-    """Ridge regression on the items' factors and on the query's own features: 1 and its retrievers' scores.
+class RidgeEstimates(FactorEstimates):
+    """Ridge regression on the items' factors, on 1 and on the query's own features, its retrievers' scores.
 
     The weights are pulled towards their mean over the anchor queries, each as strongly as it is steady over them.
 
@@ -71,40 +121,60 @@ class RidgeEstimates(Estimates):
     own : float32 array, queries × features × items
         What is known of the items for these queries only.
     mean : float64 array
-        The expected weights of the own features.
-    penalty : float64 array
-        How strongly each weight is pulled to its mean: first those of the factors, then those of the own features.
+        The expected weights of 1 and of the own features.
+    penalty : float64 array, features × features
+        How strongly weights are pulled to their means: those of the factors, that of 1, those of the own features.
+    start : float32 array, queries × dimensions, optional
+        The expected weights of the factors; 0 unless given.
+    threads : int
+        For the products with all items.
     """
 
-    def __init__(self, factors: Factors, own: Floats, mean: Doubles, penalty: Doubles):
-        self._factors, self._own = factors, own
-        self._prior = combined(own, mean)
-        size = factors.dim + own.shape[1]
-        self._gram = np.broadcast_to(np.diag(penalty), (len(own), size, size)).copy()
-        self._right = np.zeros((len(own), size))
+    def __init__(
+        self,
+        factors: Factors,
+        own: Floats,
+        mean: Doubles,
+        penalty: Doubles,
+        start: Floats | None = None,
+        threads: int = 1,
+    ):
+        super().__init__(factors, threads)
+        self._own, self._mean = np.ascontiguousarray(own, np.float32), mean
+        self._start = np.zeros((len(own), factors.dim), np.float32) if start is None else start
+        self._gram = np.broadcast_to(penalty, (len(own), *penalty.shape)).copy()
+        self._right = np.zeros((len(own), len(penalty)))
 
-    def add(self, row: int, items: Items, scores: Floats) -> None:
-        """Add the items to the query's normal equations."""
-        features = np.concatenate([self._factors.columns(items), self._own[row][:, items].T], axis=1).astype(np.float64)
+    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+        own = self._own[row][:, items].T
+        features = np.concatenate([columns, np.ones((len(items), 1)), own], axis=1).astype(np.float64)
         self._gram[row] += features.T @ features
-        self._right[row] += features.T @ (scores - self._prior[row, items])
+        self._right[row] += features.T @ (scores - self._expected(row, items, columns))
 
-    def scores(self) -> Floats:
-        """Return the prior and what the regression adds, for all items."""
-        if not self._right.any():
-            return self._prior
-        weights = solved(self._gram, self._right).astype(np.float32)
-        found = self._factors.products(weights[:, : self._factors.dim])
-        for feature in range(self._own.shape[1]):
-            found += weights[:, self._factors.dim + feature, None] * self._own[:, feature]
-        return np.asarray(self._prior + found, np.float32)
+    def _expected(self, row: int, items: Items, columns: Floats) -> Doubles:
+        return self._mean[0] + self._mean[1:] @ self._own[row][:, items] + columns @ self._start[row]
+
+    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+        return self._moved(solved(self._gram, self._right))
+
+    def _moved(self, found: Doubles) -> tuple[Factors, Floats, Own | None]:
+        """Return the weights that are so far from those that were expected."""
+        dim = self._factors.dim
+        weights = (found[:, dim:] + self._mean).astype(np.float32)
+        own = Own(self._own, np.ascontiguousarray(weights[:, 1:]), np.ascontiguousarray(weights[:, 0]))
+        return self._factors, (found[:, :dim] + self._start).astype(np.float32), own
 
     def prior(self) -> Floats:
-        """Return the fit of the retrievers' scores."""
-        return self._prior
+        """Return what the retrievers' scores tell."""
+        factors, weights, own = self._moved(np.zeros_like(self._right))
+        return factors.products(weights, own, threads=self._threads)
+
+    def prior_of(self, row: int, items: Items) -> Floats:
+        """Return what the retrievers' scores tell of some items."""
+        return self._expected(row, items, self._factors.columns(items)).astype(np.float32)
 
     def features(self) -> Floats:
-        """Return 1 and the retrievers' scores."""
+        """Return the retrievers' scores."""
         return self._own
 
 
@@ -138,13 +208,18 @@ class PooledEstimates(Estimates):
     def __init__(self, parts: list[Estimates]):
         self._parts = parts
 
-    def add(self, row: int, items: Items, scores: Floats) -> None:
-        """Let the query's part learn."""
-        self._parts[row].add(0, items, scores)
+    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+        """Let each query's part learn."""
+        for part, items, known in zip(self._parts, chosen, scores, strict=True):
+            part.learn([items], [known])
 
     def scores(self) -> Floats:
         """Return the parts' estimates."""
         return np.concatenate([part.scores() for part in self._parts])
+
+    def best(self, free: NDArray[np.bool_], count: int) -> Best:
+        """Return the best of each part."""
+        return [part.best(free[row : row + 1], count)[0] for row, part in enumerate(self._parts)]
 
     def features(self) -> Floats:
         """Return the parts' features."""
@@ -155,16 +230,6 @@ class PooledEstimates(Estimates):
         priors = [part.prior() for part in self._parts]
         return None if priors[0] is None else np.concatenate([prior for prior in priors if prior is not None])
 
-
-def combined(features: Floats, weights: Doubles) -> Floats:
-    """Return the weighted sum of features, queries × features × items, feature by feature in one order.
-
-    Examples
-    --------
-    >>> combined(np.array([[[1, 2], [3, 4]]], np.float32), np.array([1.0, 10.0])).tolist()
-    [[31.0, 42.0]]
-    """
-    total = np.zeros((features.shape[0], features.shape[2]), np.float32)
-    for feature, weight in enumerate(weights.astype(np.float32)):
-        total += weight * features[:, feature]
-    return total
+    def prior_of(self, row: int, items: Items) -> Floats:
+        """Return what the query's part believed."""
+        return self._parts[row].prior_of(0, items)

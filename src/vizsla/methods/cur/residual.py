@@ -16,6 +16,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import shared_first
@@ -25,7 +26,7 @@ from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
 from vizsla.methods.cur.residual_choice import RANKS, RIDGES, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
-from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
 from vizsla.methods.cur.vector_fit import fit_vectors, vectors_of
 from vizsla.queries import Queries
@@ -99,10 +100,10 @@ class ResidualCur(BudgetedSearch):
         pool = Pool(len(asked), len(self.items))
         estimates, _ = self._estimates(asked, range(len(asked)), pool, threads)
         rows = [(own.row(row)[0].astype(np.int64), own.row(row)[1]) for row in range(len(asked))]
-        for row, (items, scores) in enumerate(rows):
-            if scores is None:
-                raise InputError("`scored` must have scores. Got a match set.")
-            estimates.add(row, items, scores)
+        known = [scores for _, scores in rows if scores is not None]
+        if len(known) < len(rows):
+            raise InputError("`scored` must have scores. Got a match set.")
+        estimates.learn([items for items, _ in rows], known)
         full = estimates.scores().copy()
         for row, (items, scores) in enumerate(rows):
             full[row, items] = scores
@@ -112,12 +113,15 @@ class ResidualCur(BudgetedSearch):
         numbers = None if pool.numbers is None else [pool.padded(at) for at in range(len(rows))]
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
-            return self.fit.estimates(own), stats
+            return self.fit.estimates(own, threads), stats
         parts = [
-            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1])
+            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1], threads)
             for at, some in enumerate(numbers)
         ]
         return PooledEstimates([*parts]), stats
+
+    def _held(self) -> int:
+        return int(2 * (self.fit.factors.dim + len(self.fit.mean)) ** 2)  # normal equations, in doubles
 
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
@@ -125,7 +129,7 @@ class ResidualCur(BudgetedSearch):
         if len(self.priors) < 2:
             return None, Stats(exact=True)
         size, free = self.plan.sizes()[0], pool.allowed(filter)
-        rankings = estimates.features()[:, 1:]
+        rankings = estimates.features()
         firsts = [shared_first(rankings[at], self.fit.explained, free[at], size) for at in range(len(rows))]
         return firsts, Stats(exact=True)
 
@@ -262,4 +266,4 @@ def _anchored(
         ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
         chosen = choose_fit(scores, own, plan, ranks=ranks, ridges=ridges)
         rank, ridge = chosen.rank, chosen.ridge
-    return fit_residual(scores, own, rank=rank, ridge=ridge, storage=storage)
+    return decomposed(scores, own, rank).fit(rank, ridge, storage)

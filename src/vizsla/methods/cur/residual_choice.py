@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.cur.choose import best_places
-from vizsla.methods.cur.residual_fit import ResidualFit, fit_residual
+from vizsla.methods.cur.decomposition import decomposed
+from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan, spend
 
 Floats = NDArray[np.float32]
@@ -55,9 +56,11 @@ def choose_fit(
         rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:LEFT_OUT]
         if not len(rest):
             continue
-        widest = fit_residual(scores[rest], own[rest], rank=usable[-1], ridge=1.0)
-        for rank, ridge in totals:
-            totals[rank, ridge] += recall_of(widest.cut(rank, ridge), scores[asked], own[asked], plan)
+        parts = decomposed(scores[rest], own[rest], usable[-1])
+        for rank in usable:
+            fit = parts.fit(rank, 1.0)
+            for ridge in ridges:
+                totals[rank, ridge] += recall_of(fit.with_ridge(ridge), scores[asked], own[asked], plan)
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
     return Choice(rank, ridge, best / max(1, len(folds)))
 

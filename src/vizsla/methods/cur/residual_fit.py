@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.cur.estimates import RidgeEstimates, combined
+from vizsla.methods.cur.estimates import RidgeEstimates
 from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.leaning import Leaning
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -34,6 +35,8 @@ class ResidualFit:
         Share of the residual that is taken for noise.
     explained : float64 array
         The share of the variance that each retriever explains alone.
+    leaning : Leaning, optional
+        What a query's weights will be; around 0 without it.
     """
 
     mean: Doubles
@@ -43,81 +46,26 @@ class ResidualFit:
     anchors: int
     ridge: float
     explained: Doubles
+    leaning: Leaning | None = None
 
-    def estimates(self, own: Floats) -> RidgeEstimates:
+    def estimates(self, own: Floats, threads: int = 1) -> RidgeEstimates:
         """Return the estimates of queries of which only the retrievers' scores are known."""
-        return RidgeEstimates(self.factors, with_ones(own), self.mean, self.penalty())
+        start = None if self.leaning is None else self.leaning.weights(self.factors, own)
+        return RidgeEstimates(self.factors, own, self.mean, self.penalty(), start, threads)
 
-    def cut(self, rank: int, ridge: float) -> ResidualFit:
-        """Return the fit with fewer dimensions and another ridge."""
-        return replace(self, factors=self.factors.head(rank), ridge=ridge)
+    def with_ridge(self, ridge: float) -> ResidualFit:
+        """Return the fit with another ridge."""
+        return replace(self, ridge=ridge)
 
     def over(self, factors: Factors) -> ResidualFit:
-        """Return the fit with the factors of other items."""
-        return replace(self, factors=factors)
+        """Return the fit with the factors of a query's own items; too few for its retrievers to tell its weights."""
+        return replace(self, factors=factors, leaning=None)
 
     def penalty(self) -> Doubles:
-        """Return noise over variance for each weight: that of Bayes' rule."""
-        noise = max(self.ridge * self.noise, 1e-12)
-        held = noise / np.maximum(self.spread, 1e-12)
-        return np.concatenate([np.full(self.factors.dim, noise * self.anchors), np.minimum(held, 1e12)])
-
-
-def with_ones(own: Floats) -> Floats:
-    """Return features, queries × features × items, with one more before them that is 1."""
-    ones = np.ones((len(own), 1, own.shape[2]), np.float32)
-    return np.concatenate([ones, own], axis=1)
-
-
-def fit_residual(scores: Floats, own: Floats, *, rank: int, ridge: float, storage: str = "float32") -> ResidualFit:
-    """Fit the retrievers' scores to the anchors', and decompose what is left.
-
-    Parameters
-    ----------
-    scores : float32 array, anchor queries × items
-        Exact scores.
-    own : float32 array, anchor queries × retrievers × items
-        The retrievers' scores.
-    rank : int
-        Dimensions of the factors.
-    ridge : float
-        Share of the residual that is taken for noise.
-    storage : {"float32", "float16", "int8"}
-        How factors are kept.
-    """
-    features = with_ones(own)
-    mean, spread = _weights(scores, features)
-    residual = scores - combined(features, mean)
-    factors = Factors.of(leading(residual, rank), storage)
-    explained = np.array([_explained(scores, own[:, one : one + 1]) for one in range(own.shape[1])])
-    return ResidualFit(mean, spread, float(np.mean(residual**2)), factors, len(scores), ridge, explained)
-
-
-def leading(matrix: Floats, rank: int) -> Floats:
-    """Return the leading right singular vectors times their singular values: at most `rank` rows.
-
-    Examples
-    --------
-    >>> abs(leading(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32), 1)).tolist()
-    [[3.0, 4.0]]
-    """
-    _, vectors = np.linalg.eigh(np.asarray(matrix @ matrix.T, np.float64))
-    return np.asarray(vectors[:, ::-1][:, :rank].T.astype(np.float32) @ matrix, np.float32)
-
-
-def _weights(scores: Floats, features: Floats) -> tuple[Doubles, Doubles]:
-    """Return the mean and the variance of each query's least-squares weights."""
-    gram = np.matmul(features, features.transpose(0, 2, 1)).astype(np.float64)
-    right = np.matmul(features, scores[:, :, None])[:, :, 0].astype(np.float64)
-    size = gram.shape[1]
-    together = np.linalg.pinv(gram.sum(axis=0)) @ right.sum(axis=0)
-    held = gram + 1e-6 * np.trace(gram.mean(axis=0)) / size * np.eye(size)
-    each = np.linalg.solve(held, (right - gram @ together)[:, :, None])[:, :, 0]
-    return together, np.mean(each**2, axis=0)
-
-
-def _explained(scores: Floats, own: Floats) -> float:
-    features = with_ones(own)
-    mean, _ = _weights(scores, features)
-    left = scores - combined(features, mean)
-    return float(np.clip(1 - left.var() / max(float(scores.var()), 1e-30), 0, 1))
+        """Return noise over the weights' variance, as a matrix: that of Bayes' rule."""
+        noise, dim = max(self.ridge * self.noise, 1e-12), self.factors.dim
+        held = np.minimum(noise / np.maximum(self.spread, 1e-12), 1e12)
+        found = np.diag(np.concatenate([np.full(dim, noise * self.anchors), held]))
+        if self.leaning is not None:
+            found[:dim, :dim] = noise * self.leaning.hold
+        return found

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError, check_choice, check_positive, check_range
-from vizsla.methods.cur.choose import HOW, choose
+from vizsla.methods.cur.choose import HOW, choose, drawn
 from vizsla.methods.cur.estimates import Estimates, Floats, Items
+from vizsla.methods.cur.factors import Best
 
 Score = Callable[[list[Items]], list[Floats]]
 """Scores so many items of each query, all in one call."""
@@ -117,33 +118,48 @@ def spend(
     """
     ledgers = [Ledger() for _ in randoms]
     for number, size in enumerate(plan.sizes()):
-        known = estimates.scores() if number or firsts is None else estimates.prior()
-        believed = np.full(allowed.shape, np.nan, np.float32) if known is None else known
-        given = firsts if firsts is not None and not number else [None] * len(ledgers)
-        chosen = [
-            _chosen(believed[row], allowed[row], size, plan, randoms[row], given[row]) for row in range(len(ledgers))
-        ]
-        if not any(map(len, chosen)):
+        if firsts is not None and not number:
+            chosen = _first_round(estimates, allowed, firsts, size, randoms)
+        else:
+            chosen = _next_round(estimates, allowed, size, plan, randoms)
+        if not any(len(items) for items, _ in chosen):
             break
-        for row, (items, scores) in enumerate(zip(chosen, score(chosen), strict=True)):
+        bought = [items for items, _ in chosen]
+        scores = score(bought)
+        for row, ((items, before), exact) in enumerate(zip(chosen, scores, strict=True)):
             allowed[row, items] = False
-            ledgers[row].enter(items, scores, believed[row, items])
-            if len(items):
-                estimates.add(row, items, scores)
+            ledgers[row].enter(items, exact, before)
+        estimates.learn(bought, scores)
     return ledgers
 
 
-def _chosen(
-    believed: Floats,
-    free: NDArray[np.bool_],
+def _next_round(
+    estimates: Estimates, allowed: NDArray[np.bool_], size: int, plan: Plan, randoms: Sequence[np.random.Generator]
+) -> Best:
+    """Return items by their estimates, and these; where nothing is drawn, only the best are ever looked at."""
+    if plan.how == "topk" and not round(plan.epsilon * size):
+        return estimates.best(allowed, size)
+    believed = estimates.scores()
+    chosen = [
+        choose(row, free, size, plan.how, plan.epsilon, random)
+        for row, free, random in zip(believed, allowed, randoms, strict=True)
+    ]
+    return [(items, believed[row, items]) for row, items in enumerate(chosen)]
+
+
+def _first_round(
+    estimates: Estimates,
+    allowed: NDArray[np.bool_],
+    firsts: Sequence[Items],
     size: int,
-    plan: Plan,
-    random: np.random.Generator,
-    first: Items | None,
-) -> Items:
-    if first is None:
-        return choose(believed, free, size, plan.how, plan.epsilon, random)
-    kept = first[free[first]][:size].astype(np.int64)
-    left = free.copy()
-    left[kept] = False
-    return np.concatenate([kept, choose(believed, left, size - len(kept), "random", 0.0, random)])
+    randoms: Sequence[np.random.Generator],
+) -> Best:
+    """Return the given items that are allowed, filled up at random, and what was believed of them."""
+    found = []
+    for row, (first, random) in enumerate(zip(firsts, randoms, strict=True)):
+        kept = first[allowed[row, first]][:size].astype(np.int64)
+        left = allowed[row].copy()
+        left[kept] = False
+        items = np.concatenate([kept, drawn(left, size - len(kept), random)])
+        found.append((items, estimates.prior_of(row, items)))
+    return found

@@ -1,0 +1,73 @@
+"""Products with all items: numpy's numbers, the same bits in any company, and the best of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vizsla import _native
+from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.factors import Factors, Own
+
+PICK = np.random.default_rng(11)
+
+
+def _own(queries: int, features: int, items: int) -> Own:
+    shapes = [(queries, features, items), (queries, features), (queries,)]
+    return Own(*(PICK.normal(size=shape).astype(np.float32) for shape in shapes))
+
+
+def _twin(factors: Factors, weights: np.ndarray, own: Own) -> np.ndarray:
+    wide = factors.values.astype(np.float64) * factors.steps[:, None]
+    return weights @ wide + np.einsum("qf,qfi->qi", own.weights, own.features) + own.bias[:, None]
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize(
+    ("queries", "dim", "items"), [(1, 7, 1), (9, 33, 47), (17, 5, 6400), (3, 1100, 200), (2, 0, 9)]
+)
+def test_products_are_numpys_whatever_the_storage(storage, queries, dim, items):
+    factors = Factors.of(PICK.normal(size=(dim, items)), storage)
+    weights, own = PICK.normal(size=(queries, dim)).astype(np.float32), _own(queries, 2, items)
+    expected = _twin(factors, weights, own)
+    found = factors.products(weights, own)
+    assert np.abs(found - expected).max() <= 1e-5 * max(1, np.abs(expected).max())
+    assert np.array_equal(found, factors.products(weights, own, threads=3))
+    alone = Own(*(part[-1:] for part in own))
+    assert np.array_equal(found[-1:], factors.products(weights[-1:], alone))
+    plain = _native.column_sums(*factors._given(weights, own), 1, portable=True)
+    assert np.array_equal(found, np.frombuffer(plain, np.float32).reshape(found.shape))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("count", [1, 50, 20_000])
+def test_the_best_are_those_of_all_products(threads, count):
+    factors = Factors.of(PICK.integers(-2, 3, size=(3, 13_000)))  # many are equal
+    weights, own = PICK.integers(-2, 3, size=(11, 3)).astype(np.float32), Own.none(11, 13_000)
+    free = PICK.random((11, 13_000)) < 0.7
+    free[4] = False
+    every = factors.products(weights, own)
+    for row, (items, sums) in enumerate(factors.best(weights, free, count, own, threads=threads)):
+        wanted = best_places(np.where(free[row], every[row], -np.inf), min(count, int(free[row].sum())))
+        assert items.tolist() == wanted.tolist() and np.array_equal(sums, every[row, items])
+
+
+def test_what_does_not_belong_together_is_refused():
+    values, weights, bias = np.zeros((3, 5), np.float32), np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
+    own, own_weights = np.zeros((2, 1, 5), np.float32), np.zeros((2, 1), np.float32)
+    for wrong in (
+        (values, weights[:, :2].copy(), bias, own, own_weights),
+        (values, weights, bias[:1], own, own_weights),
+        (values, weights, bias, own[:, :, :4].copy(), own_weights),
+        (values, weights, bias, own, own_weights[:1]),
+        (values.astype(np.uint8), weights, bias, own, own_weights),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            _native.column_sums(*wrong, 1)
+        with pytest.raises((ValueError, TypeError)):
+            _native.best_columns(*wrong, np.ones((2, 5), np.bool_), 1, 1)
+    right = (values, weights, bias, own, own_weights)
+    with pytest.raises(ValueError, match="free must be"):
+        _native.best_columns(*right, np.ones((2, 4), np.bool_), 1, 1)
+    with pytest.raises(ValueError, match="above 0"):
+        _native.best_columns(*right, np.ones((2, 5), np.bool_), 0, 1)
