@@ -40,7 +40,7 @@ def test_every_number_of_a_settings_class_has_a_range(made):
 
 
 def test_a_bool_is_no_epoch_to_stop_at():
-    with pytest.raises(InputError, match="`stop` must be a whole number of at least 0 and at most 3, or None. Got True."):
+    with pytest.raises(InputError, match=r"`stop` must be a whole number of at least 0 and at most 3, or None\."):
         jpq.JpqSettings(stop=True)
 
 

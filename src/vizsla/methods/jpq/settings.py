@@ -19,7 +19,7 @@ RANGES = {
     **dict.fromkeys(("share", "adapter_rate", "centroid_rate", "decay", "warm_up"), SHARE),
     **dict.fromkeys(("epochs", "batch", "negatives", "depth"), COUNT),
     **dict.fromkeys(("sharpness", "clip"), ABOVE_0),
-    "imagined": NumberRange(0, 16),
+    **dict.fromkeys(("imagined", "handicap"), NumberRange(0, 16)),
     "seed": COUNT_FROM_0,
 }
 
@@ -53,6 +53,9 @@ class JpqSettings:
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
     imagined : float
         How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
+    handicap : float
+        What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
+        them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
     decay : float
         Weight decay, towards where training began.
     warm_up : float
@@ -80,6 +83,7 @@ class JpqSettings:
     centroid_rate: float = 2e-3
     sharpness: float = 1.0
     imagined: float = 1.0
+    handicap: float = 0.0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
