@@ -50,14 +50,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", default=["squad-sent", "tldr"])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="bytes an item")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4))
-    parser.add_argument("--fast", action="store_true", help="--share and --stop epochs instead of choosing")
-    parser.add_argument("--stop", type=int, default=3, help="epochs of three that --fast takes (default: 3)")
-    parser.add_argument("--share", type=float, default=0.5, help="of the click loss that --fast takes (default: 0.5)")
+    parser.add_argument("--fast", action="store_true", help="share 0.5 and --stop epochs instead of choosing")
+    parser.add_argument("--stop", type=int, default=3, help="epochs that --fast takes (default: 3)")
+    parser.add_argument("--epochs", type=int, default=3, help="that are planned (default: 3)")
+    parser.add_argument("--share", type=float, help="of the click loss, instead of choosing")
     parser.add_argument("--handicap", type=_auto, default=0.0, help="of items with clicks, or auto (default: 0)")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
-    parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
+    parser.add_argument("--teachers", nargs="+", default=["flat"], choices=("flat", "pefa"), help="pefa is PEFA-XS")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
     parser.add_argument("--clicks", type=float, default=1.0, help="share of the clicks that MiniLM learns from")
     parser.add_argument("--hold-out", action="store_true", help="choose MiniLM's epochs on held-out clicks")
@@ -69,11 +70,15 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
-    how: dict[str, Any] = {"handicap": given.handicap}
+    how: dict[str, Any] = {"handicap": given.handicap, "epochs": given.epochs}
     if given.fast or given.quick:
-        how |= {"share": given.share, "stop": given.stop}
+        how |= {"share": 0.5, "stop": given.stop}
+    if given.share is not None:
+        how |= {"share": given.share}
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
-    taught: dict[str, Retriever] = {"": flat} | ({" of pefa": pefa_xs(flat, one.data)} if given.pefa_teacher else {})
+    taught: dict[str, Retriever] = {"": flat} if "flat" in given.teachers else {}
+    if "pefa" in given.teachers:
+        taught[" of pefa"] = systems["pefa"] = pefa_xs(flat, one.data)
     seconds = {}
     for name, teacher in taught.items() if not given.only_model else ():
         build = partial(train_jpq, coded, one.data, teacher=teacher, **how)
