@@ -47,9 +47,10 @@ class NumberRange:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
-        inside = abs(int(value)) <= MOST if isinstance(value, Integral) else isfinite(float(value))
-        low = value > self.low if self.above else value >= self.low
-        return bool(inside and low and (value < self.high if self.below else value <= self.high))
+        number: Any = value
+        inside = abs(int(number)) <= MOST if isinstance(value, Integral) else isfinite(float(number))
+        low = number > self.low if self.above else number >= self.low
+        return bool(inside and low and (number < self.high if self.below else number <= self.high))
 
     def check(self, name: str, value: object) -> None:
         """Raise unless a value is one of these numbers."""

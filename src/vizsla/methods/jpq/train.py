@@ -39,8 +39,7 @@ MODEL_BATCH = 64
 SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
 HANDICAPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
-"""Of items with clicks, to choose from, and what "auto" means where no clicks are held out."""
-HANDICAP = 0.75
+"""Of items with clicks, to choose from."""
 
 
 @checked
@@ -85,12 +84,12 @@ def train_jpq(
     handicap : float or "auto"
         What items with clicks must be better by, in spreads of a query's best scores, so that training does not favour
         them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
-        worse of warm and cold queries come off best against uncompressed items. The teacher must hold these.
+        worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
     cold : float
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
-        32, rates of 5e-6 to 1e-4, neither a teacher nor imagined queries. They are for half a million queries.
+        32, rates of 5e-6 to 1e-4, no teacher, imagined queries or handicap. They are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -116,6 +115,7 @@ def jpq(
     bits: int = 8,
     rounds: int = ROUNDS,
     teacher: Retriever | None = None,
+    handicap: float | str = AUTO,
     seed: int = 0,
     threads: int = 1,
     **options: Any,
@@ -134,6 +134,8 @@ def jpq(
         Of OPQ, before the training.
     teacher : Retriever, optional
         Whom to imitate instead of the base: PEFA over it, for example.
+    handicap : float or "auto"
+        As in `train_jpq`.
     seed : int
         Fixes the codebook and the order of training.
     threads : int
@@ -155,7 +157,8 @@ def jpq(
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    return train_jpq(coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options)
+    taught: dict[str, Any] = {"teacher": base if teacher is None else teacher, "handicap": handicap}
+    return train_jpq(coded, clicks, seed=seed, threads=threads, **taught, **options)
 
 
 def prepared_run(
@@ -185,10 +188,11 @@ def prepared_run(
     first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
     how = _settings(share, log, teacher, {**first, **settings})
     vectors = _vectors(teacher, how)
-    how, handicaps = _with_handicap(how, handicap, log, vectors)
+    split = _split(log, cold, how)
+    handicap = 0.0 if paper and handicap == AUTO else handicap
+    how, handicaps = _with_handicap(how, handicap, log, vectors, chosen=split is not None)
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
     shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
-    split = _split(log, cold, how)
     marked = trial = None
     if log is not None and handicaps:
         marked = marked_index(index, vectors, log.clicked, seed=how.seed)
@@ -257,18 +261,16 @@ def _settings(
 
 
 def _with_handicap(
-    settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any
+    settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
 ) -> tuple[JpqSettings, tuple[float, ...]]:
     """Return the settings with a handicap, and those to choose from; none where nobody needs one."""
-    if handicap != AUTO:
-        settings = replace(settings, handicap=handicap)
-    if handicap == 0 or log is None or vectors is None or log.clicked.all():
-        if handicap not in (0, AUTO) and (log is None or vectors is None):
-            raise InputError(f"`handicap` must be 0 without clicks and a teacher with vectors. Got {handicap!r}.")
-        return replace(settings, handicap=0.0), ()
-    if handicap != AUTO:
-        return settings, (settings.handicap,)
-    return replace(settings, handicap=HANDICAP), HANDICAPS
+    possible = log is not None and vectors is not None
+    if handicap == AUTO:
+        return settings, HANDICAPS if possible and chosen and not log.clicked.all() else ()
+    settings = replace(settings, handicap=handicap)
+    if not possible and settings.handicap > 0:
+        raise InputError(f"`handicap` must be 0 without clicks and a teacher with vectors. Got {handicap!r}.")
+    return settings, (settings.handicap,) if settings.handicap > 0 else ()
 
 
 def _trial(
