@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class HeldOutClicks(NamedTuple):
     def measured(self, training: JpqTraining, handicaps: Sequence[float] = (0.0,)) -> list[PerQuery]:
         """Return each query's reciprocal rank with query side and centroids as they are, for every handicap."""
         rows = training.asked_rows(self.rows, self.texts)
-        return [self.ranks(lambda part, h=each: training.best(rows[part], DEPTH, handicap=h)) for each in handicaps]
+        return [self.ranks(partial(_found, training, rows, handicap)) for handicap in handicaps]
 
     def uncompressed(self, vectors: Floats) -> PerQuery:
         """Return each query's reciprocal rank where items are whole vectors."""
@@ -66,6 +67,10 @@ class HeldOutClicks(NamedTuple):
     def _ranks(self, best: Callable[[slice], Items], part: slice) -> PerQuery:
         hits = (best(part)[:, :, None] == self.relevant.items[part][:, None, :]).any(axis=2)
         return np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0.0)
+
+
+def _found(training: JpqTraining, rows: Floats, handicap: float, part: slice) -> Items:
+    return training.best(rows[part], DEPTH, handicap=handicap)
 
 
 def _rows_of(found: Candidates) -> Items:

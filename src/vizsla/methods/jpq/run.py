@@ -50,7 +50,7 @@ class Trained(NamedTuple):
 
     Attributes
     ----------
-    index : PqIndex
+    coded : PqIndex
         The items' codes.
     centroids : float32 array
         What they stand for now.
@@ -62,7 +62,7 @@ class Trained(NamedTuple):
         What made them.
     """
 
-    index: PqIndex
+    coded: PqIndex
     centroids: Floats
     query_side: Any
     mark_weight: float
@@ -143,7 +143,7 @@ class JpqRun:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
         for share in self.shares:
             settings = replace(self.settings, share=share)
-            training = self._training(trial.index, trial.lessons, settings)
+            training = self._training(trial.coded, trial.lessons, settings)
             if not self.trials:
                 self._note(0, trial.held.measured(training, self.handicaps), training)
             self._train(training, f"trial, share {share:g}", settings.epochs, held=trial.held)

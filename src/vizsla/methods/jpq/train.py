@@ -208,7 +208,7 @@ def prepared_run(
 
 def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
     """Return the base with what a run trained."""
-    index = trained.index
+    index = trained.coded
     if trained.settings.trains_centroids:
         index = index.with_centroids(trained.centroids)
     encoder = run.side.trained(base.encoder, trained.query_side)
@@ -264,11 +264,12 @@ def _with_handicap(
     settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
 ) -> tuple[JpqSettings, tuple[float, ...]]:
     """Return the settings with a handicap, and those to choose from; none where nobody needs one."""
-    possible = log is not None and vectors is not None
+    clicked = None if log is None or vectors is None else log.clicked
     if handicap == AUTO:
-        return settings, HANDICAPS if possible and chosen and not log.clicked.all() else ()
-    settings = replace(settings, handicap=handicap)
-    if not possible and settings.handicap > 0:
+        return settings, HANDICAPS if chosen and clicked is not None and not clicked.all() else ()
+    number: Any = handicap  # what is no number, the settings refuse
+    settings = replace(settings, handicap=number)
+    if clicked is None and settings.handicap > 0:
         raise InputError(f"`handicap` must be 0 without clicks and a teacher with vectors. Got {handicap!r}.")
     return settings, (settings.handicap,) if settings.handicap > 0 else ()
 

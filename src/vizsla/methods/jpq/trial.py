@@ -28,7 +28,7 @@ class Trial(NamedTuple):
         What is left.
     held : HeldOutClicks
         What is held out.
-    index : PqIndex
+    coded : PqIndex
         The coded items; marked are those that have a click left.
     against : float array, optional
         What the uncompressed items give for each held-out query: the worse of warm and cold is to lose least to it.
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
     lessons: Lessons
     held: HeldOutClicks
-    index: PqIndex
+    coded: PqIndex
     against: PerQuery | None = None
 
 
