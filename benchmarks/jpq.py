@@ -30,7 +30,6 @@ from vizsla.retriever import Retriever
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = ("R@10", "RR@10")
 SIZES = (8, 16, 24, 48)
-FAST: dict[str, Any] = {"share": 0.5}
 GOALS = {8: 0.7, 16: 0.7, 24: 0.7, 48: 1.0}
 """What is to be won back on test-seen; more than all of it at 48 bytes."""
 
@@ -52,11 +51,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="bytes an item")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4))
     parser.add_argument("--fast", action="store_true", help="share 0.5 and --stop epochs instead of choosing")
-    parser.add_argument("--stop", type=int, default=3, help="epochs of three that --fast takes (default: 3)")
+    parser.add_argument("--stop", type=int, default=3, help="epochs that --fast takes (default: 3)")
+    parser.add_argument("--epochs", type=int, default=3, help="that are planned (default: 3)")
+    parser.add_argument("--share", type=float, help="of the click loss, instead of choosing")
+    parser.add_argument("--handicap", type=_auto, default=0.0, help="of items with clicks, or auto (default: 0)")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
-    parser.add_argument("--pefa-teacher", action="store_true", help="distil PEFA-XS, too")
+    parser.add_argument("--teachers", nargs="+", default=["flat"], choices=("flat", "pefa"), help="pefa is PEFA-XS")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
     parser.add_argument("--clicks", type=float, default=1.0, help="share of the clicks that MiniLM learns from")
     parser.add_argument("--hold-out", action="store_true", help="choose MiniLM's epochs on held-out clicks")
@@ -68,18 +70,25 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
-    how: dict[str, Any] = {**FAST, "stop": given.stop} if given.fast or given.quick else {}
+    how: dict[str, Any] = {"handicap": given.handicap, "epochs": given.epochs}
+    if given.fast or given.quick:
+        how |= {"share": 0.5, "stop": given.stop}
+    if given.share is not None:
+        how |= {"share": given.share}
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
-    taught: dict[str, Retriever] = {"": flat} | ({" of pefa": pefa_xs(flat, one.data)} if given.pefa_teacher else {})
+    taught: dict[str, Retriever] = {"": flat} if "flat" in given.teachers else {}
+    if "pefa" in given.teachers:
+        taught[" of pefa"] = systems["pefa"] = pefa_xs(flat, one.data)
     seconds = {}
     for name, teacher in taught.items() if not given.only_model else ():
         build = partial(train_jpq, coded, one.data, teacher=teacher, **how)
         seconds[f"jpq{name}"] = _timed(systems, f"jpq{name}", build)
     if given.model:
         name, teacher = list(taught.items())[-1]
-        build = partial(trained_model, one, coded, teacher, given.model, share=given.clicks, chosen=given.hold_out)
+        how = {"share": given.clicks, "chosen": given.hold_out, "handicap": given.handicap}
+        build = partial(trained_model, one, coded, teacher, given.model, **how)
         seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
-    compared = {s: compare(systems, one.data, s, MEASURES, baseline="opq", latency_queries=1) for s in SPLITS}
+    compared = {s: compare(systems, one.data, s, MEASURES, latency_queries=1) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
     rows = [row for split in SPLITS for row in _quality_rows(label, split, compared[split], size)]
     rows += [Row(f"{label}, {name}: all training", taken, "", None, "CPU s") for name, taken in seconds.items()]
@@ -110,14 +119,23 @@ def _timed(systems: dict[str, Retriever], name: str, build: Any) -> float:
     return cpu
 
 
+def _p(compared: Comparison, measure: str, pair: set[str]) -> float:
+    """Return the p-value of the difference between two systems."""
+    return next(float(test.p) for test in compared.tests if {test.a, test.b} == pair and test.measure == measure)
+
+
+def _auto(given: str) -> float | str:
+    return given if given == "auto" else float(given)
+
+
 def _quality_rows(label: str, split: str, compared: Comparison, size: int) -> list[Row]:
     rows = []
     for measure in MEASURES:
         value = {name: float(compared.evaluations[name].measures[measure]) for name in compared.names}
         lost = value["flat"] - value["opq"]
         for name in (name for name in compared.names if name.startswith("jpq")):
-            test = next(t for t in compared.tests if (t.a, t.measure) == (name, measure))
-            note = f"opq {value['opq']:.4f}, flat {value['flat']:.4f}, p against opq {test.p:.2g}"
+            p = {other: _p(compared, measure, {name, other}) for other in ("opq", "flat")}
+            note = ", ".join(f"{other} {value[other]:.4f} (p {p[other]:.2g})" for other in p)
             back = (value[name] - value["opq"]) / lost
             goal = GOALS.get(size, 0.7) if split == "test-seen" else 0.35 if (size, measure) == (8, "R@10") else 0.0
             work = f"{label} {split} {measure}, {name}"

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from benchmarks.pefa_collection import Collection
 from vizsla.methods.dense import Dense
@@ -20,7 +21,9 @@ MAX_TOKENS = 128
 EVERY = 20
 
 
-def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int, *, share: float, chosen: bool) -> Jpq:
+def trained_model(
+    one: Collection, coded: Dense, teacher: Retriever, epochs: int, *, share: float, chosen: bool, handicap: Any
+) -> Jpq:
     """Train MiniLM and the centroids for so many epochs, or for as many of them as held-out clicks choose.
 
     $VIZSLA_CHECKPOINT may name a folder to go on from.
@@ -35,7 +38,7 @@ def trained_model(one: Collection, coded: Dense, teacher: Retriever, epochs: int
     clicks = one.data if share == 1 else one.clicks(share)
     return train_jpq(
         coded, clicks, teacher=teacher, model=model, share=0.5, epochs=epochs, stop=None if chosen else epochs,
-        checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
+        handicap=handicap, checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
     )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ class GuardedSearch {
   std::size_t scored() const { return scored_; }
 
  private:
-  static constexpr std::size_t ahead = 4, rows_a_look = 4096, bytes_a_part = 1 << 20;
+  static constexpr std::size_t ahead = 16, rows_a_look = 4096, bytes_a_part = 1 << 20;
 
   void scan(const GuardQuery& query, std::size_t parts, const Poll& poll) {
     share_work(parts, parts, [&] {
@@ -106,7 +106,7 @@ class GuardedSearch {
     for (std::size_t place = begin; place < end; ++place) {
       if ((place - begin) % rows_a_look == 0 && poll) poll();
       const std::size_t item = chosen_.number(place);
-      if (!chosen_.all && place + ahead < end) prefetch(chosen_.number(place + ahead));
+      if (place + ahead < end) prefetch(chosen_.number(place + ahead));
       const std::int32_t product = whole_.dot(query.numbers(), guard_.codes + item * guard_.width, guard_.width);
       const double about = sound ? product * (guard_.scales[item] * query.scale()) : 0;
       const double off = sound ? wide * guard_.errors[item] + fixed : wide;

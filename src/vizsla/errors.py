@@ -85,10 +85,10 @@ def check_positive(name: str, value: int) -> int:
     10
     """
     try:
-        whole = value.__index__()
+        whole = None if isinstance(value, bool) else value.__index__()
     except (AttributeError, TypeError):  # an array of several numbers has the method, and refuses
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
-    if whole < 1:
+    if whole is None or whole < 1:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
     if whole > MOST:
         got = f"{value!r}" if whole < 10**24 else f"one of {whole.bit_length():,} bits"
@@ -105,7 +105,7 @@ def check_range(name: str, value: float, low: float, high: float) -> float:
     0.75
     """
     try:
-        inside = bool(low <= value <= high)
+        inside = not isinstance(value, bool) and bool(low <= value <= high)
     except (TypeError, ValueError):
         inside = False
     if not inside:

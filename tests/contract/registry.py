@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -145,8 +146,9 @@ def _learned_bag() -> Retriever:
 
 
 @cache
-def _jpq(bits: int = 8) -> Retriever:
-    return jpq(dense(ITEMS, _lsa()), _log(), bytes=4, bits=bits, share=0.5, epochs=2, batch=16, stop=2)
+def _jpq(bits: int = 8, handicap: float = 0.0) -> Retriever:
+    how: dict[str, Any] = {"bytes": 4, "bits": bits, "share": 0.5, "epochs": 2, "batch": 16, "stop": 2}
+    return jpq(dense(ITEMS, _lsa()), _log(), handicap=handicap, **how)
 
 
 def training_state() -> TrainingState:
@@ -206,6 +208,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
     "jpq": RetrieverCase(lambda: _jpq()),
     "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
+    "jpq held back": RetrieverCase(lambda: _jpq(handicap=0.5)),
     "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
@@ -324,6 +327,7 @@ INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "lsa": _lsa,
     "adapted": lambda: AdaptedEncoder(_lsa(), np.eye(24, k=1, dtype=np.float32)),
+    "adapted, wider": lambda: AdaptedEncoder(_lsa(), np.eye(25, 24, dtype=np.float32), np.full(25, 0.5, np.float32)),
     "two-sided": lambda: TwoSidedEncoder(AdaptedEncoder(_lsa(), 2 * np.eye(24, dtype=np.float32)), _lsa()),
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag of two languages": lambda: BagOfWords.fit(ITEMS.values(), AnyLanguage(["english", "german"]))[0],

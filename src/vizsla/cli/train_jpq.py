@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bytes", type=int, help="compress INDEX first: so many bytes an item")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")
     parser.add_argument("--share", type=_auto, default="auto", help="of the click loss, 0 to 1 (default: auto)")
+    parser.add_argument("--handicap", type=_auto, help="what clicked items must be better by (with --bytes: auto)")
     parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--paper", action="store_true", help="begin with the numbers of the JPQ paper instead of ours")
     parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
@@ -71,7 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
     if model.choice is not None:
         chosen, first = model.choice.chosen, model.choice.trials[0]
         said = ", ".join(f"{kind} {first[kind]:.4f} to {chosen[kind]:.4f}" for kind in ("warm", "cold"))
-        print(f"share {chosen['share']:g}, {chosen['epochs']} epochs; held-out {model.choice.measure}: {said}")
+        numbers = f"share {chosen['share']:g}, {chosen['epochs']} epochs, handicap {chosen['handicap']:g}"
+        print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
 def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
@@ -79,14 +81,16 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
     from vizsla.methods.jpq.train import prepared_run, trained_retriever
 
     base, teacher = _coded(arguments)
+    usual = 0.0 if arguments.bytes is None else "auto"
     settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
     line = LiveLine()
     training = prepared_run(
         base,
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
-        teacher=teacher, model=_model(arguments), share=arguments.share, cold=arguments.cold,
-        paper=arguments.paper,
+        teacher=teacher, model=_model(arguments), share=arguments.share,
+        handicap=usual if arguments.handicap is None else arguments.handicap,
+        cold=arguments.cold, paper=arguments.paper,
         checkpoint=arguments.checkpoint, watch=line, threads=arguments.threads, **settings,
     )  # fmt: skip
     try:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.clicks.evidence import best_harmless
+from vizsla.clicks.evidence import best_balanced, best_harmless
 from vizsla.clicks.measures import PerQuery
 from vizsla.errors import InputError
 
@@ -53,8 +53,9 @@ class Choice:
         *,
         measure: str,
         base: int | None = None,
+        against: PerQuery | None = None,
     ) -> Self:
-        """Choose the best trial that harms neither warm nor cold queries; see `best_harmless`.
+        """Choose the best trial that harms neither warm nor cold queries; see `best_harmless` and `best_balanced`.
 
         Parameters
         ----------
@@ -68,6 +69,8 @@ class Choice:
             What was measured.
         base : int, optional
             Which trial is what stands.
+        against : float array, optional
+            What something else gives for every held-out query: the worse side is to come off best against it.
 
         Examples
         --------
@@ -76,7 +79,12 @@ class Choice:
         {'weight': 0.5, 'all': 0.75, 'warm': 1.0, 'cold': 0.5}
         """
         done = [trial | _means(values, cold) for trial, values in zip(trials, measured, strict=True)]
-        return cls(measure, int(cold.sum()), int((~cold).sum()), done, best_harmless(done, base=base))
+        sides = {"warm": ~cold, "cold": cold}
+        if against is None or not len(cold):
+            best = best_harmless(done, base=base)
+        else:
+            best = best_balanced(done, {kind: float(against[own].mean()) for kind, own in sides.items() if own.any()})
+        return cls(measure, int(cold.sum()), int((~cold).sum()), done, best)
 
     @property
     def chosen(self) -> dict[str, Any]:

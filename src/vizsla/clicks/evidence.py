@@ -34,6 +34,24 @@ def surely_best(measured: NDArray[np.float64]) -> int:
     return int(np.argmax(np.where(means > SURE * errors, means, 0.0)))
 
 
+def best_balanced(trials: Sequence[Mapping[str, Any]], against: Mapping[str, Any]) -> int:
+    """Return the trial whose worse side, warm or cold queries, comes off best against something else.
+
+    Parameters
+    ----------
+    trials : sequence of dict
+        Each with its quality: "warm" and "cold"; of equals, the first is taken.
+    against : dict
+        The quality of what they are compared with, of the sides that there are.
+
+    Examples
+    --------
+    >>> best_balanced([{"warm": 0.9, "cold": 0.1}, {"warm": 0.6, "cold": 0.5}], {"warm": 0.5, "cold": 0.5})
+    1
+    """
+    return max(range(len(trials)), key=lambda at: min(trials[at][kind] - against[kind] for kind in against))
+
+
 def best_harmless(trials: Sequence[Mapping[str, Any]], *, base: int | None = None) -> int:
     """Return the best trial over all, among those that lose to the base neither on warm nor on cold queries.
 

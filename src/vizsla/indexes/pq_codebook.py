@@ -60,8 +60,9 @@ class Codebook:
         self.rotation = None if rotation is None else np.ascontiguousarray(rotation)
         self._check_centroids()
         self.dim = int(dim if dim is not None else self.wide if rotation is None else rotation.shape[-1])
-        if not self.wide - self.parts < self.dim <= self.wide:
-            wanted = f"from {self.wide - self.parts + 1} to {self.wide}"
+        least = max(1, self.wide - 2 * self.parts + 1)  # two numbers of a sub-space may be fillers
+        if not least <= self.dim <= self.wide:
+            wanted = f"from {least} to {self.wide}"
             raise InputError(f"`dim` must be {wanted} for centroids of shape {centroids.shape}. Got {self.dim}.")
         self._check_rotation()
         self.lost = lost

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
+from vizsla.number_range import ABOVE_0, COUNT, COUNT_FROM_0, check_numbers
 from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
 
@@ -23,6 +24,12 @@ Numbers = NDArray[np.int64]
 STRANGERS = 8
 """Items drawn for a click whose query finds few."""
 SMALL = 1e-8
+
+RANGES = {
+    **dict.fromkeys(("rate", "temperature"), ABOVE_0),
+    **dict.fromkeys(("negatives", "batch"), COUNT),
+    "expansions": COUNT_FROM_0,
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,9 @@ class LearningSettings:
     temperature: float = 1.0
     batch: int = 128
     expansions: int = 64
+
+    def __post_init__(self) -> None:
+        check_numbers(self, RANGES)
 
 
 class TokenLearner:

@@ -86,7 +86,7 @@ def train_tokens(
     >>> learned("vehicle", k=1).ids, fruit("vehicle", k=1).ids
     ([['c']], [[]])
     """
-    settings = _settings(rate, negatives, temperature, batch, expansions)
+    settings = LearningSettings(rate, negatives, temperature, batch, expansions)
     days = bag.half_life
     if half_life is not None:
         clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
@@ -105,16 +105,6 @@ def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSetting
         check_choice("epochs", epochs, ["auto"])
         epochs = int(chosen_epochs(known, clicked, settings, seed=seed).chosen["epochs"])
     return _trained(known, clicked, clicked.clicks, settings, check_positive("epochs", epochs), seed)
-
-
-def _settings(rate: float, negatives: int, temperature: float, batch: int, expansions: int) -> LearningSettings:
-    for name, number in (("rate", rate), ("temperature", temperature)):
-        if not (number > 0 and np.isfinite(number)):
-            raise InputError(f"`{name}` must be above 0. Got {number!r}.")
-    if expansions < 0:
-        raise InputError(f"`expansions` must not be negative. Got {expansions!r}.")
-    whole = check_positive("negatives", negatives), check_positive("batch", batch)
-    return LearningSettings(rate, whole[0], temperature, whole[1], expansions)
 
 
 def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:

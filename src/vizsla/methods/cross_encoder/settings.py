@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vizsla.errors import check_choice, check_positive, check_range
+from vizsla.errors import check_choice
+from vizsla.number_range import COUNT, COUNT_FROM_0, COUNT_OR_NONE, SHARE, check_numbers
 from vizsla.training.losses import LOSSES
+
+RANGES = {
+    **dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), COUNT),
+    **dict.fromkeys(("share", "rate", "decay", "warm_up", "cold"), SHARE),
+    "most_steps": COUNT_OR_NONE,
+    "seed": COUNT_FROM_0,
+}
 
 
 @dataclass(frozen=True)
@@ -73,12 +81,7 @@ class CrossEncoderSettings:
 
     def __post_init__(self) -> None:
         check_choice("loss", self.loss, list(LOSSES))
-        for name in ("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"):
-            check_positive(name, getattr(self, name))
-        if self.most_steps is not None:
-            check_positive("most_steps", self.most_steps)
-        for name in ("share", "rate", "decay", "warm_up", "cold"):
-            check_range(name, getattr(self, name), 0, 1)
+        check_numbers(self, RANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""

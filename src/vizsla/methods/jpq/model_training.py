@@ -60,7 +60,7 @@ class ModelTraining(JpqTraining):
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         by_centroid, by_row = self._learned.row_gradients(asked, items, by_score)
         clipped([by_centroid], self.settings.clip)
-        self.model.step(by_row[:real], factor=factor)  # imagined queries have no text
+        self.model.step(by_row[:real, : self.dim], factor=factor)  # imagined queries have no text
         return by_centroid
 
     def _moved(self) -> dict[str, AdamW]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.indexes.pq import PqIndex
@@ -21,6 +23,16 @@ class QuerySide(Protocol):
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
         """Return the encoder that was trained, of what `JpqTraining.query_side` gave."""
+
+
+def holding_back(encoder: Encoder, weight: float) -> AdaptedEncoder:
+    """Return an encoder with one dimension more, that of marked items, where every query holds the same weight."""
+    dim = encoder.dim + 1
+    constant = np.zeros(dim, np.float32)
+    constant[-1] = weight
+    if isinstance(encoder, AdaptedEncoder):
+        return AdaptedEncoder(encoder.base, np.pad(encoder.adapter, ((0, 1), (0, 0))), constant)
+    return AdaptedEncoder(encoder, np.eye(dim, encoder.dim, dtype=np.float32), constant)
 
 
 class Adapter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from vizsla.methods.jpq.lessons import Lessons
 from vizsla.methods.jpq.query_side import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.training import JpqTraining
+from vizsla.methods.jpq.trial import Trial
 from vizsla.training.code_scores import Floats
 from vizsla.training.state import TrainingState
 
@@ -45,10 +46,26 @@ Watch = Callable[[Watched], None]
 
 
 class Trained(NamedTuple):
-    """What the query side learned, the centroids, and the settings that made them."""
+    """What came of a training.
 
-    query_side: Any
+    Attributes
+    ----------
+    coded : PqIndex
+        The items' codes.
+    centroids : float32 array
+        What they stand for now.
+    query_side : object
+        What the query side learned.
+    mark_weight : float
+        What it holds in the dimension of marked items.
+    settings : JpqSettings
+        What made them.
+    """
+
+    coded: PqIndex
     centroids: Floats
+    query_side: Any
+    mark_weight: float
     settings: JpqSettings
 
 
@@ -59,14 +76,18 @@ class JpqRun:
     ----------
     index : PqIndex
         The coded items.
+    marked : PqIndex, optional
+        The same with clicked items marked: trained in its place where the handicap is above 0.
     lessons : Lessons
         What is learned from.
     settings : JpqSettings
         How, where nothing is chosen.
     shares : sequence of float
         The click loss's shares to choose from.
-    trial : pair of Lessons and HeldOutClicks, optional
-        What is left when clicks are held out, and these; without it nothing is chosen and every epoch is taken.
+    handicaps : sequence of float
+        To choose from, too; anything but 0 needs an index of marked items.
+    trial : Trial, optional
+        Clicks that are held out; without them nothing is chosen and every epoch is taken.
     vectors : float32 array, optional
         Uncompressed items, for the stage "negatives".
     checkpoint : path, optional
@@ -83,25 +104,29 @@ class JpqRun:
         lessons: Lessons,
         settings: JpqSettings,
         *,
+        marked: PqIndex | None = None,
         shares: Sequence[float] = (),
-        trial: tuple[Lessons, HeldOutClicks] | None = None,
+        handicaps: Sequence[float] = (),
+        trial: Trial | None = None,
         vectors: Floats | None = None,
         checkpoint: Path | None = None,
         watch: Watch | None = None,
         side: QuerySide | None = None,
     ):
-        self.index, self.lessons, self.settings, self.vectors = index, lessons, settings, vectors
+        self.index, self.marked, self.lessons = index, marked, lessons
+        self.settings, self.vectors = settings, vectors
         self.trial, self.checkpoint, self.watch = trial, checkpoint, watch
         self.side: QuerySide = Adapter() if side is None else side
-        self.shares = list(shares) or [settings.share]
+        self.shares, self.handicaps = list(shares) or [settings.share], list(handicaps) or [settings.handicap]
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
         self.measured: list[PerQuery] = []
 
     def run(self) -> Trained:
         """Choose, and train on everything."""
-        chosen = self.settings if self.trial is None else self._chosen(*self.trial)
-        training = self._training(self.lessons, chosen)
+        chosen = self.settings if self.trial is None else self._chosen(self.trial)
+        index = self.marked if self.marked is not None and chosen.handicap > 0 else self.index
+        training = self._training(index, self.lessons, chosen)
         self._train(training, "all clicks", chosen.epochs if chosen.stop is None else chosen.stop)
         self.best = _trained(training)
         return self.best
@@ -111,33 +136,34 @@ class JpqRun:
         """What was tried so far."""
         if self.trial is None or len(self.trials) < 2:
             return None
-        return Choice.among(self.trials, self.measured, self.trial[1].cold, measure=MEASURE, base=0)
+        how: Any = {"measure": MEASURE, "base": 0, "against": self.trial.against}
+        return Choice.among(self.trials, self.measured, self.trial.held.cold, **how)
 
-    def _chosen(self, lessons: Lessons, held: HeldOutClicks) -> JpqSettings:
+    def _chosen(self, trial: Trial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
         for share in self.shares:
             settings = replace(self.settings, share=share)
-            training = self._training(lessons, settings)
+            training = self._training(trial.coded, trial.lessons, settings)
             if not self.trials:
-                self._note({"share": share, "epochs": 0}, held.measured(training), training)
-            self._train(training, f"trial, share {share:g}", settings.epochs, held=held)
+                self._note(0, trial.held.measured(training, self.handicaps), training)
+            self._train(training, f"trial, share {share:g}", settings.epochs, held=trial.held)
         choice = self.choice
         best = self.trials[0] if choice is None else choice.chosen
-        return replace(self.settings, share=best["share"], stop=best["epochs"])
+        return replace(self.settings, share=best["share"], stop=best["epochs"], handicap=best["handicap"])
 
-    def _training(self, lessons: Lessons, settings: JpqSettings) -> JpqTraining:
-        return self.side.training(self.index, lessons, settings, self.vectors)
+    def _training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings) -> JpqTraining:
+        return self.side.training(index, lessons, settings, self.vectors)
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
         """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""
         measured = self._resumed(training, phase, held)
-        while training.steps_done < epochs * training.steps_an_epoch and not _falls(measured):
+        while training.steps_done < epochs * training.steps_an_epoch and not self._falls(measured):
             for loss in training.epoch():
                 self._watched(training, phase, loss)
             if held is not None:
-                measured.append(held.measured(training))
-                done = training.steps_done // training.steps_an_epoch
-                self._note({"share": training.settings.share, "epochs": done}, measured[-1], training)
+                found = held.measured(training, self.handicaps)
+                measured += found
+                self._note(training.steps_done // training.steps_an_epoch, found, training)
             elif self.trial is None:
                 self.best = _trained(training)  # nothing to compare by: the last whole epoch is the best so far
             if self.checkpoint is not None:
@@ -152,18 +178,26 @@ class JpqRun:
         training.resume(state)
         measured = list(state.measured)
         if held is not None:
-            for epoch, values in enumerate(measured, 1):
-                last = epoch == len(measured)  # of earlier epochs only what was measured is left
-                self._note({"share": training.settings.share, "epochs": epoch}, values, training if last else None)
+            epochs = list(batched(measured, len(self.handicaps)))
+            for epoch, values in enumerate(epochs, 1):
+                # Of earlier epochs only what was measured is left.
+                self._note(epoch, values, training, kept=epoch == len(epochs))
         return measured
 
-    def _note(self, trial: dict[str, Any], values: PerQuery, training: JpqTraining | None) -> None:
-        """Remember a trial, and what it trained if nothing before was better."""
-        self.trials.append(trial)
-        self.measured.append(values)
+    def _note(self, epochs: int, values: Sequence[PerQuery], training: JpqTraining, *, kept: bool = True) -> None:
+        """Remember a trial of every handicap, and what was trained if nothing before was better."""
+        share, before = training.settings.share, len(self.trials)
+        self.trials += [{"share": share, "epochs": epochs, "handicap": handicap} for handicap in self.handicaps]
+        self.measured += values
         choice = self.choice
-        if training is not None and (choice is None or choice.best == len(self.trials) - 1):
-            self.best = _trained(training)
+        best = before if choice is None else choice.best
+        if kept and best >= before:
+            self.best = _trained(training, self.trials[best]["handicap"])
+
+    def _falls(self, measured: Sequence[PerQuery]) -> bool:
+        """Say whether the last epoch's held-out queries did worse than those of the epoch before."""
+        best = [max(float(values.mean()) for values in epoch) for epoch in batched(measured, len(self.handicaps))]
+        return len(best) > 1 and best[-1] < best[-2]
 
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
         if self.watch is not None:
@@ -172,10 +206,13 @@ class JpqRun:
             self.watch(Watched(phase, training.steps_done, training.steps, loss, held))
 
 
-def _trained(training: JpqTraining) -> Trained:
-    return Trained(training.query_side(), training.scores.centroids.copy(), training.settings)
+def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:
+    settings = training.settings if handicap is None else replace(training.settings, handicap=handicap)
+    weight = training.mark_weight(settings.handicap)
+    return Trained(training.index, training.scores.centroids.copy(), training.query_side(), weight, settings)
 
 
-def _falls(measured: Sequence[PerQuery]) -> bool:
-    """Say whether the last epoch's held-out queries did worse than those of the epoch before."""
-    return len(measured) > 1 and float(measured[-1].mean()) < float(measured[-2].mean())
+def batched(measured: Sequence[PerQuery], size: int) -> Iterator[Sequence[PerQuery]]:
+    """Yield what was measured an epoch at a time."""
+    for first in range(0, len(measured), size):
+        yield measured[first : first + size]

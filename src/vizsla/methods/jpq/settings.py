@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from vizsla.errors import InputError, check_choice, check_positive, check_range
+from vizsla.errors import InputError, check_choice
+from vizsla.number_range import ABOVE_0, COUNT, COUNT_FROM_0, SHARE, NumberRange, check_numbers
 from vizsla.training.losses import LOSSES
 
 STAGES = ("negatives", "loss", "centroids", "distillation")
@@ -13,6 +14,14 @@ STAGES = ("negatives", "loss", "centroids", "distillation")
 
 PAPER_RATE = 5e-6
 """The paper's learning rate of a query encoder."""
+
+RANGES = {
+    **dict.fromkeys(("share", "adapter_rate", "centroid_rate", "decay", "warm_up"), SHARE),
+    **dict.fromkeys(("epochs", "batch", "negatives", "depth"), COUNT),
+    **dict.fromkeys(("sharpness", "clip"), ABOVE_0),
+    **dict.fromkeys(("imagined", "handicap"), NumberRange(0, 16)),
+    "seed": COUNT_FROM_0,
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,9 @@ class JpqSettings:
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
     imagined : float
         How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
+    handicap : float
+        What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
+        them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
     decay : float
         Weight decay, towards where training began.
     warm_up : float
@@ -71,26 +83,17 @@ class JpqSettings:
     centroid_rate: float = 2e-3
     sharpness: float = 1.0
     imagined: float = 1.0
+    handicap: float = 0.0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_range("share", self.share, 0, 1)
+        check_numbers(self, RANGES)
+        NumberRange(0, self.epochs, whole=True, optional=True).check("stop", self.stop)
         check_choice("loss", self.loss, list(LOSSES))
         check_choice("stage", self.stage, list(STAGES))
-        if self.stop is not None:
-            check_range("stop", self.stop, 0, self.epochs)
-        for name in ("epochs", "batch", "negatives", "depth"):
-            check_positive(name, getattr(self, name))
-        for name in ("adapter_rate", "centroid_rate", "decay", "warm_up"):
-            check_range(name, getattr(self, name), 0, 1)
-        check_range("imagined", self.imagined, 0, 16)
-        for name in ("sharpness", "clip"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and value > 0):
-                raise InputError(f"`{name}` must be above 0. Got {value!r}.")
 
     @classmethod
     def of_paper(cls, parts: int, **others: Any) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import numpy as np
 from vizsla.checked import checked
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
-from vizsla.clicks.log_split import COLD, fewest_said, log_splits, too_few
+from vizsla.clicks.log_split import COLD, LogSplit, fewest_said, log_splits, too_few
 from vizsla.dataset import Dataset
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq import ROUNDS, PqIndex
+from vizsla.indexes.pq_marks import marked_index
 from vizsla.indexes.stored_index import StoredIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.held_out import HeldOutClicks
@@ -25,8 +27,10 @@ from vizsla.methods.jpq.lessons import Lessons, lessons_of, log_and_queries
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.pseudo_queries import pseudo_queries
 from vizsla.methods.jpq.query_model import RATE, QueryModel
+from vizsla.methods.jpq.query_side import holding_back
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
 from vizsla.methods.jpq.settings import PAPER_RATE, JpqSettings, paper_numbers
+from vizsla.methods.jpq.trial import Trial, lost_clicks, unspoilt
 from vizsla.retriever import Retriever
 
 AUTO = "auto"
@@ -34,6 +38,8 @@ MODEL_BATCH = 64
 """Queries a step where a transformer learns, unless told otherwise."""
 SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
+HANDICAPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+"""Of items with clicks, to choose from."""
 
 
 @checked
@@ -45,6 +51,7 @@ def train_jpq(
     teacher: Retriever | None = None,
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
+    handicap: float | str = 0.0,
     cold: float = COLD,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -74,11 +81,15 @@ def train_jpq(
         `neural`). A QueryModel says its learning rate and device, too.
     share : float or "auto"
         The click loss's share, from 0 to 1.
+    handicap : float or "auto"
+        What items with clicks must be better by, in spreads of a query's best scores, so that training does not favour
+        them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
+        worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
     cold : float
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
-        32, rates of 5e-6 to 1e-4, neither a teacher nor imagined queries. They are for half a million queries.
+        32, rates of 5e-6 to 1e-4, no teacher, imagined queries or handicap. They are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -89,8 +100,8 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, model=model, share=share, cold=cold, paper=paper,
-        checkpoint=checkpoint, watch=watch, threads=threads, **settings,
+        base, clicks, queries=queries, teacher=teacher, model=model, share=share, handicap=handicap, cold=cold,
+        paper=paper, checkpoint=checkpoint, watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
 
@@ -104,6 +115,7 @@ def jpq(
     bits: int = 8,
     rounds: int = ROUNDS,
     teacher: Retriever | None = None,
+    handicap: float | str = AUTO,
     seed: int = 0,
     threads: int = 1,
     **options: Any,
@@ -122,6 +134,8 @@ def jpq(
         Of OPQ, before the training.
     teacher : Retriever, optional
         Whom to imitate instead of the base: PEFA over it, for example.
+    handicap : float or "auto"
+        As in `train_jpq`.
     seed : int
         Fixes the codebook and the order of training.
     threads : int
@@ -143,7 +157,8 @@ def jpq(
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    return train_jpq(coded, clicks, teacher=base if teacher is None else teacher, seed=seed, threads=threads, **options)
+    taught: dict[str, Any] = {"teacher": base if teacher is None else teacher, "handicap": handicap}
+    return train_jpq(coded, clicks, seed=seed, threads=threads, **taught, **options)
 
 
 def prepared_run(
@@ -154,6 +169,7 @@ def prepared_run(
     teacher: Retriever | None = None,
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
+    handicap: float | str = 0.0,
     cold: float = COLD,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -171,21 +187,33 @@ def prepared_run(
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
     first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
     how = _settings(share, log, teacher, {**first, **settings})
+    vectors = _vectors(teacher, how)
+    split = _split(log, cold, how)
+    handicap = 0.0 if paper and handicap == AUTO else handicap
+    how, handicaps = _with_handicap(how, handicap, log, vectors, chosen=split is not None)
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
     shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
+    marked = trial = None
+    if log is not None and handicaps:
+        marked = marked_index(index, vectors, log.clicked, seed=how.seed)
+    if log is not None and split is not None:
+        left = unspoilt(lessons.without(log, split), teacher, lost_clicks(log, split, base.items), how.depth)
+        trial = _trial(index, left, HeldOutClicks.of(log, split), split, vectors if handicaps else None, how)
     return JpqRun(
-        index, lessons, how,
-        shares=shares, trial=_trial(lessons, log, cold, how), vectors=_vectors(teacher, how),
+        index, lessons, how, marked=marked,
+        shares=shares, handicaps=handicaps, trial=trial, vectors=vectors,
         checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch, side=side,
     )  # fmt: skip
 
 
 def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
     """Return the base with what a run trained."""
-    index: PqIndex = _coded(base)
+    index = trained.coded
     if trained.settings.trains_centroids:
         index = index.with_centroids(trained.centroids)
     encoder = run.side.trained(base.encoder, trained.query_side)
+    if index.dim > encoder.dim:
+        encoder = holding_back(encoder, trained.mark_weight)
     return Jpq(base.items, encoder, index, trained.settings, choice=run.choice)
 
 
@@ -232,9 +260,31 @@ def _settings(
     return JpqSettings(share=0.5 if isinstance(share, str) else share, **given)
 
 
+def _with_handicap(
+    settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
+) -> tuple[JpqSettings, tuple[float, ...]]:
+    """Return the settings with a handicap, and those to choose from; none where nobody needs one."""
+    clicked = None if log is None or vectors is None else log.clicked
+    if handicap == AUTO:
+        return settings, HANDICAPS if chosen and clicked is not None and not clicked.all() else ()
+    number: Any = handicap  # what is no number, the settings refuse
+    settings = replace(settings, handicap=number)
+    if clicked is None and settings.handicap > 0:
+        raise InputError(f"`handicap` must be 0 without clicks and a teacher with vectors. Got {handicap!r}.")
+    return settings, (settings.handicap,) if settings.handicap > 0 else ()
+
+
 def _trial(
-    lessons: Lessons, log: ClickLog | None, cold: float, settings: JpqSettings
-) -> tuple[Lessons, HeldOutClicks] | None:
+    index: PqIndex, left: Lessons, held: HeldOutClicks, split: LogSplit, vectors: Any, settings: JpqSettings
+) -> Trial:
+    """Return what is tried on held-out clicks; with vectors, against these, and with who has a click left marked."""
+    if vectors is None:
+        return Trial(left, held, index)
+    marked = marked_index(index, vectors, split.train.clicked, seed=settings.seed)
+    return Trial(left, held, marked, held.uncompressed(vectors))
+
+
+def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit | None:
     """Hold clicks out to choose by; without enough of them, say that nothing is chosen."""
     if log is None or settings.stop is not None:
         return None
@@ -242,9 +292,7 @@ def _trial(
         warnings.warn(f"{fewest_said(log)}. All epochs are taken.", ChoiceWarning, stacklevel=4)
         return None
     split = next(iter(log_splits(log, cold=cold, seed=settings.seed)))
-    if not len(split.train):
-        return None
-    return lessons.without(log, split), HeldOutClicks.of(log, split)
+    return split if len(split.train) else None
 
 
 def _vectors(teacher: Retriever | None, settings: JpqSettings) -> Any:

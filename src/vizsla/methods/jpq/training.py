@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.errors import InputError
 from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq_marks import mark_length
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
@@ -40,7 +41,8 @@ class JpqTraining:
     index : PqIndex
         The coded items.
     rows : float32 array, queries × dimensions
-        What the base encoder makes of the queries.
+        What the base encoder makes of the queries. An index of marked items has one dimension more, which no query of
+        a step uses: what clicked items must be better by is not learned, but chosen afterwards.
     settings : JpqSettings
         How to train.
     relevant : Relevant, optional
@@ -61,17 +63,21 @@ class JpqTraining:
         teacher: Teacher | None = None,
         vectors: Floats | None = None,
     ):
-        self.rows, self.settings, self.teacher = np.ascontiguousarray(rows, np.float32), settings, teacher
+        self.index = index
+        self.dim, self.marked = rows.shape[1], index.dim > rows.shape[1]
+        self.rows, self.settings, self.teacher = widened(rows, self.marked), settings, teacher
         self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
-        self._check(relevant, vectors)
+        self._check(index, relevant, vectors)
         self.scores = CodeScores.of_index(index)
-        self.original = None if vectors is None else VectorScores(vectors, self.scores)
+        self.original = None if vectors is None else VectorScores(widened(vectors, self.marked), self.scores)
         self.imagined = self._imagined(index, vectors)
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
         self.steps_done = 0
         self.negatives = max(1, min(settings.negatives, len(index) - self.relevant.items.shape[1]))
-        self.scale = settings.sharpness / self._spread()
+        self.spread = self._spread()
+        self.scale = settings.sharpness / self.spread
+        self._mark_length = mark_length(index) if self.marked else 1.0
 
     @property
     def steps(self) -> int:
@@ -104,6 +110,7 @@ class JpqTraining:
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
         by_centroid, by_adapter = self._learned.gradients(asked, items, by_score)
+        by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat who was clicked
         clipped([by_centroid, by_adapter], self.settings.clip)
         self.adapter.step(by_adapter, factor=factor)
         return by_centroid
@@ -123,10 +130,16 @@ class JpqTraining:
         by_score = np.concatenate([part[2] for part in parts], axis=1)
         return sum(part[0] for part in parts), asked, items, by_score
 
-    def best(self, rows: Floats, k: int) -> Items:
-        """Return the best items of queries with the adapter and the centroids as they are."""
-        nothing = np.full((len(rows), 1), -1, np.int32)
-        return live_search(self.scores, self.scores.asked(rows), min(k, self.scores.items), but=nothing)
+    def best(self, rows: Floats, k: int, *, handicap: float = 0.0) -> Items:
+        """Return the best items of queries with the adapter and the centroids as they are, marked ones held back."""
+        nothing, asked = np.full((len(rows), 1), -1, np.int32), widened(rows[:, : self.dim], self.marked)
+        if handicap:
+            asked[:, self.dim :] = self.mark_weight(handicap)
+        return live_search(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
+
+    def mark_weight(self, handicap: float) -> float:
+        """Return what a query holds in the dimension of marks, so that marked items must be better by so much."""
+        return -handicap * self.spread / self._mark_length
 
     def asked_rows(self, rows: Floats, texts: Sequence[str]) -> Floats:
         """Return the vectors of queries that are not trained on, before the adapter: as the base encoder gave them."""
@@ -134,7 +147,7 @@ class JpqTraining:
 
     def query_side(self) -> Any:
         """Return a copy of what the query side has learned."""
-        return self.scores.adapter.copy()
+        return self.scores.adapter[: self.dim, : self.dim].copy()
 
     def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
         """Return a checkpoint."""
@@ -174,20 +187,20 @@ class JpqTraining:
 
     def _encoded(self, numbers: NDArray[np.int64]) -> Floats:
         """Return the vectors of these queries as they are now."""
-        return self.rows[numbers]
+        return self.rows[numbers, : self.dim]
 
     def _batch(self, numbers: NDArray[np.int64]) -> tuple[Floats, Relevant]:
         """Return a step's queries and their clicks: real ones first, imagined ones after them."""
         rows, relevant = self._encoded(numbers), self.relevant.take(numbers)
         if self.imagined is None:
-            return rows, relevant
+            return widened(rows, self.marked), relevant
         pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
         items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
         weights = np.zeros(items.shape, np.float32)
         items[:, 0], weights[:, 0] = about, 1
         both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
-        return np.concatenate([rows, drawn]), both
+        return widened(np.concatenate([rows, drawn]), self.marked), both
 
     def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> Gradients:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
@@ -214,8 +227,8 @@ class JpqTraining:
     def _imagined(self, index: PqIndex, vectors: Floats | None) -> ImaginedQueries | None:
         if not self.settings.imagined or not self.relevant.weights.any():
             return None
-        known = index.take(slice(None)) if vectors is None else vectors
-        return ImaginedQueries(np.asarray(known, np.float32), self.rows, self.relevant)
+        known = index.take(slice(None))[:, : self.dim] if vectors is None else vectors
+        return ImaginedQueries(np.asarray(known, np.float32), self.rows[:, : self.dim], self.relevant)
 
     def _spread(self) -> float:
         """Return how far the scores of a query's best items lie apart before training."""
@@ -225,8 +238,10 @@ class JpqTraining:
         spread = float(np.median(found.std(axis=1))) if found.size else 0.0
         return spread if spread > 0 else 1.0
 
-    def _check(self, relevant: Relevant | None, vectors: Floats | None) -> None:
+    def _check(self, index: PqIndex, relevant: Relevant | None, vectors: Floats | None) -> None:
         share = self.settings.click_share
+        if not 0 <= index.dim - self.dim <= 1:
+            raise InputError(f"`rows` must have {index.dim} columns, or one less for marks. Got {self.dim}.")
         if not len(self.rows):
             raise InputError("`queries` must be there to train on. Got none.")
         if share > 0 and relevant is None:
@@ -235,6 +250,11 @@ class JpqTraining:
             raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
         if self.settings.stage == "negatives" and vectors is None:
             raise InputError('`vectors` must be given for the stage "negatives". Got None.')
+
+
+def widened(rows: Floats, wider: bool) -> Floats:
+    """Return a copy of rows, with a dimension more, of zeros, for an index of marked items."""
+    return np.pad(np.asarray(rows, np.float32), ((0, 0), (0, int(wider))))
 
 
 def _without_clicks(count: int) -> Relevant:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import isfinite
 from typing import Any, Self
 
-from vizsla.errors import InputError, check_range
+from vizsla.errors import InputError
+from vizsla.number_range import FROM_0, SHARE, NumberRange, check_numbers
 
 ITEM_WEIGHT = 0.3
 """How much of its item a past query's vector takes on where nothing is chosen, and where choosing begins."""
 
 LONGEST = 1000
+
+RANGES = {
+    "weight": SHARE,
+    "item_weight": SHARE,
+    "scale": FROM_0,
+    "shift": NumberRange(),
+    "length": NumberRange(0, LONGEST, above=True, optional=True),
+    "margin": NumberRange(optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -45,14 +54,7 @@ class XsSettings:
     length: float | None = None
 
     def __post_init__(self) -> None:
-        check_range("weight", self.weight, 0, 1)
-        check_range("item_weight", self.item_weight, 0, 1)
-        if not (isfinite(self.scale) and self.scale >= 0 and isfinite(self.shift)):
-            raise InputError(f"`scale` and `shift` must be finite numbers. Got {self.scale!r} and {self.shift!r}.")
-        if self.length is not None and not 0 < self.length <= LONGEST:
-            raise InputError(f"`length` must be above 0 and at most {LONGEST}. Got {self.length!r}.")
-        if self.margin is not None and not isfinite(self.margin):
-            raise InputError(f"`margin` must be a finite number. Got {self.margin!r}.")
+        check_numbers(self, RANGES)
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:

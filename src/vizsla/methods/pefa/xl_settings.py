@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Self
 
-from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.errors import InputError, check_choice
+from vizsla.number_range import COUNT, FROM_0, NumberRange, check_numbers
 
 AGGREGATES = ("mean", "max")
+
+RANGES = {
+    "weight": NumberRange(0, 1, above=True),
+    "neighbours": COUNT,
+    "near": NumberRange(high=1, below=True),
+    "scale": FROM_0,
+    "threshold": FROM_0,
+}
 
 
 @dataclass(frozen=True)
@@ -40,14 +48,8 @@ class XlSettings:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.weight <= 1:
-            raise InputError(f"`weight` must be above 0 and at most 1. Got {self.weight!r}.")
-        check_positive("neighbours", self.neighbours)
+        check_numbers(self, RANGES)
         check_choice("votes", self.votes, AGGREGATES)
-        if not (isfinite(self.near) and self.near < 1 and isfinite(self.scale) and self.scale >= 0):
-            raise InputError(f"`near` must be below 1 and `scale` not negative. Got {self.near!r} and {self.scale!r}.")
-        if not (isfinite(self.threshold) and self.threshold >= 0):
-            raise InputError(f"`threshold` must be a number from 0 on. Got {self.threshold!r}.")
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:

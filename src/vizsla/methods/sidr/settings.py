@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vizsla.errors import InputError, check_positive, check_range
+from vizsla.number_range import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
+
+RANGES = {
+    **dict.fromkeys(("epochs", "batch", "vectors", "tokens"), COUNT),
+    **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
+    **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
+    "most_steps": COUNT_OR_NONE,
+    "warm_up": SHARE,
+    "dropout": NumberRange(0, 0.99),
+    "folds": NumberRange(2, whole=True),
+    "max_tokens": NumberRange(3, whole=True),
+}
 
 
 @dataclass(frozen=True)
@@ -77,19 +88,4 @@ class SidrSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "vectors", "tokens", "max_tokens"):
-            check_positive(name, getattr(self, name))
-        if self.most_steps is not None:
-            check_positive("most_steps", self.most_steps)
-        for name in ("retrieved", "frozen_layers", "table_epochs", "masked_steps"):
-            if getattr(self, name) < 0:
-                raise InputError(f"`{name}` must not be negative. Got {getattr(self, name)!r}.")
-        for name in ("rate", "head_rate", "bias_rate", "teacher_share"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"`{name}` must be a number of at least 0. Got {getattr(self, name)!r}.")
-        check_range("warm_up", self.warm_up, 0, 1)
-        check_range("dropout", self.dropout, 0, 0.99)
-        if self.folds < 2:
-            raise InputError(f"`folds` must be at least 2. Got {self.folds!r}.")
-        if self.max_tokens < 3:
-            raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens!r}.")
+        check_numbers(self, RANGES)
