@@ -47,7 +47,7 @@ def main() -> None:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
     parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-    parser.add_argument("--most-steps", type=int, default=40, help="stop training after so many (default: 40)")
+    parser.add_argument("--most-steps", type=int, default=200, help="stop training after so many (default: 200)")
     parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
     parser.add_argument("--items", type=int, help="full parametric search only over catalogues up to this size")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
