@@ -1,7 +1,7 @@
 """Flat search on one thread against memory, Faiss and BLAS, quiet and beside two busy processes; prepared filters.
 
 Vectors: squad-sent as MiniLM made them, and 100,000 random ones of the same 384 dimensions. "memory" reads the same
-bytes and only adds them up. `python -m benchmarks.flat [--quick|--full] [--json FILE]`.
+bytes and only adds them up. All times are CPU times. `python -m benchmarks.flat [--quick|--full] [--json FILE]`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,13 @@ Work = Callable[[], Any]
 
 
 def milliseconds(works: dict[str, Work], *, rounds: int) -> dict[str, float]:
-    """Return the wall-clock time of each work; all take turns, round by round, so that a busy spell meets everybody."""
+    """Return the CPU time of each work; all take turns, round by round, so that a busy spell meets everybody."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            start = perf_counter()
+            start = process_time()
             work()
-            times[name].append((perf_counter() - start) * 1e3)
+            times[name].append((process_time() - start) * 1e3)
     return {name: median(taken) or 0.0 for name, taken in times.items()}
 
 

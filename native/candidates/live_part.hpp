@@ -21,8 +21,9 @@ struct LiveAnswer {
   float ceiling = INFINITY;  // no item outside of the list scores above it
   bool certain = false;      // nobody is missing from the list
 
-  template <class ScoreOf>
-  void take(std::span<const std::uint64_t> keys, const ScoreOf& score) {
+  // `score` reads the score of a key.
+  template <float score(std::uint64_t)>
+  void take(std::span<const std::uint64_t> keys) {
     items.resize(keys.size());
     scores.resize(keys.size());
     std::uint64_t first = 0, last = UINT64_MAX;

@@ -123,7 +123,7 @@ class LiveSum {
     sums_.assign(count, 0.0);
     highest_.assign(count, 0.0);
     for (std::size_t p = 0; p < sides_.size(); ++p) add_column(p);
-    best_.start(std::min(k_, count + 1), count + 2);
+    best_.start(std::min(k_, count + 1), 3 * std::min(k_, count + 1) + few);
     least_ = -std::numeric_limits<float>::infinity();
     for (std::size_t at = 0; at < count; ++at) {
       if (!std::isnan(sums_[at])) close(at, static_cast<float>(sums_[at]));
@@ -158,8 +158,8 @@ class LiveSum {
     if (open_.empty()) return;
     for (std::size_t p = 0; p < sides_.size(); ++p) tighten(p);
     drop_hopeless();
-    put_best_bound_first();
     for (std::size_t p = 0; p < sides_.size(); ++p) expect(p);
+    put_best_bound_first();
     const std::size_t step = std::max(few, k_ / 2);
     for (std::size_t first = 0; first < open_.size() && open_[first].bound >= least_;) {
       std::size_t end = first + 1;
@@ -256,7 +256,7 @@ class LiveSum {
     if (best_.floor() != 0) least_ = signed_score_of(best_.floor());
   }
 
-  static constexpr std::size_t most_expected = 24;
+  static constexpr std::size_t most_expected = 32;
 
   std::vector<LiveSide> sides_;
   std::vector<std::size_t> order_;  // in which the parts are searched

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -28,9 +29,9 @@ class LeafRows {
   std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + rows_.size(); }
   std::size_t count(std::size_t leaf) const { return offsets_[leaf + 1] - offsets_[leaf]; }
 
-  // Only the features: a query has few of them, and weights are read for those alone.
+  // Only the features' lower halves: a query has few of them, and all else is read for those alone.
   void prefetch_features(std::size_t leaf) const {
-    const std::size_t bytes = std::min(count(leaf) * sizeof(std::uint32_t), most_ahead);
+    const std::size_t bytes = std::min(count(leaf) * sizeof(std::uint16_t), most_ahead);
     for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
   }
 
@@ -77,7 +78,9 @@ class LeafRows {
     for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t entry) {
       std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
       const std::size_t at = ends[leaf]++ - offsets_[leaf];
-      std::memcpy(features + at * sizeof feature, &feature, sizeof feature);
+      const std::uint16_t halves[] = {static_cast<std::uint16_t>(feature), static_cast<std::uint16_t>(feature >> 16)};
+      std::memcpy(features + at * half, &halves[0], half);
+      std::memcpy(features + (count(leaf) + at) * half, &halves[1], half);
       std::uint8_t* weights = features + count(leaf) * sizeof feature;
       std::memcpy(weights + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
     });
@@ -95,38 +98,41 @@ class LeafRows {
   // First those entries are noted that the query may have, without a branch that could be guessed wrong; then they are added.
   template <class Weight>
   float sum(const QueryValues& query, std::size_t leaf, float factor) const {
-    constexpr std::size_t block = 64;
-    std::size_t noted[block];
-    const std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
-    const Row row{features + count(leaf) * sizeof(std::uint32_t), count(leaf)};
+    std::size_t noted[LikelyFeatures::most];
+    const std::uint8_t* lower = rows_.data() + offsets_[leaf] * entry_bytes();
+    const std::uint8_t* upper = lower + count(leaf) * half;
+    const Row row{upper + count(leaf) * half, count(leaf)};
     float total = 0.0F;
-    for (std::size_t first = 0; first < row.count; first += block) {
+    for (std::size_t first = 0; first < row.count; first += LikelyFeatures::most) {
+      std::uint64_t likely = query.likely().among(lower + first * half, std::min(LikelyFeatures::most, row.count - first));
       std::size_t notes = 0;
-      for (std::size_t e = first; e < std::min(first + block, row.count); ++e) {
-        noted[notes] = e;
-        notes += query.guess(feature_at(features, e)) != 0;
+      for (; likely != 0; likely &= likely - 1) {
+        noted[notes] = first + static_cast<std::size_t>(std::countr_zero(likely));
+        notes += query.guess(half_at(lower, noted[notes])) != 0;
       }
       for (std::size_t i = 0; i < notes; ++i) {
-        const float value = query.of(feature_at(features, noted[i]));
+        const float value = query.of(half_at(lower, noted[i]) | half_at(upper, noted[i]) << 16);
         total += (std::is_same_v<Weight, float> ? value : value * factor) * weight_at<Weight>(row, noted[i]);
       }
     }
     return total;
   }
 
-  static std::uint32_t feature_at(const std::uint8_t* features, std::size_t entry) {
-    std::uint32_t feature;
-    std::memcpy(&feature, features + entry * sizeof feature, sizeof feature);
-    return feature;
+  static std::uint32_t half_at(const std::uint8_t* halves, std::size_t entry) {
+    std::uint16_t found;
+    std::memcpy(&found, halves + entry * half, half);
+    return found;
   }
 
   std::size_t entry_bytes() const { return sizeof(std::uint32_t) + ChunkedLayer::entry_bytes(kind_) - 1; }
 
+  static constexpr std::size_t half = sizeof(std::uint16_t);
   static constexpr std::size_t most_ahead = 1024;
 
   WeightKind kind_;
   std::vector<std::size_t> offsets_;  // of each leaf position, in entries
-  std::vector<std::uint8_t, WidePages<std::uint8_t>> rows_;  // leaf after leaf: its features, ascending, then their weights
+  std::vector<std::uint8_t, WidePages<std::uint8_t>> rows_;
+  // Leaf after leaf: the lower halves of its features, which ascend, the upper halves, and the weights.
 };
 
 }  // namespace vizsla

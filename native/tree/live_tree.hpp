@@ -49,7 +49,7 @@ class LiveTree : public LivePart {
     query_ = queries_[row];
     ready_ = false;
     TreeTrace* trace = use_.scores ? &scratch_->trace : nullptr;
-    found.take(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked), signed_score_of);
+    found.take<signed_score_of>(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked));
     found.ceiling = scratch_->searcher.ceiling();
     found.certain = task_.exact || scratch_->searcher.certain();
   }
@@ -58,9 +58,9 @@ class LiveTree : public LivePart {
 
   void tell(const AlsoWanted& about) override {
     for (std::size_t i = 0; i < about.items.size(); ++i) {
-      const std::size_t leaf = leaf_of(about.items[i]);
-      about.scores[i] = scratch_->trace.score(model_, leaf);
-      about.bounds[i] = scratch_->trace.bound(model_, leaf, scratch_->searcher.last());
+      const TreeTrace::Known known = scratch_->trace.about(model_, leaf_of(about.items[i]), scratch_->searcher.last());
+      about.scores[i] = known.score;
+      about.bounds[i] = known.bound;
     }
   }
 

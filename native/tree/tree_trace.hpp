@@ -40,29 +40,28 @@ class TreeTrace {
     return leaves_.data() + begin;
   }
 
-  // What an item that was not found gets at most: an activation is at most 1, so whoever is above it is a bound; and who
-  // could have been looked at is no better than the `last` that was found.
-  float bound(const TreeModel& model, std::size_t leaf, float last) const {
-    if (layers_.empty()) return last;
-    std::size_t node = leaf;
-    for (std::size_t t = layers_.size(); t-- > 0;) {
-      node = model.parents(t + 1)[node];
-      const Met& met = layers_[t][node];
-      if (met.mark != mark_) continue;
-      return met.leaves == unread ? std::min(met.score, last) : met.score;
-    }
-    return INFINITY;
-  }
+  // What is known of a leaf that was not found.
+  struct Known {
+    float score;  // NaN where the search did not look at it
+    float bound;
+  };
 
-  // A leaf's score; NaN where the search did not look at it.
-  float score(const TreeModel& model, std::size_t leaf) const {
-    const std::size_t chunk = model.parents(layers_.size())[leaf];
-    std::uint32_t begin = root_;
-    if (!layers_.empty()) {
-      const Met& met = layers_.back()[chunk];
-      begin = met.mark == mark_ ? met.leaves : unread;
+  // An activation is at most 1, so whoever is above a leaf is a bound; and who could have been looked at is no better than the
+  // `last` that was found.
+  Known about(const TreeModel& model, std::size_t leaf, float last) const {
+    if (layers_.empty()) return {root_ < unread ? leaves_[root_ + leaf] : NAN, last};
+    std::size_t node = model.parents(layers_.size())[leaf];
+    const Met* met = &layers_.back()[node];
+    if (met->mark == mark_ && met->leaves < unread) {
+      const float score = leaves_[met->leaves + leaf - model.layers().back().first_child(node)];
+      return {score, score};
     }
-    return begin < unread ? leaves_[begin + leaf - model.layers().back().first_child(chunk)] : NAN;
+    for (std::size_t t = layers_.size() - 1; met->mark != mark_ && t > 0; --t) {
+      node = model.parents(t)[node];
+      met = &layers_[t - 1][node];
+    }
+    if (met->mark != mark_) return {NAN, INFINITY};
+    return {NAN, met->leaves == unread ? std::min(met->score, last) : met->score};
   }
 
   // The score of a leaf's parent; NaN where the search did not come by it.
