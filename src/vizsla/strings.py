@@ -81,9 +81,9 @@ class Strings(Sequence[str]):
         buffer, ends = bytearray(), array("q", [0])
         remaining = iter(_iterated(strings))
         while batch := list(islice(remaining, _BATCH)):
-            data, sizes = _joined(batch)
+            encoded, sizes = _joined(batch)
             ends.extend(islice(accumulate(sizes, initial=len(buffer)), 1, None))
-            buffer += data
+            buffer += encoded
         data, offsets = np.frombuffer(buffer, dtype=np.uint8), np.frombuffer(ends, dtype=np.int64)
         slots, repeats = _native.build_slots(data, offsets)
         return cls(data, offsets, slots), repeats

@@ -36,8 +36,8 @@ def terms_of_forms(
     (['fig', '3s'], [[0], [-1], [0], [1]])
     """
     left_out = np.zeros((len(forms), len(languages)), np.uint8)
-    for column, words in enumerate(dropped):
-        numbers = forms.find_all(sorted(words))
+    for column, stop_words in enumerate(dropped):
+        numbers = forms.find_all(sorted(stop_words))
         left_out[numbers[numbers >= 0], column] = 1
     snowball = [language for language in languages if not (light and language == LIGHT)]
     words = forms.take(stemmed) if snowball else []

@@ -133,7 +133,7 @@ def leaning(table: Table, surface: Strings) -> str | None:
     said = weights[row_of_form[row_of_form >= 0]].sum(axis=0, dtype=np.int64) * able
     best, first, second = (n[0] for n in _native.strongest(np.clip(said, -MOST, MOST).astype(np.int32), len(LANGUAGES)))
     if first > 0 and first >= CLEARLY * second:
-        return LANGUAGES[best]
+        return LANGUAGES[int(best)]
     undecided = said[LANGUAGES.index(FALLBACK)] == max(first, 0)
     return FALLBACK if undecided and _written_in_ascii(surface) else None
 
@@ -219,7 +219,7 @@ def _said_by_letters(letters: str) -> NDArray[np.int32]:
         if first <= ord(letters[0]) <= last:
             return _weights([language], UNIT // 4) * np.int32(-1 if len(letters) > 1 else 1)
     said = [_letters()[letter] for letter in letters]
-    return np.minimum(np.sum(said, axis=0), UNIT // 2).astype(np.int32)
+    return np.asarray(np.minimum(np.sum(said, axis=0), UNIT // 2), np.int32)
 
 
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
