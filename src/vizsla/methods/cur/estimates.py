@@ -152,7 +152,8 @@ class RidgeEstimates(FactorEstimates):
         self._right[row] += features.T @ (scores - self._expected(row, items, columns))
 
     def _expected(self, row: int, items: Items, columns: Floats) -> Doubles:
-        return self._mean[0] + self._mean[1:] @ self._own[row][:, items] + columns @ self._start[row]
+        told = self._mean[0] + self._mean[1:] @ self._own[row][:, items]
+        return np.asarray(told + columns @ self._start[row], np.float64)
 
     def _weights(self) -> tuple[Factors, Floats, Own | None]:
         return self._moved(solved(self._gram, self._right))

@@ -150,7 +150,7 @@ class Factors(Artifact):
         cuts = offsets[1:-1]
         return list(zip(np.split(items, cuts), np.split(sums, cuts), strict=True))
 
-    def _given(self, weights: Floats, own: Own | None) -> tuple[Any, ...]:
+    def _given(self, weights: Floats, own: Own | None) -> tuple[Any, Any, Any, Any, Any]:
         scaled = np.ascontiguousarray(weights * self.steps, np.float32)
         features, own_weights, bias = Own.none(len(weights), self.count) if own is None else own
         return self.values, scaled, bias, features, own_weights
