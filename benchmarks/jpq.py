@@ -54,6 +54,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop", type=int, default=3, help="epochs that --fast takes (default: 3)")
     parser.add_argument("--epochs", type=int, default=3, help="that are planned (default: 3)")
     parser.add_argument("--share", type=float, help="of the click loss, instead of choosing")
+    parser.add_argument("--rates", nargs=2, type=float, metavar=("ADAPTER", "CENTROIDS"), help="instead of ours")
     parser.add_argument("--handicap", type=_auto, default=0.0, help="of items with clicks, or auto (default: 0)")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
@@ -75,6 +76,8 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
         how |= {"share": 0.5, "stop": given.stop}
     if given.share is not None:
         how |= {"share": given.share}
+    if given.rates is not None:
+        how |= dict(zip(("adapter_rate", "centroid_rate"), given.rates, strict=True))
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
     taught: dict[str, Retriever] = {"": flat} if "flat" in given.teachers else {}
     if "pefa" in given.teachers:
