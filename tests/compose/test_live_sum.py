@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,21 @@ def test_windows_and_items_without_a_shared_word():
     total = left + right
     found = total(QUERIES, 10)
     assert found == slowly(total, QUERIES, 10)
+
+
+def test_lists_that_a_window_leaves_out_count_in_what_is_expected_of_an_item():
+    """A rare word decides who is found; what frequent words add is left out of most windows, and still counts."""
+    pick = np.random.default_rng(8)
+    often, seldom = [f"c{n}" for n in range(4)], [f"r{n}" for n in range(40)]
+    items = {
+        f"i{n}": " ".join([*pick.choice(often, pick.integers(1, 9)), *pick.choice(seldom, pick.integers(0, 3))])
+        for n in range(12_000)
+    }
+    total = (0.5 * bm25(items, k1=3.0, b=1.0)).plus(0.5 * bm25(items, k1=0.1, b=0.0), depth=100)
+    queries = [f"{rare} {one} {other}" for rare in seldom[:10] for one, other in pairwise(often)]
+    found, truth = total(queries, 3), slowly(total, queries, 3)
+    assert found == truth
+    assert found.stats.scored < truth.stats.scored
 
 
 class Doubled(InvertedIndex):
