@@ -58,7 +58,7 @@ def test_chunks_change_nothing(texts: list[str], analyser: Analyser, size: int) 
 
 
 def test_they_read_what_bm25_reads() -> None:
-    items = {"x": "a fig", "y": "figs"}
+    items = {"x": "a fig", "y": "plums"}
     assert Statistics.of(items) == Statistics.of(items.items()) == Statistics.of(vizsla.Dataset.of(items))
     assert Statistics.of(items) == Statistics.of(list(items.values()))
     assert repr(Statistics.of(items)) == "Statistics(2 items, 3 terms, mean length 1.50)"
