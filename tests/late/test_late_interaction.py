@@ -8,6 +8,7 @@ import pytest
 import vizsla
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.resume_tokens import resumable_tokens
+from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.encoders.token_vectors import TokenVectors
 from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.errors import FormatError, InputError
@@ -107,3 +108,37 @@ def test_offsets_are_checked():
     for bad in (tokens.offsets + 1, tokens.offsets[::-1].copy(), tokens.offsets[:-1]):
         with pytest.raises((InputError, FormatError), match="offsets"):
             TokenVectors(tokens.ids, bad, tokens.stored, tokens.fingerprint)
+
+
+class Letters(TokenEncoder):
+    """A user's own encoder of words, which no file can bring back."""
+
+    dim = 8
+    fingerprint = "letters of words"
+
+    def queries(self, texts):
+        return np.array(letters(texts), np.float32)
+
+    def query_tokens(self, texts):
+        return TokenRows.of([np.array(letters(self.query_words(text)), np.float32) for text in texts], dim=8)
+
+    item_tokens = query_tokens
+
+    def query_words(self, text):
+        return text.split() or ["-"]
+
+
+def test_an_encoder_that_was_not_saved_is_asked_for(tmp_path):
+    search = late_interaction(ITEMS, Letters())
+    search.save(tmp_path / "late")
+    loaded = vizsla.load(tmp_path / "late")
+    for ask in (lambda: loaded("fig"), lambda: loaded.explain("fig", "a")):
+        with pytest.raises(InputError, match=r"'letters of words' must be given .*with_encoder"):
+            ask()
+    assert loaded.with_encoder(Letters())("fig tree") == search("fig tree")
+
+
+def test_an_encoder_without_tokens_is_refused():
+    tokens = late_interaction(ITEMS, Letters()).tokens
+    with pytest.raises(InputError, match="a vector for every token"):
+        LateInteraction(FunctionEncoder(letters, dim=8, name="letters"), tokens)

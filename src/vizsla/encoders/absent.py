@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from vizsla.encoder import Encoder
+from vizsla.encoders.token_encoder import TokenEncoder
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
 
@@ -13,7 +13,7 @@ MOST_DIMENSIONS = 2**31 - 1
 """What column numbers can count."""
 
 
-class AbsentEncoder(Encoder):
+class AbsentEncoder(TokenEncoder):
     """Knows what an encoder was, and says so when a text is to be encoded.
 
     Parameters
@@ -56,3 +56,15 @@ class AbsentEncoder(Encoder):
             f"The encoder {self._fingerprint!r} must be given before texts can be encoded: it is not part of the "
             "artefact. Give it with `.with_encoder(encoder)`."
         )
+
+    def query_tokens(self, texts: Sequence[str]) -> NoReturn:
+        """Raise, as `queries` does."""
+        self.queries(texts)
+
+    def item_tokens(self, texts: Sequence[str]) -> NoReturn:
+        """Raise, as `queries` does."""
+        self.queries(texts)
+
+    def query_words(self, text: str) -> NoReturn:
+        """Raise, as `queries` does."""
+        self.queries([text])

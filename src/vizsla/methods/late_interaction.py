@@ -65,6 +65,7 @@ class LateInteraction(Retriever):
 
     @checked
     def __init__(self, encoder: Encoder, tokens: TokenVectors):
+        check_gives_tokens(encoder)
         if encoder.fingerprint != tokens.fingerprint:
             wanted = f"the one that made the tokens ({tokens.fingerprint!r})"
             raise InputError(f"`encoder` must be {wanted}. Got {encoder.fingerprint!r}.")
