@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from vizsla.encoders.token_encoder import TokenEncoder
+from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
 
@@ -57,14 +57,14 @@ class AbsentEncoder(TokenEncoder):
             "artefact. Give it with `.with_encoder(encoder)`."
         )
 
-    def query_tokens(self, texts: Sequence[str]) -> NoReturn:
+    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
         """Raise, as `queries` does."""
         self.queries(texts)
 
-    def item_tokens(self, texts: Sequence[str]) -> NoReturn:
+    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
         """Raise, as `queries` does."""
         self.queries(texts)
 
-    def query_words(self, text: str) -> NoReturn:
+    def query_words(self, text: str) -> list[str]:
         """Raise, as `queries` does."""
         self.queries([text])
