@@ -15,7 +15,7 @@ SAYS = {
     "learn_from_clicks": "clicks:",
     "adapt_an_encoder": "'onion': 0.6",
     "rerank_under_a_budget": "asked again, model calls: 0 spent: 2",
-    "evaluate_and_compare": "model calls",
+    "evaluate_and_compare": "bytes/item",
     "your_own_retriever": "[['apple']]",
 }
 

@@ -178,3 +178,10 @@ def test_settings_of_another_method_are_no_settings():
         XlSettings.of({"weight": 0.5, "neighbours": 3, "below": 1})
     with pytest.raises(InputError, match="PEFA-XS"):
         XsSettings.of({"weight": 0.5, "lean": 1})
+
+
+def test_an_encoder_of_words_is_refused():
+    search = pefa_xl(make_base(), make_clicks(), **FIXED)
+    words = bm25(ITEMS).encoder
+    with pytest.raises(InputError, match="must be a dense Encoder"):
+        type(search)(search.base, words, search.log, search.settings, search.index)

@@ -54,8 +54,8 @@ class Statistics(Artifact):
     >>> both = one.merged(two)
     >>> both
     Statistics(3 items, 6 terms, mean length 2.33)
-    >>> both.frequency("tree"), both.frequency("plum")
-    (2, 0)
+    >>> both.frequency("tree"), both.frequency("plum"), both.frequency("pear")
+    (2, 1, 0)
     """
 
     kind = "bm25-statistics"

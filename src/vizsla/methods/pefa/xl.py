@@ -79,6 +79,8 @@ class PefaXl(Retriever):
     ):
         self.base, self.encoder, self.log, self.settings, self.index = base, encoder, log, settings, index
         self.depth, self.choice, self.scale = check_positive("depth", depth), choice, base.scale
+        if encoder.sparse:
+            raise InputError(f"`encoder` must be a dense Encoder. Got {encoder!r}.")
         if log.width != len(base.items) or log.dim != encoder.dim:
             raise InputError("`log` must be of clicks on the base's items, in the encoder's dimensions. Got another.")
         if (0 if index is None else len(index)) != len(log) or (index is not None and index.dim != log.dim):
