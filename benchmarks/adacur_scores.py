@@ -79,6 +79,6 @@ def _kept(name: str, queries: Sequence[str], score: Callable[[range], Matrix]) -
         file = cache_folder() / f"{name}.{start}.npy"
         if not file.exists():
             save(file, score(range(start, min(start + PIECE, len(queries)))))
-            print(f"{name}: {start + PIECE} of {len(queries)} queries", file=sys.stderr, flush=True)
+            print(f"{name}: {min(start + PIECE, len(queries))} of {len(queries)} queries", file=sys.stderr, flush=True)
         parts.append(np.load(file))
     return np.concatenate(parts)
