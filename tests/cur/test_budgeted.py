@@ -161,3 +161,9 @@ def test_mistakes_get_clear_errors():
         anncur(scorer(), anchors(), budget=5, anchor_items=6)
     with pytest.raises(InputError, match="must know every item"):
         adacur(scorer(), AnchorScores.of(["nobody"], ["a"], [[1.0]]))
+
+
+@pytest.mark.parametrize("threads", [0, 2**70])
+def test_a_trace_takes_threads_as_a_search_does(threads):
+    with pytest.raises(InputError, match="`threads` must be a whole number"):
+        SEARCHES["anncur"](scorer(), 7).trace(QUERIES[0], threads=threads)

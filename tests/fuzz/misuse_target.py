@@ -74,7 +74,7 @@ NONSENSE: list[Any] = [
 ]
 SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
 """Large numbers here mean long work, as they say."""
-SEQUENCE = {"__getitem__", "take", "row"}
+SEQUENCE = {"__getitem__", "take", "row", "known"}
 OURS = (VizslaError,)
 FILES = {"path", "source", "name"}
 Call = tuple[str, Callable[..., Any], dict[str, Any]]

@@ -100,7 +100,7 @@ class BudgetedSearch(Retriever):
     def trace(self, query: str, *, threads: int = 1) -> Trace:
         """Search, and return all that was bought and believed: rounds, exact scores, and estimates of all items."""
         asked = Queries.of(query)
-        return self._trace(asked, None, threads)[0]
+        return self._trace(asked, None, check_positive("threads", threads))[0]
 
     @abstractmethod
     def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
