@@ -12,16 +12,16 @@ from vizsla.errors import InputError
 if TYPE_CHECKING:
     from vizsla.encoders.sidr import SidrEncoder
 
-QUERY_FORMS = ("full", "lexical", "binary", "bag")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the model, and what becomes of a query."""
+    from vizsla.encoders.sidr import FORMS
+
     add_data(parser)
     add_output(parser)
     parser.add_argument("--model", required=True, metavar="PATH", help="what `vizsla train sidr` made")
     forms = "what a query becomes (default: full); bag is alpha search, for which no model runs"
-    parser.add_argument("--queries-as", choices=QUERY_FORMS, default="full", help=forms)
+    parser.add_argument("--queries-as", choices=FORMS, default="full", help=forms)
     parser.set_defaults(build=_build)
 
 
