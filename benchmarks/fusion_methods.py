@@ -13,14 +13,13 @@ from vizsla.methods.pefa import pefa, pefa_xs
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.retriever import Retriever
-from vizsla.text.analyser import Analyser
 
 Built = Mapping[str, Retriever]
 Method = Callable[[FusionSet, Built], Retriever]
 """Builds a retriever over a set, perhaps from those built before it; it learns from the set's clicks, if at all."""
 
 METHODS: dict[str, Method] = {
-    "bm25": lambda one, built: bm25(one.data, analyser=Analyser(stop_words="english")),
+    "bm25": lambda one, built: bm25(one.data),
     "xrlinear": lambda one, built: train_xrlinear(one.data, beam=50),
     "minilm": lambda one, built: one.base(),
     "pefa": lambda one, built: pefa(cast(Dense, built["minilm"]), one.data),
