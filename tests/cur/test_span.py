@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vizsla.methods.cur.careful_span import CarefulSpan
 from vizsla.methods.cur.span import Span
 
 PICK = np.random.default_rng(5)
@@ -42,3 +43,31 @@ def test_agrees_with_pinv_after_every_round(name, rounds):
         expected = scores[:seen] @ inverse @ everything
         found = span.weights() @ everything
         assert np.abs(found - expected).max() <= 1e-4 * max(1, np.abs(expected).max())
+
+
+def test_clearly_independent_columns_take_the_quick_way_and_others_leave_it():
+    plain = PICK.normal(size=(40, 30)).astype(np.float32)
+    span = Span(30)
+    span.add(plain[:20], PICK.normal(size=20))
+    span.weights()
+    assert span.is_quick
+    span.add(plain[:5], PICK.normal(size=5))
+    span.weights()
+    assert not span.is_quick
+
+
+@pytest.mark.parametrize("decay", range(7))
+def test_both_ways_agree_with_pinv_however_steep_the_spectrum(decay):
+    dim, count = 60, 50
+    left, right = (np.linalg.qr(PICK.normal(size=(rows, dim)))[0] for rows in (dim, 300))
+    scores_of_anchors = 50 * (left * np.logspace(0, -decay, dim)) @ right.T
+    columns = scores_of_anchors[:, PICK.permutation(300)[:count]].T
+    scores = columns @ PICK.normal(size=dim)
+    span, careful = Span(dim), CarefulSpan(dim)
+    for part in np.array_split(np.arange(count), 5):
+        span.add(columns[part], scores[part])
+        careful.add(columns[part], scores[part])
+        seen = slice(0, part[-1] + 1)
+        expected = np.linalg.pinv(columns[seen]) @ scores[seen] @ scores_of_anchors
+        for found in (span.weights(), careful.weights()):
+            assert np.abs(found @ scores_of_anchors - expected).max() <= 1e-6 * np.abs(expected).max()

@@ -5,22 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.cur.reflections import Factored, Reflections
+from vizsla.methods.cur.careful_span import CarefulSpan
+from vizsla.methods.cur.clear_basis import ClearBasis
 
 Doubles = NDArray[np.float64]
-INDEPENDENT = 1e-6
-"""A column is new when more of its length than this is outside of the span: less is the rounding of its float32."""
-BLOCK = 64
-"""Columns that are taken in together."""
 
 
 class Span:
     """Solves ``columnᵀ · w = score`` for all columns so far, by the shortest `w` with the least error.
 
     That is the pseudo-inverse's solution. The columns' span is kept as an orthonormal basis, so new columns cost a few
-    products, and nothing that is known is computed again. While columns are independent, their coordinates are a
-    triangle, and new columns add steps of substitution; repeated or constant columns make a small least-squares problem
-    in the basis's own coordinates.
+    products, and nothing that is known is computed again: quickly while all columns are clearly independent, and
+    carefully from the first on that are not.
 
     Parameters
     ----------
@@ -36,50 +32,32 @@ class Span:
     """
 
     def __init__(self, dim: int):
-        self._turn = Reflections(dim)
-        self._coordinates: list[Doubles] = []
-        self._scores = np.zeros(0)
-        self._solution = np.zeros(0)
-        self._independent = True
+        self._quick: ClearBasis | None = ClearBasis(dim)
+        self._careful = CarefulSpan(dim)
+        self._added: list[tuple[Doubles, Doubles]] = []
+        self._taken_in = 0
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether all columns that were taken in are clearly independent."""
+        return self._quick is not None
 
     def add(self, columns: NDArray[np.floating], scores: NDArray[np.floating]) -> None:
-        """Add columns, one a row, and their scores."""
-        for start in range(0, len(columns), BLOCK):
-            self._add(np.asarray(columns[start : start + BLOCK], np.float64), scores[start : start + BLOCK])
+        """Add columns, one a row, and their scores. Nothing is computed before it is asked for."""
+        self._added.append((np.asarray(columns, np.float64), np.asarray(scores, np.float64)))
 
     def weights(self) -> Doubles:
         """Return the solution."""
-        return self._turn.back(self._solution if self._independent else self._least_squares())
+        while self._taken_in < len(self._added):
+            self._take_in(*self._added[self._taken_in])
+            self._taken_in += 1
+        return self._careful.weights() if self._quick is None else self._quick.weights()
 
-    def _add(self, block: Doubles, scores: NDArray[np.floating]) -> None:
-        size, turned = self._turn.size, self._turn.turned(block)
-        new = self._new(turned, INDEPENDENT * np.linalg.norm(block, axis=1))
-        triangle = None if new is None else self._turn.take_in(new)
-        self._scores = np.concatenate([self._scores, scores])
-        if self._independent and triangle is not None and len(triangle) == len(block):
-            steps = np.linalg.solve(triangle, scores - turned[:, :size] @ self._solution)
-            self._solution = np.concatenate([self._solution, steps])
-            self._coordinates.append(np.concatenate([turned[:, :size], triangle], axis=1))
-        else:
-            self._independent = False
-            self._coordinates.append(self._turn.turned(block)[:, : self._turn.size])
-
-    def _new(self, turned: Doubles, least: Doubles) -> Factored | None:
-        """Return the parts of the columns that are outside of the span of all before them."""
-        kept = np.flatnonzero(np.linalg.norm(turned[:, self._turn.size :], axis=1) > least)
-        while len(kept):
-            parts = self._turn.factored(turned[kept])
-            inside = np.flatnonzero(parts.lengths() <= least[kept][: self._turn.room])
-            if not len(inside):
-                return parts
-            kept = np.delete(kept, inside[0])  # what comes after it was measured wrongly
-        return None
-
-    def _least_squares(self) -> Doubles:
-        equations = np.zeros((len(self._scores), self._turn.size))
-        start = 0
-        for part in self._coordinates:
-            equations[start : start + len(part), : part.shape[1]] = part
-            start += len(part)
-        left, triangle = np.linalg.qr(equations)
-        return np.asarray(np.linalg.solve(triangle, left.T @ self._scores))
+    def _take_in(self, columns: Doubles, scores: Doubles) -> None:
+        if self._quick is not None and self._quick.add(columns, scores):
+            return
+        if self._quick is not None:
+            self._quick = None
+            for before in self._added[: self._taken_in]:
+                self._careful.add(*before)
+        self._careful.add(columns, scores)
