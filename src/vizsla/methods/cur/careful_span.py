@@ -15,12 +15,10 @@ BLOCK = 64
 
 
 class CarefulSpan:
-    """Solves ``columnᵀ · w = score`` for all columns so far, by the shortest `w` with the least error.
+    """What `Span` becomes once a column hardly leaves the span of those before it.
 
-    That is the pseudo-inverse's solution. The columns' span is kept as an orthonormal basis, so new columns cost a few
-    products, and nothing that is known is computed again. While columns are independent, their coordinates are a
-    triangle, and new columns add steps of substitution; repeated or constant columns make a small least-squares problem
-    in the basis's own coordinates.
+    While columns are independent, their coordinates are a triangle, and new columns add steps of substitution; repeated
+    or constant columns make a small least-squares problem in the basis's own coordinates.
 
     Parameters
     ----------
@@ -30,9 +28,9 @@ class CarefulSpan:
     Examples
     --------
     >>> span = CarefulSpan(2)
-    >>> span.add(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([2.0, 4.0]))
+    >>> span.add(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 6.0]))
     >>> span.weights().round(6).tolist()
-    [3.0, 0.0]
+    [2.0, 2.0]
     """
 
     def __init__(self, dim: int):
