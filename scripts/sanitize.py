@@ -27,8 +27,9 @@ MARKS = {"address": b"__asan_init", "thread": b"__tsan_init"}
 OPTIONS = {
     # CPython itself leaks at exit by design; leaks of the module are no memory errors.
     "address": {"ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=8", "UBSAN_OPTIONS": "print_stacktrace=1"},
-    # numpy and faiss are not instrumented, so their own locks are invisible to the sanitizer.
-    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0:exitcode=66"},
+    # numpy and faiss are not instrumented, so their own locks are invisible to the sanitizer. Children that tests fork
+    # start threads of their own, which it would end them for.
+    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0:die_after_fork=0:exitcode=66"},
 }
 
 
