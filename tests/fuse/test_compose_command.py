@@ -44,6 +44,9 @@ def test_the_command_learns_what_the_function_learns(folder, capsys):
     missing = ["--learn", str(folder / "nowhere")]
     assert main(["compose", "a + b", *lets, *missing, *output]) == 2
     assert "`--output` must be new" in capsys.readouterr().err  # said before anything is learned
+    elsewhere = ["-o", str(folder / "new"), "--report", str(folder / "nowhere" / "report.json")]
+    assert main(["compose", "a + b", *lets, *missing, *elsewhere]) == 2
+    assert "`--report` must be a file in a folder that is there" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("expression", ["a", "a | b + c", "a + b >> c", "(a + b)"])

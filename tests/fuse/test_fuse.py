@@ -143,8 +143,9 @@ def test_the_same_seed_gives_the_same_choice_with_any_threads():
 
 def test_too_few_clicks_give_the_first_part_and_a_warning():
     parts = [knows(QUERIES, 0.5, seed=1), noise(QUERIES)]
-    with pytest.warns(ChoiceWarning, match="alone"):
+    with pytest.warns(ChoiceWarning, match="alone") as told:
         assert fuse(parts, log_of(3)) is parts[0]
+    assert told[0].filename == __file__
 
 
 def test_a_part_that_is_left_out_is_not_built():
@@ -161,7 +162,7 @@ def test_a_part_that_is_left_out_is_not_built():
 
 def test_what_cannot_be_fused_is_refused():
     log = log_of(QUERIES)
-    for options in ({"seed": -1}, {"threads": 0}, {"depth": 0}, {"cold": 2.0}):
+    for options in ({"seed": -1}, {"threads": 0}, {"depth": 0}, {"depth": 9}, {"cold": 2.0}):
         with pytest.raises(InputError, match=f"`{next(iter(options))}` must be"):
             fuse([noise(QUERIES), noise(QUERIES)], log, **options)
     for name, said in ((1, "must be a text"), ("\ud800", "valid Unicode")):

@@ -12,10 +12,13 @@ from vizsla.errors import FormatError, InputError
 from vizsla.methods.bag.model import bag
 from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.cur import AnchorScores, adacur
 from vizsla.methods.dense import dense
 from vizsla.methods.fuse import fuse
 from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
+from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.xs import PefaXs
 from vizsla.methods.xrlinear.recipe import checked_recipe
 from vizsla.methods.xrlinear.train import train_xrlinear
 
@@ -97,3 +100,18 @@ def test_what_cannot_forget_clicks_says_so_and_a_function_serves():
     assert fuse([bm25(LOG), lambda log: train_tokens(bag(log), log, epochs=1)], LOG)("red fruit").ids
     with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
         jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1).refitted(TRAIN)
+
+
+def test_a_base_or_a_prior_that_cannot_forget_is_refused_inside_of_others():
+    coded = jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+    with pytest.raises(InputError, match="A trained JPQ cannot forget"):
+        pefa_xl(coded, LOG, encoder=letters, **XL).refitted(TRAIN)
+    adapted = pefa_xs(dense(LOG, letters), LOG, weight=0.5, calibrated=False)
+    with pytest.raises(InputError, match="A trained JPQ cannot forget"):
+        PefaXs(coded, adapted.log, XsSettings(1.0), coded.index).refitted(TRAIN)
+    tree, words = train_xrlinear(LOG, kind_shares=(1, 1, 1)), bm25(LOG)
+    anchors = AnchorScores.of(LOG.item_ids, ASKED[:8], np.random.default_rng(0).random((8, len(LOG.items))))
+    with pytest.raises(InputError, match="learned from no clicks"):
+        adacur(words, anchors, budget=10, first=tree).refitted(TRAIN)
+    search = adacur(words, anchors, budget=10, first=words)
+    assert search.refitted(TRAIN) is search

@@ -7,6 +7,7 @@ import numpy as np
 from vizsla.clicks.judge import Judge
 from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
+from vizsla.methods.fuse.verdict import said_of
 
 COLD = np.arange(200) < 100
 SINGLES = [alone(0, 2), alone(1, 2)]
@@ -51,3 +52,26 @@ def test_too_few_queries_prove_nothing():
     measured = [np.zeros(20), np.zeros(20), np.ones(20)]
     standing = Standing.of(Judge(few, 0.5), measured[:2])
     assert [*SINGLES, SUM][standing.chosen([*SINGLES, SUM], measured)] == SINGLES[0]
+
+
+def said(cold: np.ndarray, measured: list[np.ndarray], share: float = 0.5) -> str:
+    standing = Standing.of(Judge(cold, share), measured[:2])
+    trials = [*SINGLES, SUM][: len(measured)]
+    return said_of(["words", "tree"], trials, measured, standing.chosen(trials, measured), standing)
+
+
+def test_what_is_said_tells_a_loss_on_one_kind():
+    """A part that knows only what was clicked: the best on average loses on one kind, and says so."""
+    measured = [values(0.4, 0.2), values(0.0, 0.9), values(0.35, 0.9)]
+    measured[2][COLD] += np.tile([0.0, 0.02], 50)
+    assert "0.5 words + 0.5 tree by minmax: nDCG@10 0.630" in said(COLD, measured)
+    assert "On cold queries it has -0.040 ± 0.001" in said(COLD, measured)
+    measured[2][COLD] += 0.1
+    assert "On cold" not in said(COLD, measured)
+
+
+def test_what_is_said_counts_only_what_was_held_out():
+    nobody, measured = np.zeros(40, np.bool_), [np.full(40, 0.5), np.zeros(40)]
+    assert "on 40 held-out queries (0.500 warm, none cold)." in said(nobody, measured, share=0.0)
+    assert "nothing is sure" not in said(nobody, measured, share=0.0)
+    assert said(nobody[:9], [each[:9] for each in measured]).endswith("Below 30 queries nothing is sure.")

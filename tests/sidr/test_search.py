@@ -165,6 +165,12 @@ def test_explanations_add_up_and_mark_expansions(encoder):
         assert "(expansion)" in str(why)
 
 
+def test_a_trained_model_cannot_forget_clicks(encoder):
+    for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
+        with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
+            search.refitted(vizsla.Dataset.of(ITEMS))
+
+
 def test_beta_survives_its_files(encoder, tmp_path):
     for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
         loaded = vizsla.load(search.save(tmp_path / search.kind))

@@ -97,6 +97,9 @@ def test_items_come_and_go_without_a_trace():
 def test_refusals():
     with pytest.raises(InputError, match="`entries`"):
         tfidf(ITEMS, entries=0)
+    for wrong in ({"kind_shares": None}, {"encoder": "ngrams"}):
+        with pytest.raises(InputError, match=f"`{next(iter(wrong))}` must be"):
+            tfidf(ITEMS, **wrong)
     with pytest.raises(InputError, match="Only one of"):
         tfidf(ITEMS, encoder=NgramTfidf.fit(TEXTS), kind_shares=(1, 1, 0))
     with pytest.raises(InputError, match="dimensions"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vizsla.cli.options import DATA_HELP, add_bundling, add_output, check_output, unique_names
@@ -35,10 +36,19 @@ def run(arguments: argparse.Namespace) -> None:
     from vizsla.compose import parse
 
     check_output(arguments)
+    _check_report(arguments.report)
     names = _loaded(arguments.let)
     composed = _learned(arguments, names) if arguments.learn else parse(arguments.expression, names)
     composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
     print(f"{arguments.output}: {composed}")
+
+
+def _check_report(path: str | None) -> None:
+    """Refuse a report that cannot be written, before long work and not after it."""
+    from vizsla.errors import InputError
+
+    if path is not None and not Path(path).parent.is_dir():
+        raise InputError(f"`--report` must be a file in a folder that is there. Got {path}: make the folder first.")
 
 
 def _loaded(pairs: list[str]) -> dict[str, Scorer]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -86,6 +86,9 @@ class Adacur(BudgetedSearch):
             return CurEstimates(factors, len(rows), threads), Stats(exact=True)
         parts = [Factors.of(factors.columns(pool.padded(at)).T) for at in range(len(rows))]
         return PooledEstimates([CurEstimates(part, 1, threads) for part in parts]), Stats(exact=True)
+
+    def _parts(self) -> list[Any]:
+        return [*super()._parts(), self.first]
 
     def _held(self) -> int:
         columns, dim = self.budget, self.anchors.factors.dim  # a basis and coefficients, in doubles

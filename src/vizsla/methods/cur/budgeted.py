@@ -6,14 +6,14 @@ from abc import abstractmethod
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import CompositionError, check_positive
+from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.methods.cur.estimates import Estimates, Floats, Items
@@ -27,6 +27,9 @@ from vizsla.scored import Scored
 from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
 from vizsla.strings import Strings
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
 
 CELLS = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
@@ -95,6 +98,18 @@ class BudgetedSearch(Retriever):
     def with_effort(self, effort: int) -> Self:
         """Return the same search with another budget."""
         return self.with_budget(effort)
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Return itself, if none of its parts has learned from clicks; otherwise it raises."""
+        for part in self._parts():
+            if isinstance(part, Retriever) and part.refitted(dataset, threads=threads) is not part:
+                remedy = "Give a function that builds the whole from a dataset."
+                raise InputError(f"A part must have learned from no clicks, to stay. Got {part!r}. {remedy}")
+        return self
+
+    def _parts(self) -> list[Any]:
+        """Return the scorer, and what retrievers there are."""
+        return [unwrapped(self.scorer), self.pool]
 
     @checked
     def trace(self, query: str, *, threads: int = 1) -> Trace:

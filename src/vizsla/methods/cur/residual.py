@@ -120,6 +120,9 @@ class ResidualCur(BudgetedSearch):
         ]
         return PooledEstimates([*parts]), stats
 
+    def _parts(self) -> list[Any]:
+        return [*super()._parts(), *self.priors]
+
     def _held(self) -> int:
         return int(2 * (self.fit.factors.dim + len(self.fit.mean)) ** 2)  # normal equations, in doubles
 

@@ -6,7 +6,7 @@ import warnings
 from time import process_time
 from typing import Any
 
-from vizsla.checked import checked
+from vizsla.checked import caller_level, checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.fold import Fold, TooFewClicksError, draw_fold
@@ -16,10 +16,10 @@ from vizsla.clicks.measures import PerQuery
 from vizsla.composable import DEPTH
 from vizsla.compose.sum import Sum
 from vizsla.dataset import Dataset
-from vizsla.errors import check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.methods.fuse.learned import LearnedFusion
 from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
-from vizsla.methods.fuse.pool import MEASURE, Pool, make_pool
+from vizsla.methods.fuse.pool import MEASURE, RANKS, Pool, make_pool
 from vizsla.methods.fuse.search import Search
 from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
@@ -47,7 +47,7 @@ def fuse(
     cold : float
         The share of queries to come whose items have no clicks yet; weights are chosen for it.
     depth : int
-        How many candidates each part contributes.
+        How many candidates each part contributes, at least 10.
     seed : int
         Which clicks are held out.
     threads : int
@@ -83,7 +83,8 @@ def learn_fusion(
         As for `fuse`.
     """
     names, given = named_parts(parts)
-    check_positive("depth", depth)
+    if check_positive("depth", depth) < RANKS:
+        raise InputError(f"`depth` must be at least {RANKS}: so many of a list are judged. Got {depth}.")
     check_positive("threads", threads)
     try:
         fold = draw_fold(dataset, cold=cold, seed=seed)
@@ -109,7 +110,7 @@ def learn_fusion(
         names,
         _choice(trials, measured, best, judge),
         _gains(names, tried, measured[best], judge),
-        said_of(names, trials, measured, best, judge),
+        said_of(names, trials, measured, best, standing),
         seconds,
     )
 
@@ -143,7 +144,7 @@ def _gains(names: list[str], tried: dict[Trial, PerQuery], values: PerQuery, jud
 def _first_part(names: list[str], given: list[Part], dataset: Dataset, problem: str) -> LearnedFusion:
     """Return the first part alone, and say that nothing could be chosen."""
     said = f"{problem} This is {names[0]} alone: put the part that you trust most first, or weigh them yourself."
-    warnings.warn(said, ChoiceWarning, stacklevel=3)
+    warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
     trial = alone(0, len(given))
     tried = {"normalisation": trial.how, "weights": list(trial.weights), "all": 0.0, "warm": 0.0, "cold": 0.0}
     return LearnedFusion(built_part(given[0], dataset), names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

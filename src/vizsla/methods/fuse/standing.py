@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vizsla.clicks.judge import Judge
+from vizsla.clicks.judge import Gain, Judge
 from vizsla.clicks.measures import PerQuery
 from vizsla.methods.fuse.trial import Trial
 
@@ -44,8 +44,12 @@ class Standing:
 
     def rank(self, values: PerQuery) -> Rank:
         """Return on how many kinds of query it loses to the best part, below 0, and its quality; more is better."""
-        gains = [self.judge.gain(values, best, kind) for kind, best in self.best.items()]
-        return -sum(gain.errors <= -TOLERATED for gain in gains), self.judge.quality(values)
+        return -len(self.losses(values)), self.judge.quality(values)
+
+    def losses(self, values: PerQuery) -> dict[str, Gain]:
+        """Return by how much it loses to the best part, for the kinds of query on which it does."""
+        gains = {kind: self.judge.gain(values, best, kind) for kind, best in self.best.items()}
+        return {kind: gain for kind, gain in gains.items() if gain.errors <= -TOLERATED}
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery]) -> int:
         """Return which trial stands: from one part on, more of them only on clear evidence."""

@@ -101,7 +101,10 @@ class PefaXs(Encoded):
         return self._changed(clicks, -1)
 
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
-        """Forget what this dataset does not have; all settings stay."""
+        """Forget what this dataset does not have; all settings stay. A base that has learned from clicks raises."""
+        if self.base.refitted(dataset, threads=threads) is not self.base:
+            remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa_xs(…, dataset)`."
+            raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
         lost = clicks_elsewhere(self.log, self.items, dataset)
         return self.without_clicks(lost) if lost else self
 

@@ -55,6 +55,13 @@ class Sidr(Encoded):
         """Return the same items, asked by simpler queries: "bag" is alpha search, for which no model runs."""
         return self._with(encoder=self.encoder.with_forms(queries=form, items=self.encoder.item_form))
 
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Raise: a trained model cannot forget clicks; who wants a twin gives the function that trains it."""
+        raise InputError(
+            "A trained SiDR cannot forget clicks. Give a function in its place, such as "
+            "`lambda dataset: vizsla.train_sidr(vizsla.bag(dataset), dataset, …)`."
+        )
+
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row = SparseRows.of(self._rows(queries), name="queries")
         held: Any = self.index.to_csr()[[item]]
