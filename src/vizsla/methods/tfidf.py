@@ -73,6 +73,7 @@ class Tfidf(Movable):
         self.entries = None if entries is None else check_positive("entries", entries)
 
     @classmethod
+    @checked
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],
