@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vizsla.arguments import is_several
+from vizsla.arguments import check_seed, is_several, path_of
 from vizsla.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,8 +25,9 @@ _LARGEST = 2**1000
 def checked(function: F) -> F:
     """Let a function raise InputError for an argument that is plainly not what its annotation says.
 
-    Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Names
-    that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words`
+    Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Two
+    are held to more, since those who take them only hand them on: a path must name a place, and `seed` be a seed.
+    Names that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words`
     what a user would call it. It costs about a microsecond, so the query path, which checks by itself, goes without.
 
     Examples
@@ -40,6 +41,7 @@ def checked(function: F) -> F:
     """
     tests = _tests(function)
     names = list(inspect.signature(function).parameters)
+    demands = _demands(function)
 
     @functools.wraps(function)
     def called(*given: Any, **named: Any) -> Any:
@@ -49,6 +51,8 @@ def checked(function: F) -> F:
                 wanted = " or ".join(dict.fromkeys(words for words, _ in test))
                 hint = ": put it into a list" if isinstance(value, str) and "a list" in wanted else ""
                 raise InputError(f"`{name}` must be {wanted}. Got {type(value).__name__}{hint}.")
+            if name in demands:
+                demands[name](value, name)
         return function(*given, **named)
 
     return called  # type: ignore[return-value]
@@ -78,6 +82,19 @@ def _tests(function: Callable[..., Any]) -> dict[str, list[tuple[str, Test]]]:
             if all(accepted):
                 found[name] = [test for test in accepted if test is not None]
     return found
+
+
+def _demands(function: Callable[..., Any]) -> dict[str, Callable[[Any, str], Any]]:
+    """Return, for each argument that is handed on to the system or to random numbers, what refuses a wrong one."""
+    parameters = inspect.signature(function).parameters
+    paths = [name for name in parameters if "Path" in re.split(r"\W+", str(parameters[name].annotation))]
+    seeds = {"seed": check_seed} if "seed" in parameters else {}
+    return {**dict.fromkeys(paths, _check_path), **seeds}
+
+
+def _check_path(value: Any, name: str) -> None:
+    if isinstance(value, str | os.PathLike):
+        path_of(value, name)
 
 
 def _bare(annotation: str) -> str:

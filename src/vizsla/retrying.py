@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from vizsla.candidates import Candidates
+from vizsla.checked import checked
 from vizsla.errors import InputError, ScorerError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -53,6 +54,7 @@ class Retrying(WrappedScorer):
     ({'0': {'a': 3.0}}, 2)
     """
 
+    @checked
     def __init__(
         self,
         scorer: Scorer,

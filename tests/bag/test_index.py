@@ -170,6 +170,14 @@ def test_no_damage_to_the_arrays_goes_further_than_a_refusal(data):
     assert np.array_equal(index.scores(query, found).scores, found.scores)
 
 
+@pytest.mark.parametrize("places", [[3, 1], [3, 3], [3, 40], [3, 0xFFFF]])
+def test_the_items_of_a_list_ascend_and_are_of_their_block(places):
+    sound = BagSegment.of(SparseRows.of(np.float32([[row in (3, 7)] for row in range(40)])))
+    assert sound.arrays["data"].tolist() == [3, 7]
+    with pytest.raises(InputError, match="must ascend and be of its block"):
+        BagSegment(sound.arrays | {"data": np.uint16(places)}, 1)
+
+
 def test_damaged_files_are_refused(tmp_path):
     folder = BagIndex.build(np.eye(3, dtype=np.float32)).save(tmp_path / "index")
     file = folder / "data.npy"

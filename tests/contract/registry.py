@@ -259,7 +259,7 @@ def _late() -> LateParametric:
     return LateParametric(_lsa(), ITEMS, folder / "vectors.db", chunk=10)
 
 
-class _OverlapPairs(PairModel):
+class OverlapPairs(PairModel):
     """A cross-encoder that needs no library."""
 
     batch, fingerprint, reference = 7, "overlap pairs", {}
@@ -273,7 +273,7 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
     "budget": lambda: Budget(FunctionScorer(_overlap, ITEMS), calls=10_000, per_query=100),
     "budget of arithmetic": lambda: Budget(_bm25(), calls=10_000),
     "cache": _cached,
-    "cross-encoder": lambda: CrossEncoder(ITEMS, _OverlapPairs()),
+    "cross-encoder": lambda: CrossEncoder(ITEMS, OverlapPairs()),
     "retrying": lambda: Retrying(FunctionScorer(_overlap, ITEMS)),
     "late parametric": _late,
     "budget of a cache": lambda: Budget(_cached(), calls=10_000),

@@ -18,11 +18,14 @@ import numpy as np
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
-from tests.contract.registry import RETRIEVERS
+from tests.contract.registry import RETRIEVERS, OverlapPairs, anchors, sidr_encoder
 from tests.fuzz.uses import UseError, described
 from vizsla.candidates import Candidates
+from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.errors import VizslaError
 from vizsla.index import Index
+from vizsla.methods.cur import residual_cur
+from vizsla.methods.pq import pq
 from vizsla.strings import Strings
 
 NONSENSE: list[Any] = [
@@ -74,6 +77,8 @@ NONSENSE: list[Any] = [
 ]
 SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
 """Large numbers here mean long work, as they say."""
+JPQ = {"share": 0.5, "epochs": 1, "batch": 16, "stop": 1, "negatives": 4, "depth": 5}
+MADE = ("bm25 lucene", "bag learned", "sidr", "tfidf", "xrlinear", "late interaction", "dense flat", "jpq")
 SEQUENCE = {"__getitem__", "take", "row", "known"}
 OURS = (VizslaError,)
 FILES = {"path", "source", "name"}
@@ -145,7 +150,39 @@ def calls(scratch: Path) -> list[Call]:
             "path": scratch / "cache.db",
         },
         "Vectors": {"ids": table, "rows": np.zeros((len(ITEMS), 2), np.float32), "fingerprint": "f"},
+        "CrossEncoder": {"texts": ITEMS, "model": OverlapPairs()},
+        "FunctionRetriever": {"function": lambda query, k: [], "items": list(ITEMS)},
+        "HttpReranker": {"texts": ITEMS, "url": "http://127.0.0.1:9", "model": "m"},
+        "JpqSettings": {},
+        "LateParametric": {"encoder": lsa, "texts": ITEMS, "path": scratch / "late.db"},
+        "Retrying": {"scorer": base},
+        "TextScorer": {"texts": ITEMS},
+        "WordEncoder": {"base": lsa},
+        "WordPiece": {"tokens": ["[UNK]", "fig", "##s"]},
+        "adacur": {"scorer": dense, "anchors": anchors(), "first": base, "pool": base, "budget": 8, "rounds": 2},
+        "anchor_cost": {"scorer": dense, "queries": ["fig", "pear"], "sample": 4},
+        "anchor_queries": {"dataset": _dataset(), "count": 4, "how": "clusters", "encoder": lsa},
+        "anncur": {"scorer": dense, "anchors": anchors(), "budget": 8, "pool": base},
+        "bag": {"items": ITEMS},
         "bm25": {"items": ITEMS},
+        "fuse": {"parts": [base, dense], "dataset": _dataset()},
+        "jpq": {"base": dense, "clicks": _dataset(), "bytes": 4, "rounds": 2, **JPQ},
+        "late_interaction": {"items": ITEMS, "encoder": WordEncoder(lsa), "path": scratch / "tokens"},
+        "learn_fusion": {"parts": {"a": base, "b": dense}, "dataset": _dataset()},
+        "pq": {"base": dense, "bytes": 4, "bits": 8, "rounds": 2, "seed": 0, "threads": 1},
+        "rerank": {"first": base, "scorer": dense},
+        "residual_cur": {"scorer": dense, "anchors": anchors(), "priors": [base], "budget": 8, "rounds": 2, "rank": 2},
+        "reused_anchors": {
+            "search": residual_cur(dense, anchors(), [base], budget=8, rounds=2),
+            "anchors": anchors(),
+            "queries": ["fig", "pear"],
+            "scored": dense(["fig", "pear"], k=5),
+        },
+        "score_anchors": {"scorer": dense, "queries": ["fig", "pear"], "path": scratch / "anchors", "overwrite": True},
+        "sidr": {"items": ITEMS, "encoder": sidr_encoder()},
+        "tfidf": {"items": ITEMS},
+        "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
+        "train_tokens": {"bag": vizsla.bag(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},
         "compare": {"systems": {"a": base, "b": dense}, "dataset": _dataset()},
         "load": {"path": scratch / "nowhere"},
@@ -173,10 +210,14 @@ def calls(scratch: Path) -> list[Call]:
             "cold_start": False,
         },
     }
+    tokens = vizsla.late_interaction(ITEMS, WordEncoder(lsa)).tokens
+    made = [RETRIEVERS[name].make() for name in MADE] + [sidr_encoder(), lsa, lsa.ngrams, anchors(), tokens]
+    right |= {type(thing).__name__: parts_of(thing) for thing in [*made, vizsla.Statistics.of(ITEMS), _dataset()]}
     public = {
         name: getattr(vizsla, name) for name in vizsla.__all__[1:] if not inspect.isabstract(getattr(vizsla, name))
     }
     found: list[Call] = [_call(name, thing, right.get(name)) for name, thing in public.items()]
+    described = RETRIEVERS["bm25 with details"].make().items
     makers = {
         "Dataset.of": (vizsla.Dataset.of, {"items": ITEMS, "queries": CLICKED, "clicks": CLICKS}),
         "LsaEncoder.fit": (vizsla.LsaEncoder.fit, {"texts": list(ITEMS.values()), "dim": 4}),
@@ -190,6 +231,7 @@ def calls(scratch: Path) -> list[Call]:
         "Candidates.ranked": (Candidates.ranked, {"offsets": [0, 1], "items": [0], "scores": [1.0]}),
         "Queries.of": (vizsla.Queries.of, {"queries": ["a"]}),
         "Filter.of": (vizsla.Filter.of, {"where": [], "items": table}),
+        "where one": (lambda condition: vizsla.where(condition).mask(described), {"condition": "length<20"}),
         "Strings.of": (Strings.of, {"strings": ["a"]}),
         "Strings.unique": (Strings.unique, {"strings": ["a"]}),
         "Vectors.encode": (
@@ -228,6 +270,12 @@ def _index_maker(kind: str) -> Callable[..., Index]:
     usual = list(inspect.signature(make).parameters.values())[:2]
     make.__signature__ = inspect.Signature([*usual, *parameters])  # type: ignore[attr-defined]
     return make
+
+
+def parts_of(thing: Any) -> dict[str, Any]:
+    """Return the arguments that made a thing: its attributes of the same names."""
+    names = list(inspect.signature(type(thing)).parameters)
+    return {name: getattr(thing, name) for name in names if not inspect.ismethod(getattr(thing, name, thing.__init__))}
 
 
 def _call(name: str, function: Callable[..., Any], right: dict[str, Any] | None) -> Call:
@@ -316,10 +364,22 @@ def _methods(name: str, thing: Any, scratch: Path) -> list[Call]:
         wanted = not method.startswith("_") or method in {"__call__", "__getitem__", "__mul__", "__add__", "__rshift__"}
         if wanted and method not in left_out:
             names = [p.name for p in inspect.signature(function).parameters.values() if p.kind != p.VAR_POSITIONAL]
-            given = {key: usual[key] for key in names if key in usual and not (method == "to_trec" and key == "path")}
+            fitting = usual | _of_method(thing, method)
+            given = {k: fitting[k] for k in names if k in fitting and not (method == "to_trec" and k == "path")}
             if all(key in given or _optional(function, key) for key in names) and given:
                 found.append(_call(f"{name}.{method}", _indexed(function) if method in SEQUENCE else function, given))
     return found
+
+
+def _of_method(thing: Any, method: str) -> dict[str, Any]:
+    """Return what this method wants by a name that others use for something else."""
+    if method in ("search_encoded", "score_encoded"):
+        return {"rows": thing.encode(["fig", "pear"])}
+    if method == "encoded":
+        return {"queries": vizsla.Queries.of(["fig", "pear"])}
+    known = {"scaled": {"how": "linear"}, "filter": {"where": list(ITEMS)[:3]}, "to_csr": {"items": len(ITEMS)}}
+    known |= {key: {"query": 0} for key in ("__getitem__", "known", "row")}
+    return known.get(method, {"texts": None} if method == "show" else {})
 
 
 def _optional(function: Callable[..., Any], name: str) -> bool:

@@ -27,6 +27,12 @@ NAMES = (
     "sum",
     "fusion",
     "shards",
+    "bag learned",
+    "jpq",
+    "dense pq 4 bits",
+    "dense guarded",
+    "late interaction",
+    "adacur",
 )
 THREADS, ROUNDS, CHILD_PATIENCE = 16, 12, 120.0
 

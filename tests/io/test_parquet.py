@@ -83,3 +83,24 @@ def test_a_file_that_is_not_parquet_raises(tmp_path: Path) -> None:
     (tmp_path / "i.parquet").write_bytes(b"PAR1 but not really")
     with pytest.raises(DataError, match=r"i\.parquet: this is no readable Parquet file"):
         Dataset.open(tmp_path / "i.parquet")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array([2**62], type=pyarrow.timestamp("us")),
+        pyarrow.array([1], type=pyarrow.duration("ns")),
+        pyarrow.array([0], type=pyarrow.timestamp("s", tz="Nowhere/City")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_values_that_python_cannot_hold_are_refused(tmp_path: Path, column: pyarrow.Array) -> None:
+    odd = table(tmp_path / "i.parquet", id=["a"], text=["x"], odd=column)
+    with pytest.raises(DataError, match=r"i\.parquet: a value of this Parquet file cannot be read"):
+        list(Dataset.open(odd).items)
+    with pytest.raises(DataError, match="cannot be read"):
+        _ = Dataset.open(odd).items[0]
+    items = table(tmp_path / "sound.parquet", id=["a"], text=["x"])
+    clicks = table(tmp_path / "c.parquet", query=["fig"], item=["a"], time=column)
+    with pytest.raises(DataError, match="cannot be read"):
+        Dataset.open(items, clicks=clicks)

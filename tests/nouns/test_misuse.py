@@ -23,6 +23,16 @@ from vizsla.text_scorer import checked_numbers
 ITEMS = {"a": "fig tree", "b": "pear"}
 
 
+def lsa():
+    return vizsla.LsaEncoder.fit(["a b"], dim=1)
+
+
+def test_more_negatives_than_items_cost_no_memory():
+    clicks = [("vehicle", "a"), ("orchard", "b")]
+    learned = [vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, negatives=many) for many in (2, 2**40)]
+    assert learned[0]("vehicle orchard") == learned[1]("vehicle orchard")
+
+
 @pytest.fixture(scope="module")
 def search():
     return vizsla.bm25(ITEMS)
@@ -50,6 +60,16 @@ def search():
         (lambda search: search.explain("fig", None), "must be a text. Got NoneType"),
         (lambda search: search.save(None), "must be a text or a path. Got NoneType"),
         (lambda search: vizsla.load(b"x"), "must be a text or a path. Got bytes"),
+        (lambda search: vizsla.Retrying(search, pause_s="x"), "`pause_s` must be a number"),
+        (lambda search: vizsla.Retrying(search, seed=-1), "`seed` must be a whole number from 0"),
+        (lambda search: vizsla.Retrying(search, failures=5), "`failures` must be a tuple"),
+        (lambda search: vizsla.WordPiece(["[UNK]"], prefix=None), "`prefix` must be a text"),
+        (lambda search: vizsla.WordPiece(["[UNK]"], special=slice(None)), "`special` must be a list or None"),
+        (lambda search: vizsla.tfidf(ITEMS, encoder=5), "`encoder` must be a NgramTfidf or None"),
+        (lambda search: vizsla.train_tokens(vizsla.bag(ITEMS), [("fig", "a")], epochs=1, seed=-1), "`seed` must be"),
+        (lambda search: vizsla.late_interaction(ITEMS, vizsla.WordEncoder(lsa()), path="a\0"), "without a zero byte"),
+        (lambda search: vizsla.LsaEncoder(lsa().ngrams, object()), "`projection` must be an array"),
+        (lambda search: vizsla.NgramTfidf(lsa().ngrams.names, "x", bins=[1, 1, 1]), "`weights` must be numbers"),
         (lambda search: search.save("a\0b"), "without a zero byte"),
         (lambda search: vizsla.LsaEncoder.fit(["a b"], dim=1, seed=-1), "`seed` must be a whole number from 0"),
         (lambda search: vizsla.bm25(ITEMS, k1="x"), "`k1` must be a number. Got str"),

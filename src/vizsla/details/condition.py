@@ -15,7 +15,7 @@ from vizsla.details.column import Column, Mask
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
-_FORM = re.compile(r"\s*([^=<>!]+?)\s*(<=|>=|!=|==|=|<|>)\s*(.*?)\s*", re.S)
+_FORM = re.compile(r"([^=<>!]+)(<=|>=|!=|==|=|<|>)(.*)", re.S)  # no two neighbours take the same character: it is fast
 FORMS = "field=value, field=a,b, field!=value, field<20, field>=5 or field=5..20"
 
 
@@ -39,9 +39,10 @@ class Condition:
     def parse(cls, text: str) -> Condition:
         """Read a condition; what is none raises."""
         found = _FORM.fullmatch(text) if isinstance(text, str) else None
-        if found is None or not found[3]:
+        field, operator, value = (part.strip() for part in found.groups()) if found else ("", "", "")
+        if not field or not value:
             raise InputError(f"A condition must be like {FORMS}. Got {text!r:.80}.")
-        field, operator, value = found[1], found[2].replace("==", "="), found[3]
+        operator = operator.replace("==", "=")
         if operator == "=" and ".." in value and not value.startswith('"'):
             low, _, high = value.partition("..")
             if not low.strip() and not high.strip():

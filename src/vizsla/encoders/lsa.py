@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import check_seed
+from vizsla.arguments import check_seed, check_type
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
@@ -52,6 +52,7 @@ class LsaEncoder(Encoder, Artifact):
 
     @checked
     def __init__(self, ngrams: NgramTfidf, projection: Floats):
+        check_type("projection", projection, np.ndarray, "an array")
         if projection.ndim != 2 or projection.shape[0] != ngrams.dim or not projection.shape[1]:
             raise InputError(f"`projection` must have {ngrams.dim} rows and some columns. Got {projection.shape}.")
         self.ngrams, self.projection = ngrams, projection

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_type
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
 from vizsla.encoders.resume import remove_encoding
@@ -54,6 +55,7 @@ class TokenVectors(Artifact):
 
     @checked
     def __init__(self, ids: Strings, offsets: NDArray[np.int64], stored: ItemVectors, fingerprint: str):
+        check_type("offsets", offsets, np.ndarray, "an array")
         if not are_offsets(offsets, len(stored), rows=len(ids)):
             raise InputError(f"`offsets` must rise from 0 to {len(stored)}, an item a step. Got others.")
         self.ids, self.offsets, self.stored, self.fingerprint = ids, offsets, stored, fingerprint

@@ -15,6 +15,7 @@ from vizsla.io.entries import Entry
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.line_file import Line
 from vizsla.io.pairs import Pairs
+from vizsla.io.parquet_rows import rows_of
 from vizsla.io.parquet_source import ParquetSource
 from vizsla.io.parts import Parts
 from vizsla.io.qrels import grade_of
@@ -62,17 +63,14 @@ class ParquetEntries:
         """Add all rows."""
         self._refusals.begin()
         columns = [name for name in self._names.values() if name is not None]
-        number = 0
-        for batch in open_parquet(self._path).iter_batches(batch_size=8192, columns=columns):
-            for row in batch.to_pylist():
-                number += 1
-                line = Line(self._path, number)
-                try:
-                    entry = self._entry(row, line)
-                except DataError as error:
-                    self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
-                else:
-                    pairs.add(line, *entry)
+        for number, row in enumerate(rows_of(open_parquet(self._path), self._path, columns=columns), 1):
+            line = Line(self._path, number)
+            try:
+                entry = self._entry(row, line)
+            except DataError as error:
+                self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
+            else:
+                pairs.add(line, *entry)
 
     def report(self, tally: Tally) -> None:
         """Count what was left out."""

@@ -13,6 +13,7 @@ from typing import Any, Generic
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.line_file import Line
+from vizsla.io.parquet_rows import readable, rows_of
 from vizsla.io.reading import STRICT, Reading
 from vizsla.io.refusals import Refusals
 from vizsla.io.source import Record
@@ -49,8 +50,10 @@ class ParquetSource(Generic[Record]):
             return None
         group = bisect_right(self._starts, number) - 1
         if self._group[0] != group:
-            self._group = (group, self._file.read_row_group(group))
-        row = self._group[1].slice(number - self._starts[group], 1).to_pylist()[0]
+            with readable(self._path):
+                self._group = (group, self._file.read_row_group(group))
+        with readable(self._path):
+            row = self._group[1].slice(number - self._starts[group], 1).to_pylist()[0]
         return self._make(row, Line(self._path, number + 1))
 
     def report(self, tally: Tally) -> None:
@@ -69,15 +72,12 @@ class ParquetSource(Generic[Record]):
         return [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
 
     def _walk(self) -> Iterator[tuple[Line, Record]]:
-        number = 0
         self._refusals.begin()
-        for batch in self._file.iter_batches(batch_size=2048):
-            for row in batch.to_pylist():
-                number += 1
-                line = Line(self._path, number)
-                try:
-                    record = self._make(row, line)
-                except DataError as error:
-                    self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
-                else:
-                    yield line, record
+        for number, row in enumerate(rows_of(self._file, self._path), 1):
+            line = Line(self._path, number)
+            try:
+                record = self._make(row, line)
+            except DataError as error:
+                self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
+            else:
+                yield line, record

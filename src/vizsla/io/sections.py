@@ -29,7 +29,8 @@ class Section(NamedTuple):
     line: int
 
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))?\s*#*\s*")
+# Neighbours in a pattern never take the same character: one that no line fits is then refused in a single pass.
+_HEADING = re.compile(r" {0,3}(#{1,6})\s(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
@@ -82,8 +83,8 @@ def markdown_sections(text: str) -> list[Section]:
         if mark and (not fence or line.strip().startswith(fence)):
             fence = "" if fence else mark[1]
             outline.words(line)
-        elif found and (found[2] or "").strip():
-            outline.heading(len(found[1]), found[2].strip(), number)
+        elif found and (heading := found[2].strip().rstrip("#").strip()):
+            outline.heading(len(found[1]), heading, number)
         elif not fence and before.strip() and (under := _UNDERLINE.fullmatch(line)) and len(outline._words) == 1:
             outline._words.clear()
             outline.heading(1 if under[1][0] == "=" else 2, before.strip(), number - 1)
@@ -118,10 +119,18 @@ def html_sections(text: str) -> list[Section]:
     [('Fig', ('Sweet & small.', 'Ripe.'))]
     """
     page = _Page()
-    page.feed(text)
+    page.feed(_without_loose_ends(text))
     page.close()
     page.outline.end()
     return page.outline.sections
+
+
+def _without_loose_ends(text: str) -> str:
+    """Write as words what begins and never ends: the parser would search for each one's end up to the page's."""
+    for begin, end in (("<!--", "-->"), ("<![", "]>"), ("<", ">")):
+        rest = text.rfind(end) + 1
+        text = text[:rest] + text[rest:].replace(begin, f"&lt;{begin[1:]}")
+    return text
 
 
 class _Page(HTMLParser):

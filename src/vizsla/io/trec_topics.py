@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from vizsla.errors import DataError
@@ -11,9 +12,9 @@ from vizsla.io.line_file import Line, LineFile
 from vizsla.io.list_source import ListSource
 from vizsla.query import Query
 
-_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1>", re.S | re.I)
+_TOPIC = re.compile(r"<(top|topic)\b([^<>]*)>(.*?)</\1>", re.S | re.I)
 _OPEN = re.compile(r"<(?:top|topic)\b", re.I)
-_NUMBER = re.compile(r"<num>\s*(?:number\s*:)?\s*([^\s<]+)", re.I)
+_NUMBER = re.compile(r"<num>\s*(?:number\s*:\s*)?([^\s<]+)", re.I)
 _ATTRIBUTE = re.compile(r"""\b(?:number|id)\s*=\s*["']([^"']+)["']""", re.I)
 
 
@@ -29,18 +30,27 @@ def read_topics(path: str | Path, *, field: str | None = None) -> ListSource[Que
         text (as in `<topic number="1">words</topic>`).
     """
     text = "\n".join(line.text for line in LineFile(path))
-    topics = list(_TOPIC.finditer(text))
-    if len(topics) != len(_OPEN.findall(text)) or not topics:
+    begins = [found.start() for found in _OPEN.finditer(text)]
+    # Each is looked for before the next begins: the search for an end that is missing stops there.
+    ends = [*begins[1:], len(text)]
+    topics = [found for begin, end in zip(begins, ends, strict=False) if (found := _TOPIC.match(text, begin, end))]
+    if len(topics) != len(begins) or not topics:
         raise DataError(
-            f"{len(_OPEN.findall(text))} topics begin but {len(topics)} end.",
+            f"{len(begins)} topics begin but {len(topics)} end.",
             path=path,
             remedy="Give TREC topics: <top>…</top> or <topic>…</topic>.",
         )
-    return ListSource([_query(topic, text, Path(path), field) for topic in topics], name=str(path))
+    return ListSource(list(_queries(topics, text, Path(path), field)), name=str(path))
 
 
-def _query(topic: re.Match[str], text: str, path: Path, field: str | None) -> Query:
-    line = Line(path, text.count("\n", 0, topic.start()) + 1)
+def _queries(topics: list[re.Match[str]], text: str, path: Path, field: str | None) -> Iterator[Query]:
+    number, passed = 1, 0
+    for topic in topics:
+        number, passed = number + text.count("\n", passed, topic.start()), topic.start()
+        yield _query(topic, Line(path, number), field)
+
+
+def _query(topic: re.Match[str], line: Line, field: str | None) -> Query:
     attributes, body = topic[2], topic[3]
     number = _NUMBER.search(body) or _ATTRIBUTE.search(attributes)
     if number is None:
@@ -51,7 +61,7 @@ def _query(topic: re.Match[str], text: str, path: Path, field: str | None) -> Qu
 def _field(body: str, field: str | None, line: Line) -> str:
     for name in (field,) if field else ("title", "query"):
         # Classic topics leave fields open: a field ends where the next tag begins.
-        found = re.search(rf"<{re.escape(name)}\b[^>]*>(?:\s*topic\s*:)?([^<]*)", body, re.I)
+        found = re.search(rf"<{re.escape(name)}\b[^<>]*>(?:\s*topic\s*:)?([^<]*)", body, re.I)
         if found:
             return _plain(found[1])
     if field or "<" in body:

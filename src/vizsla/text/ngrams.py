@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import array_of
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
@@ -95,7 +96,7 @@ class NgramTfidf(Encoder, Artifact):
     ):
         _check_shares(shares)
         self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
-        self.weights = np.ascontiguousarray(weights, np.float32)
+        self.weights = array_of("weights", weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
         sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.checked import checked
 from vizsla.encoder import check_texts
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.strings import Strings
@@ -62,6 +63,7 @@ class WordPiece(Analyser):
     [0, 4]
     """
 
+    @checked
     def __init__(
         self,
         tokens: Sequence[str],

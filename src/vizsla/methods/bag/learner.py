@@ -129,7 +129,8 @@ class TokenLearner:
         lengths = np.diff(found.offsets)
         rows = np.repeat(np.arange(len(queries)), lengths)
         at = rows, 1 + np.arange(len(found.items)) - found.offsets[rows]
-        candidates = np.zeros((len(queries), 1 + self.settings.negatives + STRANGERS), np.int64)
+        most = min(self.settings.negatives, len(self.index))
+        candidates = np.zeros((len(queries), 1 + most + STRANGERS), np.int64)
         scores = np.full(candidates.shape, -np.inf)
         candidates[at], scores[at] = found.items, found._required_scores()
         drawn = np.column_stack([items, strangers])
