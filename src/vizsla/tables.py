@@ -8,6 +8,7 @@ from typing import Any
 
 from vizsla.printable import printable
 
+NUMERIC = "+-.,0123456789–"
 Spans = Callable[[str], Sequence[tuple[int, int]]]
 
 
@@ -41,7 +42,7 @@ def print_table(
         least = whole_width(name, [row[column] for row in rows]) if column < whole else None
         table.add_column(
             _cell(name),
-            justify="right" if _numeric(rows, column) else "left",
+            justify="right" if _numeric(rows, column, whole=highlight is not None) else "left",
             overflow="ellipsis",
             no_wrap=True,
             min_width=least,
@@ -102,6 +103,7 @@ def _line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def _numeric(rows: Sequence[Sequence[str]], column: int) -> bool:
+def _numeric(rows: Sequence[Sequence[str]], column: int, *, whole: bool = False) -> bool:
+    """Return whether cells begin as numbers; with `whole`, whether they are nothing else: a text may begin so."""
     cells = [row[column] for row in rows if row[column]]
-    return bool(cells) and all(cell[0] in "+-.0123456789–" for cell in cells)
+    return bool(cells) and all(cell[0] in NUMERIC and not (whole and cell.strip(NUMERIC)) for cell in cells)
