@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from vizsla.catalogue import details_of
 from vizsla.errors import InputError
-from vizsla.printable import printable
 from vizsla.snippet import snippet, word_spans
 
 if TYPE_CHECKING:
@@ -73,10 +72,8 @@ def show_answers(
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         room = _room(header, rows)
         cut = [[*cells[:-1], _fitted(cells[-1], query, room)] if len(header) > 3 else cells for cells in rows]
-        if not rows:
-            print(f"query {printable(query)}\nNothing found.")
-            continue
-        print_table(header, cut, title=f"query {query}", whole=3, highlight=partial(_marked, query))
+        marked = partial(_marked, query)
+        print_table(header, cut, title=f"query {query}", whole=3, highlight=marked, empty="Nothing found.")
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ def print_table(
     title: str | None = None,
     whole: int = 0,
     highlight: Spans | None = None,
+    empty: str | None = None,
 ) -> None:
     """Print a table to standard output, fitted to the terminal.
 
@@ -32,11 +33,16 @@ def print_table(
         So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
     highlight : function of a text, optional
         Says which parts of a cell behind those columns are printed bold.
+    empty : str, optional
+        Printed in place of a table without rows.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(highlight=False, soft_wrap=False)
+    if empty is not None and not rows:
+        return console.print(*([_cell(title)] if title else []), empty, sep="\n")
     table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
         least = whole_width(name, [row[column] for row in rows]) if column < whole else None
@@ -52,7 +58,7 @@ def print_table(
         table.add_row(
             *(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row))
         )
-    Console(highlight=False, soft_wrap=False).print(table)
+    console.print(table)
 
 
 def terminal_width() -> int:
