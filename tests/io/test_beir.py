@@ -13,7 +13,9 @@ from vizsla.query import Query
 
 CORPUS = "".join(json.dumps({"_id": id, "title": id.upper(), "text": f"text of {id}"}) + "\n" for id in ("a", "b", "c"))
 QUERIES = (
-    '{"_id": "q1", "text": "first"}\n{"_id": "q2", "text": "second", "lang": "en"}\n{"_id": "q3", "text": "third"}\n'
+    '{"_id": "q1", "text": "first"}\n'
+    '{"_id": "q2", "text": "second", "lang": "en"}\n'
+    '{"_id": "q3", "text": "third"}\n'
 )
 HEADER = "query-id\tcorpus-id\tscore\n"
 
