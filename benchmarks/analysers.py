@@ -11,12 +11,16 @@ from itertools import islice
 from pathlib import Path
 from time import process_time
 
+import numpy as np
+
 from benchmarks.contestant import Contestant, ContestantError
 from benchmarks.corpus import SETS, data_folder, texts_of
 from benchmarks.rows import Row, arguments, median, report
 from vizsla.dataset import Dataset
 from vizsla.evaluate.evaluate import evaluate
-from vizsla.methods.bm25 import bm25
+from vizsla.evaluate.holm import holm
+from vizsla.evaluate.significance import Values, p_values
+from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.text.analyser import Analyser
 from vizsla.text.any_language import AnyLanguage
 from vizsla.text.bag import BagOfWords
@@ -48,22 +52,30 @@ def main() -> None:
 
 
 def quality_rows(name: str) -> list[Row]:
-    """Return the default beside the best of the older settings, a row a split."""
+    """Return the default beside the best of the older settings, a row a split, and one of all queries together."""
     dataset = Dataset.open(data_folder() / name)
     analysers: Mapping[str, Analyser] = {"default": AnyLanguage()} | OLDER
     built = {label: bm25(dataset, analyser=analyser) for label, analyser in analysers.items()}
-    rows = []
-    for split in SPLITS[name]:
-        found = {
-            label: float(evaluate(one, dataset, split, [MEASURE], latency_queries=0).measures[MEASURE])
-            for label, one in built.items()
-        }
-        ours = found.pop("default")
-        best = max(found, key=found.__getitem__)
-        others = ", ".join(f"{label} {value:.4f}" for label, value in found.items())
-        work = f"{MEASURE}, {name} {split}"
-        rows.append(Row(work, ours, f"{best} - {WITHIN}", found[best] - WITHIN, "", ">= 1.0", False, others))
-    return rows
+    splits = {split: _per_query(built, dataset, split) for split in SPLITS[name]}
+    together = {label: np.concatenate([found[label] for found in splits.values()]) for label in built}
+    return [_quality_row(f"{name} {split}", found) for split, found in {**splits, "all": together}.items()]
+
+
+def _per_query(built: Mapping[str, Bm25], dataset: Dataset, split: str) -> dict[str, Values]:
+    evaluated = {label: evaluate(one, dataset, split, [MEASURE], latency_queries=0) for label, one in built.items()}
+    return {label: one.per_query[MEASURE] for label, one in evaluated.items()}
+
+
+def _quality_row(where: str, found: Mapping[str, Values]) -> Row:
+    """Return a row whose note says how the others did, and how likely chance alone makes such a difference."""
+    means = {label: float(np.nanmean(values)) for label, values in found.items()}
+    best = max(OLDER, key=means.__getitem__)
+    chance = holm(p_values(np.column_stack([found["default"] - found[label] for label in OLDER])))
+    others = ", ".join(f"{label} {means[label]:.4f}" for label in OLDER)
+    note = f"{others}; {len(found[best])} queries, p against {best} {chance[list(OLDER).index(best)]:.3f} (Holm)"
+    return Row(
+        f"{MEASURE}, {where}", means["default"], f"{best} - {WITHIN}", means[best] - WITHIN, "", ">= 1.0", False, note
+    )
 
 
 def cost_rows(count: int, rounds: int) -> list[Row]:

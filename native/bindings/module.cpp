@@ -26,6 +26,7 @@ NB_MODULE(_native, module) {
   vizsla::register_bag(module);
   vizsla::register_candidates(module);
   vizsla::register_live_sum(module);
+  vizsla::register_csv(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);
   vizsla::register_strings(module);

@@ -7,6 +7,7 @@ namespace vizsla {
 void register_bag(nanobind::module_& module);
 void register_candidates(nanobind::module_& module);
 void register_column_sums(nanobind::module_& module);
+void register_csv(nanobind::module_& module);
 void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);
 void register_live_sum(nanobind::module_& module);

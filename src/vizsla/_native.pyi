@@ -79,6 +79,11 @@ class LiveSum:
         (offsets, items, scores, certain, costs): the best k by the weighted sum.
         """
 
+def csv_rows(block: bytes, position: int, line: int, *, separator: str, quotes: bool, width: int) -> tuple[list[list[str]], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], int, int]:
+    """
+    Reads records up to the end or to one that is odd: rows, where and on which line each begins, and where it stopped.
+    """
+
 def pair_dots(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vectors: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
     The inner product of each query row with its vector, as bytes of float32.

@@ -71,8 +71,9 @@ def show_answers(
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         room = _room(header, rows)
-        cut = [[*cells[:-1], snippet(cells[-1], query, width=room)] if len(header) > 3 else cells for cells in rows]
-        print_table(header, cut, title=f"query {query}", whole=3, highlight=partial(_marked, query))
+        cut = [[*cells[:-1], _fitted(cells[-1], query, room)] if len(header) > 3 else cells for cells in rows]
+        marked = partial(_marked, query)
+        print_table(header, cut, title=f"query {query}", whole=3, highlight=marked, empty="Nothing found.")
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:
@@ -82,6 +83,16 @@ def _marked(query: str, text: str) -> list[tuple[int, int]]:
 def _said(value: Any, query: str) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
+
+
+def _fitted(text: str, query: str, width: int) -> str:
+    """Return a snippet of so many columns of the terminal: a Chinese character takes two."""
+    from rich.cells import cell_len
+
+    characters = width
+    while (excess := cell_len(found := snippet(text, query, width=characters)) - width) > 0:
+        characters -= (excess + 1) // 2
+    return found
 
 
 def _room(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vizsla.printable import printable
 
+NUMERIC = "+-.,0123456789–"
 Spans = Callable[[str], Sequence[tuple[int, int]]]
 
 
@@ -18,6 +19,7 @@ def print_table(
     title: str | None = None,
     whole: int = 0,
     highlight: Spans | None = None,
+    empty: str | None = None,
 ) -> None:
     """Print a table to standard output, fitted to the terminal.
 
@@ -31,17 +33,22 @@ def print_table(
         So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
     highlight : function of a text, optional
         Says which parts of a cell behind those columns are printed bold.
+    empty : str, optional
+        Printed in place of a table without rows.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(highlight=False, soft_wrap=False)
+    if empty is not None and not rows:
+        return console.print(*([_cell(title)] if title else []), empty, sep="\n")
     table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
     for column, name in enumerate(header):
         least = whole_width(name, [row[column] for row in rows]) if column < whole else None
         table.add_column(
             _cell(name),
-            justify="right" if _numeric(rows, column) else "left",
+            justify="right" if _numeric(rows, column, whole=highlight is not None) else "left",
             overflow="ellipsis",
             no_wrap=True,
             min_width=least,
@@ -51,7 +58,7 @@ def print_table(
         table.add_row(
             *(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row))
         )
-    Console(highlight=False, soft_wrap=False).print(table)
+    console.print(table)
 
 
 def terminal_width() -> int:
@@ -102,6 +109,7 @@ def _line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def _numeric(rows: Sequence[Sequence[str]], column: int) -> bool:
+def _numeric(rows: Sequence[Sequence[str]], column: int, *, whole: bool = False) -> bool:
+    """Return whether cells begin as numbers; with `whole`, whether they are nothing else: a text may begin so."""
     cells = [row[column] for row in rows if row[column]]
-    return bool(cells) and all(cell[0] in "+-.0123456789–" for cell in cells)
+    return bool(cells) and all(cell[0] in NUMERIC and not (whole and cell.strip(NUMERIC)) for cell in cells)

@@ -41,7 +41,7 @@ def test_metadata_and_texts_are_saved_and_come_back(search, tmp_path) -> None:
         (["price=3..7"], "fp"), (["price=4.."], "p"), (["price=..4"], "f"), (["price=7,3.5"], "fp"),
         (["price!=7"], "fq"), (["brand=Ace"], "f"), (['brand="Bo, Inc.",Cy'], "p"), (["fresh=true"], "f"),
         (["day>=2024-04-30"], "q"), (["price<10", "fresh=false"], "p"),
-        (["title=Fig,Pear"], "fp"), (["brand=nobody"], ""),
+        (["title=Fig,Pear"], "fp"), (["brand=nobody"], ""), (["Price<7", "BRAND=Ace"], "f"),
     ],
 )  # fmt: skip
 def test_conditions(search, conditions, ids) -> None:
@@ -117,6 +117,21 @@ def test_answers_show_what_matters_at_80_columns(search, capsys, monkeypatch) ->
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split()[:4] == ["1", lines_score(lines), "p", "7"] for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_answers_say_when_nothing_is_found(search, capsys) -> None:
+    search("aeroplane").show()
+    assert capsys.readouterr().out == "query 0\nNothing found.\n"
+
+
+def test_texts_that_begin_with_a_digit_are_texts_and_wide_ones_are_cut_with_a_mark(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    items = vizsla.Dataset.of({"a": "3/8 drill", "b": "所有权是什么规则让内存安全" * 3}, keep_texts=True)
+    vizsla.bm25(items)("drill 所有权").show()
+    lines = capsys.readouterr().out.splitlines()
+    begins = [line.index(text) for line in lines for text in ("text", "3/8", "…") if text in line]
+    assert len(begins) == 3 and begins[0] == begins[1]
+    assert any(line.rstrip().endswith("…") for line in lines)
 
 
 def lines_score(lines: list[str]) -> str:

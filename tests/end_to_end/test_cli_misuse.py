@@ -48,6 +48,7 @@ def run(*arguments, **options):
         ("compose", "a % " + "9" * 5000, "a=bm25", "-o", "out"),
         ("compose", "a.union(" * 1100, "a=bm25", "-o", "out"),
         ("search", "bm25\udcff", "fig"),
+        ("eval", ".", "items.jsonl"),
     ],
 )
 def test_one_line_and_exit_code_2(folder, arguments):

@@ -125,7 +125,7 @@ def test_the_command_line_compares_a_folder_of_runs_with_an_artefact(tmp_path, c
     runs.mkdir()
     (runs / "good.run").write_text("q Q0 fig 1 2.0 x\nq Q0 pear 2 1.0 x\n")
     (runs / "bad.run").write_text("q Q0 pear 1 2.0 x\n")
-    wanted = ["--overlap", "1", "--differences", "1", "--per-query"]
+    wanted = ["--differences", "1", "--per-query", "--overlap"]
     systems = [str(tmp_path / "bm25.idx"), str(runs)]
     assert main(["compare", str(tmp_path), *systems, "--measures", "RR@10", "--latency-queries", "1", *wanted]) == 0
     shown = capsys.readouterr().out

@@ -38,6 +38,8 @@ class Folder:
                 self._handle = _open_or_replaced(self.path)
             else:
                 self._handle = os.open(self.path.name, _FOLDER | os.O_NOFOLLOW, dir_fd=inside._handle)
+        except FileNotFoundError as error:
+            raise FormatError(f"{self.path}: there is no such file or folder. Check the path.") from error
         except (OSError, ValueError) as error:
             raise FormatError(f"{self.path}: not a folder that can be opened ({_reason(error)}).") from error
 

@@ -24,7 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
-    parser.add_argument("--overlap", type=int, metavar="K", help="what each system finds at depth K that others miss")
+    parser.add_argument(
+        "--overlap",
+        type=int,
+        nargs="?",
+        const=10,
+        metavar="K",
+        help="what each system finds at depth K (10), others not",
+    )
     each = "every query's measures, tab-separated; printed without FILE"
     parser.add_argument("--per-query", nargs="?", const="-", metavar="FILE", help=each)
     parser.add_argument("--differences", type=int, metavar="N", help="N queries that differ most, with both answers")

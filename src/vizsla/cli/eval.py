@@ -12,6 +12,7 @@ from vizsla.cli.options import (
     open_data,
     write_wanted,
 )
+from vizsla.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
     from vizsla.evaluate import evaluate
 
-    ((name, system),) = load_systems([arguments.system]).items()
+    (name, system), *others = load_systems([arguments.system]).items()
+    if others:
+        raise InputError(
+            f"`vizsla eval` takes one system, and then the data. Got {arguments.system}, a folder of {len(others) + 1} "
+            "files: name one of them, or compare them all with `vizsla compare DATA FOLDER`."
+        )
     result = evaluate(system, open_data(arguments), arguments.split, name=name, **evaluation_options(arguments))
     result.show()
     write_wanted(

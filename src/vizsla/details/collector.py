@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,12 @@ class DetailsCollector:
 
     def add(self, item: Item) -> None:
         """Note an item."""
-        self._waiting.append(item)
-        if len(self._waiting) == BATCH:
+        self.add_all([item])
+
+    def add_all(self, items: Sequence[Item]) -> None:
+        """Note several items."""
+        self._waiting += items
+        if len(self._waiting) >= BATCH:
             self._note()
 
     def details(self) -> Details | None:

@@ -72,8 +72,11 @@ class Details(Artifact):
         return None if self.texts is None else self.texts[number]
 
     def column(self, field: str) -> Column:
-        """Return a field of the metadata; an unknown one raises."""
+        """Return a field of the metadata, in any case where that is plain; an unknown one raises."""
         if field not in self.columns:
+            alike = [name for name in self.columns if name.casefold() == field.casefold()]
+            if len(alike) == 1:
+                return self.columns[alike[0]]
             known = ", ".join(self.fields) or "none"
             remedy = " Build with --keep-texts to keep texts." if field == TEXT else ""
             raise InputError(f"A field must be one that the items have ({known}). Got {field!r:.60}.{remedy}")

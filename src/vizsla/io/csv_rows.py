@@ -67,6 +67,11 @@ class CsvRows:
                 continue
             yield line, fields
 
+    @property
+    def waits(self) -> bool:
+        """Whether lines were read ahead that are no rows yet."""
+        return bool(self._waiting)
+
     def _next(self) -> Line | None:
         return self._waiting.popleft() if self._waiting else next(self._lines, None)
 

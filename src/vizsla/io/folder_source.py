@@ -66,11 +66,11 @@ class FolderSource:
     def _walk(self) -> Iterator[tuple[Line, Item]]:
         self._refusals.begin()
         silent = 0
-        for number, path in enumerate(self._paths, 1):
+        for path in self._paths:
             try:
-                text = self._text(path, number)
+                text = self._text(path)
             except DataError as error:
-                self._refusals.add(DataError(error.problem, path=path, line=number, remedy=error.remedy), str(path))
+                self._refusals.add(error, str(path))
                 continue
             empty = True
             for line, item in self._items(path, text):
@@ -79,14 +79,14 @@ class FolderSource:
             silent += empty
         self._silent = silent
 
-    def _text(self, path: Path, number: int) -> str:
+    def _text(self, path: Path) -> str:
         try:
             return path.read_bytes().decode("utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding)
         except UnicodeError as error:
             start = getattr(error, "start", 0)
             line = bytes(getattr(error, "object", b""))[:start].count(b"\n") + 1
-            problem = f"line {line} is not {self._how.encoding} ({getattr(error, 'reason', error)})."
-            raise DataError(problem, path=path, remedy="Name its encoding.") from None
+            problem = f"the line is not {self._how.encoding} ({getattr(error, 'reason', error)})."
+            raise DataError(problem, path=path, line=line, remedy="Name its encoding.") from None
 
     def _items(self, path: Path, text: str) -> Iterator[tuple[int, Item]]:
         own, seen = path.relative_to(self._root).as_posix(), dict[str, int]()

@@ -73,7 +73,7 @@ def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Sequence[str] | Non
     """Read the items once, and let their ids carry what else is known of them."""
     wanted = meta is None or len(meta) > 0
     collector = DetailsCollector(named=meta is not None, metadata=wanted, keep_texts=keep_texts)
-    note = collector.add if wanted or keep_texts else None
+    note = collector.add_all if wanted or keep_texts else None
     records = scan(parts.items, tally, what="item", skips=skips, texts=parts.texts, note=note)
     return records.described(collector.details())
 

@@ -39,7 +39,7 @@ class Refusals:
         self._how, self._name, self._what = how, name, what
         self.count = 0
         self._first: DataError | None = None
-        self._told: set[int] = set()
+        self._told: set[tuple[object, int | None]] = set()
 
     def begin(self) -> None:
         """Count from 0: the source is read from its start."""
@@ -51,9 +51,9 @@ class Refusals:
             raise error
         self.count += 1
         self._first = self._first or error
-        if (number := error.line or 0) not in self._told:
+        if (place := (error.path, error.line)) not in self._told:
             self._tell(error, raw)
-            self._told.add(number)
+            self._told.add(place)
 
     def report(self, tally: Tally) -> None:
         """Count what the last complete reading left out."""

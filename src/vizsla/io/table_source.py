@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Generic
 
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
+from vizsla.io.csv_batches import CsvBatches
 from vizsla.io.csv_rows import CsvRows
 from vizsla.io.fields import ITEM_FIELDS, Fields
 from vizsla.io.line_file import Line, LineFile
 from vizsla.io.reading import STRICT, Reading
 from vizsla.io.refusals import Refusals
+from vizsla.io.row_batch import RowBatch
 from vizsla.io.source import Record
 from vizsla.io.table_head import TableHead, separator_of, table_head
 from vizsla.item import NO_METADATA, Item
@@ -43,7 +46,7 @@ class TableSource(Generic[Record]):
     def __init__(
         self,
         file: LineFile,
-        maker: Callable[[TableHead], Callable[[Line, list[str]], Record]],
+        maker: Callable[[TableHead], Callable[[list[str]], Record]],
         *,
         fields: Fields = ITEM_FIELDS,
         how: Reading = STRICT,
@@ -55,22 +58,26 @@ class TableSource(Generic[Record]):
         if first is None:
             raise DataError("there are no items.", path=file.name, remedy="Give at least one.")
         self._first, self._separator = first, separator or separator_of(first)
+        self._quotes = self._separator != "\t"
         self.head = table_head(self._header(), fields, first)
         self._make = maker(self.head)
 
     def __iter__(self) -> Iterator[Record]:
-        return (item for _, item in self._walk())
+        return chain.from_iterable(map(self._make, batch.rows) for batch in self._batches())
 
     def place(self, number: int) -> Line:
         """Read again up to the record: only an error message pays for it."""
-        return next(line for at, (line, _) in enumerate(self._walk()) if at == number)
+        for batch in self._batches():
+            if number < len(batch.rows):
+                return batch.line(number)
+            number -= len(batch.rows)
+        raise IndexError(number)
 
     def pick(self, number: int) -> Record | None:
         """Jump to the record; a packed file cannot jump."""
         if not self._file.jumps:
             return None
-        rows = self._rows(self._file.lines_from(int(self._offsets[number])))
-        return self._make(*next(rows.read(_raise)))
+        return self._make(self._first_row(self._file.lines_from(int(self._offsets[number]))))
 
     def report(self, tally: Tally) -> None:
         """Count blank and unreadable lines."""
@@ -78,57 +85,57 @@ class TableSource(Generic[Record]):
         self._refusals.report(tally)
 
     def _header(self) -> list[str]:
-        lines = self._file.lines_from(self._first.offset) if self._file.jumps else iter([self._first])
-        rows = CsvRows(lines, self._separator, quotes=self._separator != "\t")
-        return next(rows.read(_raise))[1]
+        return self._first_row(self._file.lines_from(self._first.offset) if self._file.jumps else iter([self._first]))
 
-    def _rows(self, lines: Iterator[Line]) -> CsvRows:
-        return CsvRows(lines, self._separator, width=len(self.head.names), quotes=self._separator != "\t")
+    def _first_row(self, lines: Iterator[Line]) -> list[str]:
+        return next(CsvRows(lines, self._separator, quotes=self._quotes).read(_raise))[1]
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
-        return np.fromiter((line.offset for line, _ in self._walk()), dtype=np.int64)
+        return np.concatenate([batch.starts + batch.offset for batch in self._batches()])
 
-    def _walk(self) -> Iterator[tuple[Line, Record]]:
-        refusals, make, first = self._refusals, self._make, self._first.number
+    def _batches(self) -> Iterator[RowBatch]:
+        """Yield the rows below the header that have an id."""
+        refusals = self._refusals
         refusals.begin()
-        rows = self._rows(self._file.lines(refusals.add))
-        for line, fields in rows.read(refusals.add):
-            if line.number == first:
-                continue
-            try:
-                item = make(line, fields)
-            except DataError as error:
-                refusals.add(error, line.text)
-            else:
-                yield line, item
-        self._blank = rows.blank
+        table = CsvBatches(self._file, self._separator, width=len(self.head.names), quotes=self._quotes)
+        for batch in islice(table.read(refusals.add, refusals.add), 1, None):  # the first one is the header
+            yield self._named(batch)
+        self._blank = table.blank
+
+    def _named(self, batch: RowBatch) -> RowBatch:
+        """Refuse the rows without an id."""
+        ids = [row[self.head.id] for row in batch.rows]
+        if all(map(str.strip, ids)):
+            return batch
+        nameless = [at for at, id in enumerate(ids) if not id.strip()]
+        for line in map(batch.line, nameless):
+            self._refusals.add(line.error("the id is empty.", "Repair the line."), line.text)
+        return batch.without(nameless)
 
 
-def item_maker(head: TableHead) -> Callable[[Line, list[str]], Item]:
+def item_maker(head: TableHead) -> Callable[[list[str]], Item]:
     """Return what makes an item of a row."""
     id_at, title_at, texts = head.id, head.title, head.text
     names, places = tuple(head.names[at] for at in head.meta), head.meta
     text_at = texts[0] if len(texts) == 1 else None
     several = itemgetter(*places, places[0]) if places else tuple  # one more, or a single place would give no tuple
 
-    def make(line: Line, fields: list[str]) -> Item:
-        id = fields[id_at]
-        if not id.strip():
-            raise line.error("the id is empty.", "Repair the line.")
+    def make(fields: list[str]) -> Item:
         text = fields[text_at] if text_at is not None else " ".join([fields[at] for at in texts if fields[at]])
         title = "" if title_at is None else fields[title_at]
-        return Item(id, text, title, dict(zip(names, several(fields))) if names else NO_METADATA)  # noqa: B905
+        metadata = dict(zip(names, several(fields))) if names else NO_METADATA  # noqa: B905
+        return Item(fields[id_at], text, title, metadata)
 
     return make
 
 
-def query_maker(head: TableHead) -> Callable[[Line, list[str]], Query]:
+def query_maker(head: TableHead) -> Callable[[list[str]], Query]:
     """Return what makes a query of a row."""
     make_item = item_maker(head)
 
-    def make(line: Line, fields: list[str]) -> Query:
-        item = make_item(line, fields)
+    def make(fields: list[str]) -> Query:
+        item = make_item(fields)
         return Query(item.id, item.text, item.metadata)
 
     return make
