@@ -195,12 +195,14 @@ class LiveSum {
 
   // Those of whom all parts have told the scores raise the bar for the others.
   void close_told() {
+    drop_hopeless();
     std::size_t kept = 0;
     for (const Open open : open_) {
       open_[kept] = open;
       if (complete(open.at)) close(open.at, open.bound);
       else ++kept;
     }
+    if (kept == open_.size()) return;
     open_.resize(kept);
     raise_least();
     drop_hopeless();
