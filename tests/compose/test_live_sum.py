@@ -110,7 +110,7 @@ def test_fewer_are_scored_than_were_not_found(words, tree):
 @pytest.mark.parametrize("transform", ["l3-hinge", "sigmoid"])
 @pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
 def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalogue, words, log, transform, weights):
-    """Once a tree keeps its leaves by item, their features say what a score is at most; the answer stays what it was."""
+    """Once a tree keeps its leaves by item, their features say what a score is at most; the answer stays the same."""
     tree = train_xrlinear(log, branching=6, max_leaf=12, beam=3, transform=transform, weights=weights)
     total = words.normalised("zscore") + tree.normalised("zscore")
     before = total(QUERIES, 5)
