@@ -13,7 +13,7 @@ class ItemSlots {
 
   // Forgets all items; there is room for `most` distinct ones.
   void start(std::size_t most) {
-    const std::size_t wanted = std::bit_ceil(2 * most + 2);
+    const std::size_t wanted = std::bit_ceil(8 * most + 2);
     if (slots_.size() < wanted) slots_.assign(wanted, {0, 0, 0});
     shift_ = static_cast<unsigned>(64 - std::countr_zero(slots_.size()));
     ++turn_;

@@ -57,8 +57,8 @@ class LivePart {
   // Of items that the search did not find: their scores if it came by them, else NaN, and what they are at most.
   virtual void tell(const AlsoWanted&) {}
 
-  // These will probably be scored soon: their memory may be asked for.
-  virtual void expect(std::span<const std::int32_t>) {}
+  // Of items that `tell` left open: what they are at most, by a closer look that is still cheaper than their scores.
+  virtual void bound(std::span<const std::int32_t>, std::span<float>) {}
 
   virtual void score(std::span<const std::int32_t> items, std::span<float> scores) = 0;
 

@@ -74,6 +74,11 @@ class LiveSide {
     rescale_row(scale_, about.bounds, about.bounds.data());
   }
 
+  void bound(std::span<const std::int32_t> items, std::span<float> bounds) {
+    part_->bound(items, bounds);
+    rescale_row(scale_, bounds, bounds.data());
+  }
+
   void score(std::span<const std::int32_t> items, std::span<float> scores) {
     part_->score(items, scores);
     scored_ += items.size();

@@ -123,11 +123,15 @@ class LiveSum {
     sums_.assign(count, 0.0);
     highest_.assign(count, 0.0);
     for (std::size_t p = 0; p < sides_.size(); ++p) add_column(p);
-    best_.start(std::min(k_, count + 1), 3 * std::min(k_, count + 1) + few);
+    best_.start(std::min(k_, count + 1), count + 1);  // room for all: nothing is compared before they are there
     least_ = -std::numeric_limits<float>::infinity();
+    bool strange = false;
     for (std::size_t at = 0; at < count; ++at) {
-      if (!std::isnan(sums_[at])) close(at, static_cast<float>(sums_[at]));
-      else if (std::isnan(highest_[at])) close_or_keep(at);
+      best_.push_if(!std::isnan(sums_[at]), key(at, static_cast<float>(sums_[at])));
+      strange |= std::isnan(highest_[at]);
+    }
+    for (std::size_t at = 0; strange && at < count; ++at) {
+      if (std::isnan(highest_[at])) close_or_keep(at);
     }
     raise_least();
     open_.resize(count);
@@ -157,8 +161,9 @@ class LiveSum {
   void settle_open() {
     if (open_.empty()) return;
     for (std::size_t p = 0; p < sides_.size(); ++p) tighten(p);
+    close_told();
+    for (std::size_t p = 0; p < sides_.size(); ++p) bound(p);
     drop_hopeless();
-    for (std::size_t p = 0; p < sides_.size(); ++p) expect(p);
     put_best_bound_first();
     const std::size_t step = std::max(few, k_ / 2);
     for (std::size_t first = 0; first < open_.size() && open_[first].bound >= least_;) {
@@ -188,6 +193,33 @@ class LiveSum {
     for (Open& one : open_) one.bound = bounded(one.at);
   }
 
+  // Those of whom all parts have told the scores raise the bar for the others.
+  void close_told() {
+    drop_hopeless();
+    std::size_t kept = 0;
+    for (const Open open : open_) {
+      open_[kept] = open;
+      if (complete(open.at)) close(open.at, open.bound);
+      else ++kept;
+    }
+    if (kept == open_.size()) return;
+    open_.resize(kept);
+    raise_least();
+    drop_hopeless();
+  }
+
+  // The part looks closer at who is still open.
+  void bound(std::size_t p) {
+    LiveSide& side = sides_[p];
+    if (!side.part().tells()) return;
+    lacking(p, open_);
+    if (own_.empty()) return;
+    limits_.assign(own_.size(), std::numeric_limits<float>::infinity());
+    side.bound(own_, limits_);
+    for (std::size_t i = 0; i < own_.size(); ++i) bounds(p)[places_[i]] = std::min(bounds(p)[places_[i]], limits_[i]);
+    for (Open& one : open_) one.bound = bounded(one.at);
+  }
+
   void drop_hopeless() {
     std::size_t kept = 0;
     for (const Open open : open_) {
@@ -202,12 +234,6 @@ class LiveSum {
     for (std::size_t i = 0; i < open_.size(); ++i) order_keys_[i] = signed_ranking_key(open_[i].bound, static_cast<std::uint32_t>(open_[i].at));
     sort_down(order_keys_, order_other_);
     for (std::size_t i = 0; i < open_.size(); ++i) open_[i] = {signed_score_of(order_keys_[i]), item_of(order_keys_[i])};
-  }
-
-  void expect(std::size_t p) {
-    if (!sides_[p].part().tells()) return;
-    lacking(p, std::span(open_).first(std::min(open_.size(), most_expected)));
-    sides_[p].part().expect(own_);
   }
 
   void score(std::size_t p, std::span<const Open> some) {
@@ -246,8 +272,10 @@ class LiveSum {
     return std::isnan(total) ? std::numeric_limits<float>::infinity() : static_cast<float>(total);
   }
 
-  void close(std::size_t at, float total) {
-    best_.push(signed_ranking_key(total + 0.0F, static_cast<std::uint32_t>(items_[at])));  // -0 and 0 are equal
+  void close(std::size_t at, float total) { best_.push(key(at, total)); }
+
+  std::uint64_t key(std::size_t at, float total) const {
+    return signed_ranking_key(total + 0.0F, static_cast<std::uint32_t>(items_[at]));  // -0 and 0 are equal
   }
 
   // The k-th best so far.
@@ -255,8 +283,6 @@ class LiveSum {
     best_.raise();
     if (best_.floor() != 0) least_ = signed_score_of(best_.floor());
   }
-
-  static constexpr std::size_t most_expected = 32;
 
   std::vector<LiveSide> sides_;
   std::vector<std::size_t> order_;  // in which the parts are searched

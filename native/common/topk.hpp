@@ -84,6 +84,13 @@ class TopK {
     if (size_ == room_) cut();
   }
 
+  // Without a guess whether; of no use once the floor has risen.
+  void push_if(bool wanted, std::uint64_t key) {
+    keys_[size_] = key;
+    size_ += wanted;
+    if (size_ == room_) cut();
+  }
+
   // Raises the floor when enough has come to make it worth while.
   void settle() {
     if (size_ >= k_ + (floor_ == 0 ? 0 : k_ / 4)) cut();

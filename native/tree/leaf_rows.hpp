@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,29 +18,29 @@
 
 namespace vizsla {
 
+// A bit for each feature of some leaves that a query may have, up to 64 of a leaf at a time.
+using LeafMatches = std::vector<std::uint64_t>;
+
 class LeafRows {
  public:
-  explicit LeafRows(const ChunkedLayer& layer) : kind_(layer.kind()), offsets_(layer.nodes() + 1, 0) {
+  LeafRows(const ChunkedLayer& layer, std::uint32_t bias) : kind_(layer.kind()), leaves_(layer.nodes() + 1) {
     switch (kind_) {
-      case WeightKind::float32: fill<float>(layer); break;
-      case WeightKind::int16: fill<std::int16_t>(layer); break;
-      case WeightKind::int8: fill<std::int8_t>(layer); break;
+      case WeightKind::float32: fill<float>(layer, bias); break;
+      case WeightKind::int16: fill<std::int16_t>(layer, bias); break;
+      case WeightKind::int8: fill<std::int8_t>(layer, bias); break;
     }
   }
 
-  std::size_t nbytes() const { return offsets_.size() * sizeof offsets_[0] + rows_.size(); }
-  std::size_t count(std::size_t leaf) const { return offsets_[leaf + 1] - offsets_[leaf]; }
-
-  // Only the features' lower halves: a query has few of them, and all else is read for those alone.
-  void prefetch_features(std::size_t leaf) const {
-    const std::size_t bytes = std::min(count(leaf) * sizeof(std::uint16_t), most_ahead);
-    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
-  }
+  std::size_t nbytes() const { return leaves_.size() * sizeof leaves_[0] + lower_.size() * sizeof lower_[0] + rest_.size(); }
+  std::size_t count(std::size_t leaf) const { return leaves_[leaf + 1].begin - leaves_[leaf].begin; }
 
   void prefetch(std::size_t leaf) const {
-    const std::size_t bytes = std::min(count(leaf) * entry_bytes(), most_ahead);
-    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(rows_.data() + offsets_[leaf] * entry_bytes() + at);
+    prefetch_features(leaf);
+    prefetch(rest_.data() + leaves_[leaf].begin * rest_bytes(), count(leaf) * rest_bytes());
   }
+
+  // What `margins_at_most` reads.
+  void prefetch_features(std::size_t leaf) const { prefetch(lower(leaf), count(leaf) * half); }
 
   // w·x of a leaf, features in ascending order; `factor` is its chunk's.
   float margin(const QueryValues& query, std::size_t leaf, float factor) const {
@@ -50,40 +52,99 @@ class LeafRows {
     return 0.0F;
   }
 
+  // What w·x of some leaves is at most: the bias, and the largest weight for each other feature that query and leaf may
+  // share. Most leaves share next to nothing with a query, and are ruled out without a look at their weights.
+  void margins_at_most(const QueryValues& query, std::span<const std::uint32_t> leaves, float bias, LeafMatches& matches,
+                       std::span<float> margins) const {
+    find_likely(query, leaves, matches);
+    std::size_t block = 0;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const Leaf& known = leaves_[leaves[i]];
+      const std::uint8_t* features = lower(leaves[i]);
+      const std::size_t entries = count(leaves[i]) - known.has_bias();
+      double shared = 0;
+      for (std::size_t first = 0; first < entries; first += LikelyFeatures::most) {
+        for (std::uint64_t likely = matches[block++]; likely != 0; likely &= likely - 1) {
+          shared += double{query.magnitude(half_at(features, first + static_cast<std::size_t>(std::countr_zero(likely))))};
+        }
+      }
+      const double own = double{bias} * double{known.bias}, most = double{known.largest} * shared;
+      // Float sums of n products may exceed the exact sum by a unit of the last place for each.
+      margins[i] = static_cast<float>(own + most + (std::abs(own) + most) * static_cast<double>(entries + 8) * 0x1p-23);
+    }
+  }
+
  private:
   using RowsOfChunk = std::vector<std::pair<std::uint32_t, Row>>;
 
+  struct Leaf {
+    std::size_t begin = 0;  // of its entries among all
+    float bias = 0;         // the weight of its last entry, if that is the bias
+    float largest = 0;      // of all other weights, by distance from 0
+
+    std::size_t has_bias() const { return bias != 0.0F; }
+  };
+
+  // Of all leaves before the next step looks at any: memory answers for several at a time, since nothing is guessed here.
+  void find_likely(const QueryValues& query, std::span<const std::uint32_t> leaves, LeafMatches& matches) const {
+    matches.clear();
+    for (const std::uint32_t leaf : leaves) {
+      const std::size_t entries = count(leaf) - leaves_[leaf].has_bias();
+      for (std::size_t first = 0; first < entries; first += LikelyFeatures::most) {
+        const std::size_t here = std::min(LikelyFeatures::most, entries - first);
+        matches.push_back(query.likely().among(lower(leaf) + first * half, here));
+      }
+    }
+  }
+
   template <class Weight>
-  void fill(const ChunkedLayer& layer) {
+  void fill(const ChunkedLayer& layer, std::uint32_t bias) {
     for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
       layer.for_each_row(chunk, [&](std::uint32_t, const Row& row) {
-        for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++offsets_[leaf + 1]; });
+        for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t) { ++leaves_[leaf + 1].begin; });
       });
     }
-    for (std::size_t leaf = 0; leaf + 1 < offsets_.size(); ++leaf) offsets_[leaf + 1] += offsets_[leaf];
-    rows_.resize(offsets_.back() * entry_bytes());
-    std::vector<std::size_t> ends(offsets_.begin(), offsets_.end() - 1);
+    for (std::size_t leaf = 0; leaf + 1 < leaves_.size(); ++leaf) leaves_[leaf + 1].begin += leaves_[leaf].begin;
+    lower_.resize(leaves_.back().begin * half);
+    rest_.resize(leaves_.back().begin * rest_bytes());
+    std::vector<std::size_t> counts(leaves_.size(), 0);
     RowsOfChunk rows;
     for (std::size_t chunk = 0; chunk < layer.chunks(); ++chunk) {
       rows.clear();
       layer.for_each_row(chunk, [&](std::uint32_t feature, const Row& row) { rows.emplace_back(feature, row); });
       std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (const auto& [feature, row] : rows) put<Weight>(layer, chunk, feature, row, ends);
+      for (const auto& [feature, row] : rows) put<Weight>(layer, chunk, feature, row, counts);
+      note_weights<Weight>(layer, chunk, bias);
     }
   }
 
   template <class Weight>
   void put(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t feature, const Row& row,
-           std::vector<std::size_t>& ends) {
+           std::vector<std::size_t>& counts) {
     for_each_entry<Weight>(layer, chunk, row, [&](std::size_t leaf, std::size_t entry) {
-      std::uint8_t* features = rows_.data() + offsets_[leaf] * entry_bytes();
-      const std::size_t at = ends[leaf]++ - offsets_[leaf];
+      const std::size_t at = counts[leaf]++;
       const std::uint16_t halves[] = {static_cast<std::uint16_t>(feature), static_cast<std::uint16_t>(feature >> 16)};
-      std::memcpy(features + at * half, &halves[0], half);
-      std::memcpy(features + (count(leaf) + at) * half, &halves[1], half);
-      std::uint8_t* weights = features + count(leaf) * sizeof feature;
-      std::memcpy(weights + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
+      std::memcpy(lower_.data() + (leaves_[leaf].begin + at) * half, &halves[0], half);
+      std::uint8_t* rest = rest_.data() + leaves_[leaf].begin * rest_bytes();
+      std::memcpy(rest + at * half, &halves[1], half);
+      std::memcpy(rest + count(leaf) * half + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
     });
+  }
+
+  // What `margins_at_most` has to know of a chunk's leaves.
+  template <class Weight>
+  void note_weights(const ChunkedLayer& layer, std::size_t chunk, std::uint32_t bias) {
+    const std::size_t first = layer.first_child(chunk);
+    for (std::size_t leaf = first; leaf < first + layer.child_count(chunk); ++leaf) {
+      const std::size_t entries = count(leaf);
+      const Row row = weights_of(leaf);
+      Leaf& known = leaves_[leaf];
+      const bool ends_so = entries > 0 && feature_at(leaf, entries - 1) == bias;
+      known.bias = ends_so ? layer.factor(chunk) * weight_at<Weight>(row, entries - 1) : 0.0F;
+      for (std::size_t entry = 0; entry + known.has_bias() < entries; ++entry) {
+        known.largest = std::max(known.largest, std::abs(layer.factor(chunk) * weight_at<Weight>(row, entry)));
+      }
+    }
   }
 
   // A damaged file can name children that a chunk does not have: they are left out.
@@ -99,19 +160,18 @@ class LeafRows {
   template <class Weight>
   float sum(const QueryValues& query, std::size_t leaf, float factor) const {
     std::size_t noted[LikelyFeatures::most];
-    const std::uint8_t* lower = rows_.data() + offsets_[leaf] * entry_bytes();
-    const std::uint8_t* upper = lower + count(leaf) * half;
-    const Row row{upper + count(leaf) * half, count(leaf)};
+    const std::uint8_t* features = lower(leaf);
+    const Row row = weights_of(leaf);
     float total = 0.0F;
     for (std::size_t first = 0; first < row.count; first += LikelyFeatures::most) {
-      std::uint64_t likely = query.likely().among(lower + first * half, std::min(LikelyFeatures::most, row.count - first));
+      std::uint64_t likely = query.likely().among(features + first * half, std::min(LikelyFeatures::most, row.count - first));
       std::size_t notes = 0;
       for (; likely != 0; likely &= likely - 1) {
         noted[notes] = first + static_cast<std::size_t>(std::countr_zero(likely));
-        notes += query.guess(half_at(lower, noted[notes])) != 0;
+        notes += query.guess(half_at(features, noted[notes])) != 0;
       }
       for (std::size_t i = 0; i < notes; ++i) {
-        const float value = query.of(half_at(lower, noted[i]) | half_at(upper, noted[i]) << 16);
+        const float value = query.of(feature_at(leaf, noted[i]));
         total += (std::is_same_v<Weight, float> ? value : value * factor) * weight_at<Weight>(row, noted[i]);
       }
     }
@@ -124,15 +184,32 @@ class LeafRows {
     return found;
   }
 
-  std::size_t entry_bytes() const { return sizeof(std::uint32_t) + ChunkedLayer::entry_bytes(kind_) - 1; }
+  std::uint32_t feature_at(std::size_t leaf, std::size_t entry) const {
+    return half_at(lower(leaf), entry) | half_at(rest_.data() + leaves_[leaf].begin * rest_bytes(), entry) << 16;
+  }
+
+  const std::uint8_t* lower(std::size_t leaf) const { return lower_.data() + leaves_[leaf].begin * half; }
+
+  Row weights_of(std::size_t leaf) const {
+    return {rest_.data() + leaves_[leaf].begin * rest_bytes() + count(leaf) * half, count(leaf)};
+  }
+
+  static void prefetch(const std::uint8_t* begin, std::size_t bytes) {
+    const std::uint8_t* end = begin + std::min(bytes, most_ahead);
+    for (begin -= reinterpret_cast<std::uintptr_t>(begin) % 64; begin < end; begin += 64) __builtin_prefetch(begin);
+  }
+
+  // An entry without the lower half of its feature.
+  std::size_t rest_bytes() const { return half + ChunkedLayer::entry_bytes(kind_) - 1; }
 
   static constexpr std::size_t half = sizeof(std::uint16_t);
   static constexpr std::size_t most_ahead = 1024;
 
   WeightKind kind_;
-  std::vector<std::size_t> offsets_;  // of each leaf position, in entries
-  std::vector<std::uint8_t, WidePages<std::uint8_t>> rows_;
-  // Leaf after leaf: the lower halves of its features, which ascend, the upper halves, and the weights.
+  std::vector<Leaf> leaves_;  // by position, and one more that begins where the last one ends
+  // The lower halves of features, which are read of many leaves, lie close together, and apart from what is read of a few.
+  std::vector<std::uint8_t, WidePages<std::uint8_t>> lower_;  // leaf after leaf, ascending features
+  std::vector<std::uint8_t, WidePages<std::uint8_t>> rest_;   // leaf after leaf: the upper halves, and the weights
 };
 
 }  // namespace vizsla

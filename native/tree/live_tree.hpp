@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "candidates/live_part.hpp"
 #include "common/scratch.hpp"
@@ -24,6 +25,8 @@ struct LiveTreeScratch {
   PathScorer paths;
   TreeTrace trace;
   QueryValues values;
+  LeafMatches matches;
+  std::vector<std::uint32_t> asked;  // leaves
 };
 
 struct SparseQueries {
@@ -64,21 +67,30 @@ class LiveTree : public LivePart {
     }
   }
 
-  void expect(std::span<const std::int32_t> items) override {
+  // By which features an item's row has.
+  void bound(std::span<const std::int32_t> items, std::span<float> bounds) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced()) return;
-    for (const std::int32_t item : items) rows->prefetch(leaf_of(item));
-    if (!items.empty() && !ready_) take_values();
+    std::vector<std::uint32_t>& asked = scratch_->asked;
+    asked.clear();
+    for (const std::int32_t item : items) asked.push_back(static_cast<std::uint32_t>(leaf_of(item)));
+    for (const std::uint32_t leaf : asked) rows->prefetch_features(leaf);
+    if (!ready_) take_values();
+    rows->margins_at_most(scratch_->values, asked, model_.bias().value, scratch_->matches, bounds);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const float above = scratch_->trace.parent(parent_of(asked[i]));
+      bounds[i] = std::isnan(above) ? INFINITY : above + most_activation<transform>(bounds[i]);
+    }
   }
 
   // By the trace and the items' own rows where they are kept; else by their paths, which may come to keep them.
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
+    for (const std::int32_t item : items) rows->prefetch(leaf_of(item));
     if (!ready_) take_values();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::size_t leaf = leaf_of(items[i]);
-      const std::size_t chunk = model_.parents(model_.layers().size() - 1)[leaf];
+      const std::size_t leaf = leaf_of(items[i]), chunk = parent_of(leaf);
       const float above = scratch_->trace.parent(chunk);
       if (std::isnan(above)) {
         score_paths(items.subspan(i, 1), scores.subspan(i, 1));
@@ -95,6 +107,8 @@ class LiveTree : public LivePart {
 
  private:
   std::size_t leaf_of(std::int32_t item) const { return model_.positions()[static_cast<std::size_t>(item)]; }
+
+  std::size_t parent_of(std::size_t leaf) const { return model_.parents(model_.layers().size() - 1)[leaf]; }
 
   bool traced() const { return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
 

@@ -103,7 +103,7 @@ class PathScorer {
     if (entries / layer.nodes() * levels_.back().size() > entries_a_lookup * lookups) return nullptr;
     const auto descends = [](const HashedFeature& a, const HashedFeature& b) { return a.number >= b.number; };
     if (std::adjacent_find(features.begin(), features.end(), descends) != features.end()) return nullptr;
-    return leaves.get(lookups, entries, [&] { return LeafRows(layer); });
+    return leaves.get(lookups, entries, [&] { return LeafRows(layer, static_cast<std::uint32_t>(model.bias().number)); });
   }
 
   template <Transform transform>

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vizsla import _native
+from vizsla.candidates import Candidates
 from vizsla.compose.fusion import fused
 from vizsla.dataset import Dataset
 from vizsla.encoder import FunctionEncoder
@@ -38,11 +39,15 @@ def words(catalogue):
 
 
 @pytest.fixture(scope="module")
-def tree(catalogue):
+def log(catalogue):
     queries = texts_of(600, 3, seed=1)
     pick = np.random.default_rng(2)
     clicks = {str(number): {f"i{item}": 1.0 for item in pick.integers(0, 400, 2)} for number in range(len(queries))}
-    log = Dataset.of(catalogue, queries={str(number): query for number, query in enumerate(queries)}, clicks=clicks)
+    return Dataset.of(catalogue, queries={str(number): query for number, query in enumerate(queries)}, clicks=clicks)
+
+
+@pytest.fixture(scope="module")
+def tree(log):
     # Three layers: a beam leaves nodes behind on two of them.
     return train_xrlinear(log, branching=6, max_leaf=12, beam=3)
 
@@ -100,6 +105,28 @@ def test_a_filter_goes_the_long_way(words, tree):
 def test_fewer_are_scored_than_were_not_found(words, tree):
     total = words.normalised() + tree.normalised()
     assert total(QUERIES, 10).stats.scored < slowly(total, QUERIES, 10).stats.scored
+
+
+@pytest.mark.parametrize("transform", ["l3-hinge", "sigmoid"])
+@pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
+def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalogue, words, log, transform, weights):
+    """Once a tree keeps its leaves by item, their features say what a score is at most; the answer stays the same."""
+    tree = train_xrlinear(log, branching=6, max_leaf=12, beam=3, transform=transform, weights=weights)
+    total = words.normalised("zscore") + tree.normalised("zscore")
+    before = total(QUERIES, 5)
+    _keep_leaves_by_item(tree)
+    found = total(QUERIES, 5)
+    assert found == before == slowly(total, QUERIES, 5)
+    assert found.stats.scored < before.stats.scored
+    assert total.score(QUERIES, found) == found
+
+
+def _keep_leaves_by_item(tree):
+    few = Candidates.matches([np.array([number, 399 - number]) for number in range(len(QUERIES))])
+    size = tree.index.nbytes
+    for _ in range(500):
+        tree.index.scores(tree.encode(QUERIES), few)
+    assert tree.index.nbytes > size
 
 
 def test_the_cost_is_that_of_the_parts_and_of_what_is_scored(words, tree):
