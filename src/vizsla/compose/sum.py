@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -45,8 +45,15 @@ class Sum(Composition):
         self.depth = check_positive("depth", depth)
         self.scale = _common_scale(self.parts)
         self._check_catalogues()
-        self._terms = [Term.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
-        self._live = LiveSum.of(self._terms)
+
+    @cached_property
+    def _terms(self) -> list[Term]:
+        """What is searched; made when it is needed, since most sums of a long chain never are."""
+        return [Term.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
+
+    @cached_property
+    def _live(self) -> LiveSum | None:
+        return LiveSum.of(self._terms)
 
     def __str__(self) -> str:
         return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
