@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.errors import InputError
+from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq import PqIndex
-from vizsla.indexes.pq_marks import mark_length
+from vizsla.indexes.pq_marks import mark_length, marked_centroids
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
@@ -22,6 +22,7 @@ from vizsla.training.imagined import ImaginedQueries
 from vizsla.training.lists import Relevant, union
 from vizsla.training.live_search import live_search
 from vizsla.training.losses import LOSSES
+from vizsla.training.recoding import Seen, recoded
 from vizsla.training.schedule import clipped, rate_factor
 from vizsla.training.state import TrainingState
 from vizsla.training.teacher import Teacher
@@ -30,11 +31,16 @@ from vizsla.training.vector_scores import VectorScores
 SAMPLE = 256
 """Queries whose answers say how far scores lie apart."""
 
+MOST_ASKED = 100_000
+"""Queries that say how items are coded anew, at most."""
+
 Gradients = tuple[float, Items, NDArray[np.float64]]
 
 
 class JpqTraining:
-    """Trains an adapter on query vectors together with the centroids of coded items; codes stay as they are.
+    """Trains an adapter on query vectors together with the centroids of coded items.
+
+    Codes stay as they are, unless `JpqSettings.recodings` lets those of clicked items follow.
 
     Parameters
     ----------
@@ -63,7 +69,7 @@ class JpqTraining:
         teacher: Teacher | None = None,
         vectors: Floats | None = None,
     ):
-        self.index = index
+        self.index = self.start = index
         self.dim, self.marked = rows.shape[1], index.dim > rows.shape[1]
         self.rows, self.settings, self.teacher = widened(rows, self.marked), settings, teacher
         self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
@@ -92,6 +98,8 @@ class JpqTraining:
     def epoch(self) -> Iterator[float]:
         """Take the steps of the epoch that is under way, or of the next; yield each one's loss."""
         number, at = divmod(self.steps_done, self.steps_an_epoch)
+        if at == 0 and 0 < number <= self.settings.recodings:
+            self.recode()
         # The order depends on seed and epoch alone, so that a resumed run takes the very same steps.
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.rows))
         for first in range(at * self.settings.batch, len(order), self.settings.batch):
@@ -106,6 +114,44 @@ class JpqTraining:
             self.centroids.step(by_centroid, factor=factor)
         self.steps_done += 1
         return loss
+
+    def recode(self) -> None:
+        """Let the codes of clicked items follow what was learned; those of others stay, as a new item's would."""
+        allowed = marked_centroids(self.index) if self.marked else None
+        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, self._seen(), allowed=allowed))
+
+    def _take_codes(self, codes: NDArray[np.uint8]) -> None:
+        self.index = self.index.with_codes(codes)
+        self.scores.take_codes(self.index)
+
+    def _seen(self) -> Seen:
+        """Return what the click loss says about clicked items, by all queries that have clicks."""
+        asked = np.flatnonzero(self.relevant.weights.any(axis=1))
+        if len(asked) > MOST_ASKED:
+            asked = np.sort(np.random.default_rng(self.settings.seed).choice(asked, MOST_ASKED, replace=False))
+        return Seen.joined([self._seen_by(asked[at : at + SAMPLE]) for at in range(0, len(asked), SAMPLE)])
+
+    def _seen_by(self, numbers: NDArray[np.int64]) -> Seen:
+        relevant = self.relevant.take(numbers)
+        asked = self.scores.asked(widened(self._looked_at(numbers), self.marked))
+        negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
+        _, items, by_score = self._clicks(asked, relevant, negatives, 1.0)
+        queries, places = np.nonzero(self._clicked[items] & (by_score != 0))
+        slopes = len(numbers) * by_score[queries, places]
+        # Of a softmax: a share p of the list has the slope p, or p - 1 where clicked, and the curvature p (1 - p).
+        curvatures = np.abs(slopes) * np.maximum(0.0, self.scale - np.abs(slopes))
+        each = slopes.astype(np.float32), curvatures.astype(np.float32)
+        return Seen(asked.turned, queries, items[queries, places].astype(np.int64), *each)
+
+    def _looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the vectors of these queries as they are now, where nothing is learned from them."""
+        return self.rows[numbers, : self.dim]
+
+    @cached_property
+    def _clicked(self) -> NDArray[np.bool_]:
+        found = np.zeros(len(self.index), np.bool_)
+        found[self.relevant.items[self.relevant.weights > 0]] = True
+        return found
 
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
@@ -155,6 +201,8 @@ class JpqTraining:
         for name, moved in self._moved().items():
             arrays[name] = moved.parameters
             arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
+        if self.settings.recodings:
+            arrays["codes"] = self.scores.codes.astype(np.float32)
         flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
         rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
         return TrainingState(self.key, self.steps_done, flat, rows)
@@ -169,11 +217,21 @@ class JpqTraining:
             moments = [state.array(f"{name}_{moment}", shape) for moment in moved.state()]
             moved.resume(state.steps, *moments)
         self.steps_done = state.steps
+        if self.settings.recodings:
+            self._take_codes(self._kept_codes(state))
+
+    def _kept_codes(self, state: TrainingState) -> NDArray[np.uint8]:
+        """Return a checkpoint's codes, items × parts, which are to be whole numbers of centroids."""
+        kept = state.array("codes", self.scores.codes.shape)
+        codes = np.clip(kept, 0, self.scores.centroids.shape[1] - 1).astype(np.uint8)
+        if not np.array_equal(codes, kept):
+            raise FormatError("A checkpoint must hold 'codes' that stand for centroids. It does not.")
+        return codes.T
 
     @cached_property
     def key(self) -> str:
         """Says what is trained on what: settings, codes, queries and clicks."""
-        arrays = (self.scores.codes, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
+        arrays = (self.start.codes.T, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
         sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
         return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
 
@@ -246,6 +304,8 @@ class JpqTraining:
             raise InputError("`queries` must be there to train on. Got none.")
         if share > 0 and relevant is None:
             raise InputError(f"`share` must be 0 without clicks. Got {share!r}.")
+        if self.settings.recodings and relevant is None:
+            raise InputError(f"`recodings` must be 0 without clicks. Got {self.settings.recodings}.")
         if share < 1 and self.teacher is None:
             raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
         if self.settings.stage == "negatives" and vectors is None:

@@ -1,0 +1,133 @@
+"""Recoding: items get the codes with which a loss would be least, as far as its derivatives can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.training.code_scores import Floats
+
+Codes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+BLOCK = 64
+"""Items that are coded at a time."""
+
+
+class Seen(NamedTuple):
+    """What a loss says about the scores of some queries and items, pair by pair.
+
+    Attributes
+    ----------
+    turned : float32 array, queries × (parts · width)
+        The queries as they meet the centroids: adapted and turned.
+    queries, items : int arrays
+        A row of `turned`, and an item, for each pair.
+    slopes, curvatures : float32 arrays
+        The loss's first and second derivative by each pair's score; no curvature is below 0.
+    """
+
+    turned: Floats
+    queries: Numbers
+    items: Numbers
+    slopes: Floats
+    curvatures: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Seen]) -> Self:
+        """Put what several batches of queries saw together."""
+        starts = np.cumsum([0, *(len(part.turned) for part in parts[:-1])])
+        queries = [part.queries + start for part, start in zip(parts, starts, strict=True)]
+        turned, _, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(turned, np.concatenate(queries), items, slopes, curvatures)
+
+
+def recoded(
+    centroids: Floats, codes: Codes, seen: Seen, *, damping: float = 1.0, allowed: NDArray[np.bool_] | None = None
+) -> Codes:
+    """Return the codes of all items, chosen anew for those that were seen.
+
+    Where what an item stands for moves by δ, the loss changes by about ``Σ s (u·δ) + h (u·δ)² / 2`` over the queries u
+    that saw it, with slopes s and curvatures h. To that comes what nobody saw: ``δᵀ S δ / 2``, where S is the second
+    moment of all queries. A sub-space after the other takes the centroid with which the sum is least.
+
+    Parameters
+    ----------
+    centroids : float32 array, parts × centroids × width
+        What codes stand for.
+    codes : uint8 array, items × parts
+        The codes so far.
+    seen : Seen
+        The loss's derivatives by the scores of pairs.
+    damping : float
+        How much S counts, in an item's mean sum of curvatures: more leaves more codes as they are.
+    allowed : bool array, parts × centroids, optional
+        Which centroids a seen item may take.
+
+    Examples
+    --------
+    >>> centroids, codes = np.array([[[0.0], [1.0], [9.0]]], np.float32), np.zeros((2, 1), np.uint8)
+    >>> once, item = np.ones(1, np.float32), np.array([1])
+    >>> liked = Seen(np.ones((1, 1), np.float32), np.array([0]), item, -once, once)
+    >>> recoded(centroids, codes, liked, damping=0.1).tolist()
+    [[0], [1]]
+    """
+    codes = codes.copy()
+    if not len(seen.items):
+        return codes
+    order = np.argsort(seen.items, kind="stable")
+    items, starts = np.unique(seen.items[order], return_index=True)
+    unseen = (damping * float(seen.curvatures.sum()) / len(items) / len(seen.turned)) * (seen.turned.T @ seen.turned)
+    barred = np.zeros(centroids.shape[:2], np.float32) if allowed is None else np.where(allowed, 0, np.inf)
+    bounds = np.append(starts, len(order))
+    for first, last in _blocks(len(items)):
+        pairs = order[bounds[first] : bounds[last]]
+        some = _Some(seen, pairs, bounds[first : last + 1] - bounds[first], codes[items[first:last]])
+        for part in range(len(centroids)):
+            some.recode(part, centroids[part], unseen.astype(np.float32), barred[part])
+        codes[items[first:last]] = some.codes
+    return codes
+
+
+def _blocks(count: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, count, BLOCK):
+        yield first, min(first + BLOCK, count)
+
+
+class _Some:
+    """Some items while their codes change: pairs lie item by item, and slopes follow what was changed."""
+
+    def __init__(self, seen: Seen, pairs: Numbers, bounds: Numbers, codes: Codes):
+        self.codes, self.bounds = codes, bounds
+        self.rows, self.curvatures = seen.turned[seen.queries[pairs]], seen.curvatures[pairs]
+        self.slopes = seen.slopes[pairs].copy()
+        self.owners = np.repeat(np.arange(len(codes)), np.diff(bounds))
+        self.moved = np.zeros((len(codes), seen.turned.shape[1]), np.float32)
+
+    def recode(self, part: int, centroids: Floats, unseen: Floats, barred: Floats) -> None:
+        """Choose the codes of one sub-space."""
+        here = slice(part * centroids.shape[1], (part + 1) * centroids.shape[1])
+        slopes, curvatures = self._derivatives(np.ascontiguousarray(self.rows[:, here]))
+        slopes += self.moved @ unseen[:, here]
+        curvatures += unseen[here, here]
+        old = centroids[self.codes[:, part]]
+        linear = slopes - np.einsum("nij,nj->ni", curvatures, old)
+        squares = (centroids[:, :, None] * centroids[:, None, :]).reshape(len(centroids), -1)
+        losses = linear @ centroids.T + 0.5 * (curvatures.reshape(len(old), -1) @ squares.T) + barred
+        self.codes[:, part] = losses.argmin(axis=1)
+        step = centroids[self.codes[:, part]] - old
+        self.moved[:, here] = step
+        self.slopes += self.curvatures * np.einsum("pj,pj->p", self.rows[:, here], step[self.owners])
+
+    def _derivatives(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return the loss's derivatives by what each item stands for in a sub-space."""
+        width = rows.shape[1]
+        slopes = np.empty((len(self.codes), width), np.float32)
+        curvatures = np.empty((len(self.codes), width, width), np.float32)
+        weighed = rows * self.curvatures[:, None]
+        for item, (first, last) in enumerate(zip(self.bounds[:-1], self.bounds[1:], strict=True)):
+            slopes[item] = self.slopes[first:last] @ rows[first:last]
+            curvatures[item] = weighed[first:last].T @ rows[first:last]
+        return slopes, curvatures
