@@ -82,11 +82,12 @@ def recoded(
     unseen = (damping * float(seen.curvatures.sum()) / len(items) / len(seen.turned)) * (seen.turned.T @ seen.turned)
     barred = np.zeros(centroids.shape[:2], np.float32) if allowed is None else np.where(allowed, 0, np.inf)
     bounds = np.append(starts, len(order))
+    choices = [_Choice(each, part, unseen.astype(np.float32), barred[part]) for part, each in enumerate(centroids)]
     for first, last in _blocks(len(items)):
         pairs = order[bounds[first] : bounds[last]]
         some = _Some(seen, pairs, bounds[first : last + 1] - bounds[first], codes[items[first:last]])
-        for part in range(len(centroids)):
-            some.recode(part, centroids[part], unseen.astype(np.float32), barred[part])
+        for choice in choices:
+            some.recode(choice)
         codes[items[first:last]] = some.codes
     return codes
 
@@ -96,38 +97,49 @@ def _blocks(count: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + BLOCK, count)
 
 
+class _Choice:
+    """The centroids of one sub-space, and what it costs to move to them: by S, and where they are not allowed."""
+
+    def __init__(self, centroids: Floats, part: int, unseen: Floats, barred: Floats):
+        self.centroids, self.part, self.barred = centroids, part, barred
+        self.here = slice(part * centroids.shape[1], (part + 1) * centroids.shape[1])
+        self.unseen, self.across = unseen[self.here, self.here], np.ascontiguousarray(unseen[:, self.here])
+        self.squares = (centroids[:, :, None] * centroids[:, None, :]).reshape(len(centroids), -1)
+
+    def best(self, slopes: Floats, curvatures: Floats, codes: Codes) -> NDArray[np.int64]:
+        """Return the code of each item with which its loss is least, given derivatives where it is now."""
+        linear = slopes - np.einsum("nij,nj->ni", curvatures, self.centroids[codes])
+        losses = linear @ self.centroids.T
+        losses += 0.5 * (curvatures.reshape(len(codes), -1) @ self.squares.T) + self.barred
+        return losses.argmin(axis=1)
+
+
 class _Some:
     """Some items while their codes change: pairs lie item by item, and slopes follow what was changed."""
 
     def __init__(self, seen: Seen, pairs: Numbers, bounds: Numbers, codes: Codes):
-        self.codes, self.bounds = codes, bounds
+        self.codes, self.bounds = codes, bounds.tolist()
         self.rows, self.curvatures = seen.turned[seen.queries[pairs]], seen.curvatures[pairs]
         self.slopes = seen.slopes[pairs].copy()
         self.owners = np.repeat(np.arange(len(codes)), np.diff(bounds))
         self.moved = np.zeros((len(codes), seen.turned.shape[1]), np.float32)
 
-    def recode(self, part: int, centroids: Floats, unseen: Floats, barred: Floats) -> None:
+    def recode(self, choice: _Choice) -> None:
         """Choose the codes of one sub-space."""
-        here = slice(part * centroids.shape[1], (part + 1) * centroids.shape[1])
-        slopes, curvatures = self._derivatives(np.ascontiguousarray(self.rows[:, here]))
-        slopes += self.moved @ unseen[:, here]
-        curvatures += unseen[here, here]
-        old = centroids[self.codes[:, part]]
-        linear = slopes - np.einsum("nij,nj->ni", curvatures, old)
-        squares = (centroids[:, :, None] * centroids[:, None, :]).reshape(len(centroids), -1)
-        losses = linear @ centroids.T + 0.5 * (curvatures.reshape(len(old), -1) @ squares.T) + barred
-        self.codes[:, part] = losses.argmin(axis=1)
-        step = centroids[self.codes[:, part]] - old
-        self.moved[:, here] = step
-        self.slopes += self.curvatures * np.einsum("pj,pj->p", self.rows[:, here], step[self.owners])
+        rows, codes = np.ascontiguousarray(self.rows[:, choice.here]), self.codes[:, choice.part]
+        slopes, curvatures = self._derivatives(rows)
+        slopes += self.moved @ choice.across
+        curvatures += choice.unseen
+        chosen = choice.best(slopes, curvatures, codes)
+        step = choice.centroids[chosen] - choice.centroids[codes]
+        self.codes[:, choice.part], self.moved[:, choice.here] = chosen, step
+        self.slopes += self.curvatures * np.einsum("pj,pj->p", rows, step[self.owners])
 
     def _derivatives(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return the loss's derivatives by what each item stands for in a sub-space."""
         width = rows.shape[1]
-        slopes = np.empty((len(self.codes), width), np.float32)
-        curvatures = np.empty((len(self.codes), width, width), np.float32)
-        weighed = rows * self.curvatures[:, None]
+        weighed = np.concatenate([rows * self.curvatures[:, None], self.slopes[:, None]], axis=1)
+        found = np.empty((len(self.codes), width + 1, width), np.float32)
         for item, (first, last) in enumerate(zip(self.bounds[:-1], self.bounds[1:], strict=True)):
-            slopes[item] = self.slopes[first:last] @ rows[first:last]
-            curvatures[item] = weighed[first:last].T @ rows[first:last]
-        return slopes, curvatures
+            np.matmul(weighed[first:last].T, rows[first:last], out=found[item])
+        return found[:, width].copy(), np.ascontiguousarray(found[:, :width])
