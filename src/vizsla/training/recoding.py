@@ -106,12 +106,13 @@ class _Choice:
         self.unseen, self.across = unseen[self.here, self.here], np.ascontiguousarray(unseen[:, self.here])
         self.squares = (centroids[:, :, None] * centroids[:, None, :]).reshape(len(centroids), -1)
 
-    def best(self, slopes: Floats, curvatures: Floats, codes: Codes) -> NDArray[np.int64]:
+    def best(self, slopes: Floats, curvatures: Floats, codes: Codes) -> Numbers:
         """Return the code of each item with which its loss is least, given derivatives where it is now."""
         linear = slopes - np.einsum("nij,nj->ni", curvatures, self.centroids[codes])
         losses = linear @ self.centroids.T
         losses += 0.5 * (curvatures.reshape(len(codes), -1) @ self.squares.T) + self.barred
-        return losses.argmin(axis=1)
+        chosen: Numbers = losses.argmin(axis=1)
+        return chosen
 
 
 class _Some:
