@@ -12,8 +12,8 @@ from vizsla.training.code_scores import Floats
 
 Codes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
-BLOCK = 64
-"""Items that are coded at a time."""
+BLOCK = 8192
+"""Pairs that are looked at together, or one item's: what they take fits into memory that is used again."""
 
 
 class Seen(NamedTuple):
@@ -83,7 +83,7 @@ def recoded(
     barred = np.zeros(centroids.shape[:2], np.float32) if allowed is None else np.where(allowed, 0, np.inf)
     bounds = np.append(starts, len(order))
     choices = [_Choice(each, part, unseen.astype(np.float32), barred[part]) for part, each in enumerate(centroids)]
-    for first, last in _blocks(len(items)):
+    for first, last in _blocks(bounds):
         pairs = order[bounds[first] : bounds[last]]
         some = _Some(seen, pairs, bounds[first : last + 1] - bounds[first], codes[items[first:last]])
         for choice in choices:
@@ -92,9 +92,13 @@ def recoded(
     return codes
 
 
-def _blocks(count: int) -> Iterator[tuple[int, int]]:
-    for first in range(0, count, BLOCK):
-        yield first, min(first + BLOCK, count)
+def _blocks(bounds: Numbers) -> Iterator[tuple[int, int]]:
+    """Yield from which item to which a block goes, given where each one's pairs begin."""
+    first = 0
+    while first < len(bounds) - 1:
+        last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + BLOCK, side="right")) - 1)
+        yield first, last
+        first = last
 
 
 class _Choice:
