@@ -56,6 +56,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--share", type=float, help="of the click loss, instead of choosing")
     parser.add_argument("--rates", nargs=2, type=float, metavar=("ADAPTER", "CENTROIDS"), help="instead of ours")
     parser.add_argument("--handicap", type=_auto, default=0.0, help="of items with clicks, or auto (default: 0)")
+    parser.add_argument("--recodings", type=int, default=0, help="epochs after which clicked items are coded anew")
     parser.add_argument("--rounds", type=int, default=50, help="of OPQ")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
@@ -71,7 +72,7 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
-    how: dict[str, Any] = {"handicap": given.handicap, "epochs": given.epochs}
+    how: dict[str, Any] = {"handicap": given.handicap, "epochs": given.epochs, "recodings": given.recodings}
     if given.fast or given.quick:
         how |= {"share": 0.5, "stop": given.stop}
     if given.share is not None:

@@ -100,6 +100,14 @@ def test_the_model_and_the_centroids_learn_together(encoder, flat, coded, tmp_pa
     assert loaded.with_items({"new": TEXTS[3]})(CLICKS[3][0], len(TEXTS) + 1).ids[0]
 
 
+def test_codes_follow_the_model(flat, coded, tmp_path):
+    how = FAST | {"epochs": 2, "stop": 2, "recodings": 1, "centroid_rate": 0.05}
+    clicks = CLICKS[:100]
+    trained = train_jpq(coded, clicks, teacher=flat, model=QueryModel(tmp_path / "trained", rate=1e-3), **how)
+    changed = (trained.index.codes != coded.index.codes).any(axis=1)
+    assert changed[:100].any() and not changed[100:].any()
+
+
 def test_without_clicks_the_teacher_is_followed(flat, coded, tmp_path):
     log = [query for query, _ in CLICKS]
     trained = train_jpq(coded, queries=log, teacher=flat, model=tmp_path / "trained", **ONCE | {"share": 0.0})

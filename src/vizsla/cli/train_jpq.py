@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     "epochs", "stop", "loss", "stage", "batch", "negatives", "depth", "adapter_rate", "centroid_rate", "sharpness",
-    "imagined", "seed",
+    "imagined", "recodings", "seed",
 )  # fmt: skip
 EVERY = 0.2
 """Seconds between two updates of the live line."""
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--centroid-rate", type=float, help="learning rate of the centroids")
     parser.add_argument("--sharpness", type=float, help="how much the top counts")
     parser.add_argument("--imagined", type=float, help="imagined queries for each real one (default: 1)")
+    parser.add_argument("--recodings", type=int, help="epochs after which clicked items are coded anew (default: 0)")
     parser.add_argument("--model", metavar="FOLDER", help="train the encoder's transformer; it is written there")
     parser.add_argument("--model-rate", type=float, help="learning rate of the transformer, with --model")
     parser.add_argument("--device", help="where the transformer is trained, such as cpu or cuda, with --model")

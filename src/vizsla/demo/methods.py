@@ -97,7 +97,7 @@ def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     base = built["lsa"]
     if not isinstance(base, Dense):
         return base
-    return jpq(base, dataset, bytes=min(16, base.index.dim), rounds=5, share=0.5, epochs=2, stop=2)
+    return jpq(base, dataset, bytes=min(16, base.index.dim), rounds=5, share=0.5, epochs=2, stop=2, recodings=1)
 
 
 METHODS: dict[str, Method] = {

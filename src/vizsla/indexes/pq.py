@@ -162,19 +162,23 @@ class PqIndex(DenseIndex):
         """Return the same items, codes untouched, searched with other centroids; new items are coded as before."""
         return self._with(self.stored_codes, self.codebook.with_centroids(centroids))
 
+    def with_codes(self, codes: Codes) -> Self:
+        """Return the same centroids over items of other codes, items × sub-spaces; new items are coded as before."""
+        return self._with(PqCodes.of(codes, bits=self.bits), self.codebook)
+
     def with_items(self, vectors: Any, *, threads: int = 1) -> Self:
         """Return an index that also holds these vectors, after its own items: coded, not trained."""
         rows = checked_vectors(vectors)
         if rows.shape[1] != self.dim:
             raise InputError(f"`vectors` must have {self.dim} columns. Got {rows.shape[1]}.")
         more = encoded(rows, self.coder, memory=MEMORY_MB << 20, threads=threads)
-        return self._with_codes(np.concatenate([self.codes, more.take(slice(None))]))
+        return self.with_codes(np.concatenate([self.codes, more.take(slice(None))]))
 
     def without_items(self, items: NDArray[Any]) -> Self:
         """Return an index without the items of these numbers; those after them move up."""
         kept = np.ones(len(self), np.bool_)
         kept[np.asarray(items)] = False
-        return self._with_codes(self.codes[kept])
+        return self.with_codes(self.codes[kept])
 
     def take(self, items: NDArray[Any] | slice) -> Floats:
         """Return what these items' codes stand for when they are searched."""
@@ -200,9 +204,6 @@ class PqIndex(DenseIndex):
     @property
     def _row_bytes(self) -> int:
         return self.bytes
-
-    def _with_codes(self, codes: Codes) -> Self:
-        return self._with(PqCodes.of(codes, bits=self.bits), self.codebook)
 
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, coder=self.coder)

@@ -62,9 +62,20 @@ def marked_index(index: PqIndex, vectors: Any, marks: Marks, *, seed: int = 0) -
 
 def mark_length(index: PqIndex) -> float:
     """Return what the last dimension of a marked item is; see `marked_index`."""
+    return float(_marks(index).max())
+
+
+def marked_centroids(index: PqIndex) -> Marks:
+    """Return which centroids a marked item may have, sub-spaces × centroids: all but those of unmarked ones."""
+    marks = _marks(index)
+    return (marks > 0) | ~(marks > 0).any(axis=1, keepdims=True)
+
+
+def _marks(index: PqIndex) -> Floats:
+    """Return what each centroid says in the dimension of marks."""
     column = index.rotation[:, -1] if index.rotation is not None else np.zeros(index.codebook.wide, np.float32)
-    pieces = column.reshape(index.codebook.parts, 1, -1)
-    return float((index.coder.centroids * pieces).sum(axis=2).max())
+    marks: Floats = (index.coder.centroids * column.reshape(index.codebook.parts, 1, -1)).sum(axis=2)
+    return marks
 
 
 def _least_varied(book: Codebook) -> int:

@@ -96,6 +96,10 @@ class CodeScores:
         """How many items there are."""
         return int(self.codes.shape[1])
 
+    def take_codes(self, index: PqIndex) -> None:
+        """Go on with the codes of another index; adapter and centroids stay as they are."""
+        self.codes, self.stored = np.ascontiguousarray(index.codes.T), index.stored_codes.stored
+
     def asked(self, rows: Floats) -> Asked:
         """Adapt and turn queries, and make their tables."""
         adapted = np.matmul(rows, self.adapter.T)

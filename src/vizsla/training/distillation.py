@@ -27,7 +27,7 @@ def distillation(student: Any, teacher: Any, listed: Any) -> tuple[float, Floats
     (0.0, [[0.0, 0.0, 0.0]])
     """
     inside = np.asarray(listed, np.bool_)
-    wanted, given = _log_shares(teacher, inside), _log_shares(student, inside)
+    wanted, given = log_shares(teacher, inside), log_shares(student, inside)
     shares = np.where(inside, np.exp(np.where(inside, wanted, 0.0)), 0.0)
     gaps = np.where(inside, wanted - given, 0.0)
     queries = max(1, len(inside))
@@ -35,7 +35,7 @@ def distillation(student: Any, teacher: Any, listed: Any) -> tuple[float, Floats
     return float((shares * gaps).sum() / queries), gradient
 
 
-def _log_shares(scores: Any, inside: NDArray[np.bool_]) -> Floats:
+def log_shares(scores: Any, inside: NDArray[np.bool_]) -> Floats:
     """Return the logarithm of each entry's share; numbers without meaning where nothing is listed."""
     values = np.asarray(scores, np.float64)
     values = values - np.where(inside, values, -np.inf).max(axis=1, keepdims=True, initial=-1e300)

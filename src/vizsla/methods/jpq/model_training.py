@@ -66,5 +66,8 @@ class ModelTraining(JpqTraining):
     def _moved(self) -> dict[str, AdamW]:
         return {"centroids": self.centroids}
 
+    def _looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+        return self.model.encoded([self.texts[number] for number in numbers.tolist()])
+
     def _encoded(self, numbers: NDArray[np.int64]) -> Floats:
         return self.model.rows([self.texts[number] for number in numbers.tolist()])

@@ -20,7 +20,7 @@ RANGES = {
     **dict.fromkeys(("epochs", "batch", "negatives", "depth"), COUNT),
     **dict.fromkeys(("sharpness", "clip"), ABOVE_0),
     **dict.fromkeys(("imagined", "handicap"), NumberRange(0, 16)),
-    "seed": COUNT_FROM_0,
+    **dict.fromkeys(("recodings", "seed"), COUNT_FROM_0),
 }
 
 
@@ -56,6 +56,9 @@ class JpqSettings:
     handicap : float
         What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
         them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
+    recodings : int
+        After how many of the epochs, from the first on, the codes of clicked items are chosen anew; see `recoded`. 0:
+        codes stay as they are, as in the paper. Items without clicks always keep theirs, and new ones are coded alike.
     decay : float
         Weight decay, towards where training began.
     warm_up : float
@@ -84,6 +87,7 @@ class JpqSettings:
     sharpness: float = 1.0
     imagined: float = 1.0
     handicap: float = 0.0
+    recodings: int = 0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
@@ -94,6 +98,8 @@ class JpqSettings:
         NumberRange(0, self.epochs, whole=True, optional=True).check("stop", self.stop)
         check_choice("loss", self.loss, list(LOSSES))
         check_choice("stage", self.stage, list(STAGES))
+        if self.recodings and self.stage == "negatives":
+            raise InputError(f'`recodings` must be 0 at the stage "negatives". Got {self.recodings}.')
 
     @classmethod
     def of_paper(cls, parts: int, **others: Any) -> Self:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.errors import InputError
+from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq import PqIndex
-from vizsla.indexes.pq_marks import mark_length
+from vizsla.indexes.pq_marks import mark_length, marked_centroids
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
-from vizsla.training.distillation import distillation
+from vizsla.training.distillation import distillation, log_shares
 from vizsla.training.imagined import ImaginedQueries
 from vizsla.training.lists import Relevant, union
 from vizsla.training.live_search import live_search
 from vizsla.training.losses import LOSSES
+from vizsla.training.recoding import Seen, recoded
 from vizsla.training.schedule import clipped, rate_factor
 from vizsla.training.state import TrainingState
 from vizsla.training.teacher import Teacher
@@ -30,11 +31,24 @@ from vizsla.training.vector_scores import VectorScores
 SAMPLE = 256
 """Queries whose answers say how far scores lie apart."""
 
-Gradients = tuple[float, Items, NDArray[np.float64]]
+MOST_ASKED = 50_000
+"""Queries that say how items are coded anew, at most."""
+
+
+class LossPart(NamedTuple):
+    """A part of the loss, its derivatives by the scores of listed items, and how many queries it is the mean of."""
+
+    loss: float
+    items: Items
+    by_score: NDArray[np.float64]
+    weight: float
+    queries: int
 
 
 class JpqTraining:
-    """Trains an adapter on query vectors together with the centroids of coded items; codes stay as they are.
+    """Trains an adapter on query vectors together with the centroids of coded items.
+
+    Codes stay as they are, unless `JpqSettings.recodings` lets those of clicked items follow.
 
     Parameters
     ----------
@@ -63,7 +77,7 @@ class JpqTraining:
         teacher: Teacher | None = None,
         vectors: Floats | None = None,
     ):
-        self.index = index
+        self.index = self.start = index
         self.dim, self.marked = rows.shape[1], index.dim > rows.shape[1]
         self.rows, self.settings, self.teacher = widened(rows, self.marked), settings, teacher
         self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
@@ -92,6 +106,8 @@ class JpqTraining:
     def epoch(self) -> Iterator[float]:
         """Take the steps of the epoch that is under way, or of the next; yield each one's loss."""
         number, at = divmod(self.steps_done, self.steps_an_epoch)
+        if at == 0 and 0 < number <= self.settings.recodings:
+            self.recode()
         # The order depends on seed and epoch alone, so that a resumed run takes the very same steps.
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.rows))
         for first in range(at * self.settings.batch, len(order), self.settings.batch):
@@ -99,13 +115,61 @@ class JpqTraining:
 
     def step(self, numbers: NDArray[np.int64]) -> float:
         """Learn from these queries; return their loss before the step."""
-        loss, asked, items, by_score = self._losses(numbers)
+        pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        asked, parts = self._losses(numbers, self._encoded(numbers), pick)
+        items = np.concatenate([part.items for part in parts], axis=1)
+        by_score = np.concatenate([part.by_score for part in parts], axis=1)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
         by_centroid = self._taught(asked, items, by_score, len(numbers), factor)
         if self.settings.trains_centroids:
             self.centroids.step(by_centroid, factor=factor)
         self.steps_done += 1
-        return loss
+        return sum(part.loss for part in parts)
+
+    def recode(self) -> None:
+        """Let the codes of clicked items follow what was learned; those of others stay, as a new item's would."""
+        allowed = marked_centroids(self.index) if self.marked else None
+        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, self._seen(), allowed=allowed))
+
+    def _take_codes(self, codes: NDArray[np.uint8]) -> None:
+        self.index = self.index.with_codes(codes)
+        self.scores.take_codes(self.index)
+
+    def _seen(self) -> Seen:
+        """Return what the loss says about clicked items, by all queries."""
+        asked = np.arange(len(self.rows))
+        if len(asked) > MOST_ASKED:
+            asked = np.sort(np.random.default_rng(self.settings.seed).choice(asked, MOST_ASKED, replace=False))
+        return Seen.joined([self._seen_by(asked[at : at + SAMPLE]) for at in range(0, len(asked), SAMPLE)])
+
+    def _seen_by(self, numbers: NDArray[np.int64]) -> Seen:
+        """Return the same by some queries, and by as many imagined ones as a step has beside them."""
+        pick = np.random.default_rng([self.settings.seed, 2, self.steps_done, int(numbers[0])])
+        asked, parts = self._losses(numbers, self._looked_at(numbers), pick)
+        pairs = [self._pairs(asked, part) for part in parts]
+        queries, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
+        return Seen(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
+
+    def _pairs(self, asked: Asked, part: LossPart) -> tuple[NDArray[Any], ...]:
+        """Return queries, clicked items of their lists, and the loss's derivatives by their scores.
+
+        The curvature is that of a softmax, p (1 - p) where an item has the share p of its list, whatever the loss.
+        """
+        listed = part.by_score != 0
+        at = np.nonzero(self._clicked[part.items] & listed)
+        shares = np.exp(log_shares(self.scale * self._learned.of(asked, part.items), listed)[at])
+        curvatures = part.weight * self.scale**2 / part.queries * shares * (1 - shares)
+        return at[0], part.items[at], part.by_score[at].astype(np.float32), curvatures.astype(np.float32)
+
+    def _looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the vectors of these queries as they are now, where nothing is learned from them."""
+        return self.rows[numbers, : self.dim]
+
+    @cached_property
+    def _clicked(self) -> NDArray[np.bool_]:
+        found = np.zeros(len(self.index), np.bool_)
+        found[self.relevant.items[self.relevant.weights > 0]] = True
+        return found
 
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
@@ -115,20 +179,20 @@ class JpqTraining:
         self.adapter.step(by_adapter, factor=factor)
         return by_centroid
 
-    def _losses(self, numbers: NDArray[np.int64]) -> tuple[float, Asked, Items, NDArray[np.float64]]:
-        """Return the loss of a step, and its derivatives by the scores of listed items."""
-        rows, relevant = self._batch(numbers)
+    def _losses(
+        self, numbers: NDArray[np.int64], rows: Floats, pick: np.random.Generator
+    ) -> tuple[Asked, list[LossPart]]:
+        """Return queries as they are asked, the given ones first, and what makes up their loss."""
+        rows, relevant = self._batch(numbers, rows, pick)
         asked = self.scores.asked(rows)
         negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
         share = self.settings.click_share
-        parts: list[Gradients] = []
+        parts: list[LossPart] = []
         if share > 0:
             parts.append(self._clicks(asked, relevant, negatives, share))
         if share < 1:
             parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - share))
-        items = np.concatenate([part[1] for part in parts], axis=1)
-        by_score = np.concatenate([part[2] for part in parts], axis=1)
-        return sum(part[0] for part in parts), asked, items, by_score
+        return asked, parts
 
     def best(self, rows: Floats, k: int, *, handicap: float = 0.0) -> Items:
         """Return the best items of queries with the adapter and the centroids as they are, marked ones held back."""
@@ -155,6 +219,8 @@ class JpqTraining:
         for name, moved in self._moved().items():
             arrays[name] = moved.parameters
             arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
+        if self.settings.recodings:
+            arrays["codes"] = self.scores.codes.astype(np.float32)
         flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
         rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
         return TrainingState(self.key, self.steps_done, flat, rows)
@@ -169,11 +235,21 @@ class JpqTraining:
             moments = [state.array(f"{name}_{moment}", shape) for moment in moved.state()]
             moved.resume(state.steps, *moments)
         self.steps_done = state.steps
+        if self.settings.recodings:
+            self._take_codes(self._kept_codes(state))
+
+    def _kept_codes(self, state: TrainingState) -> NDArray[np.uint8]:
+        """Return a checkpoint's codes, items × parts, which are to be whole numbers of centroids."""
+        kept = state.array("codes", self.scores.codes.shape)
+        codes = np.clip(kept, 0, self.scores.centroids.shape[1] - 1).astype(np.uint8)
+        if not np.array_equal(codes, kept):
+            raise FormatError("A checkpoint must hold 'codes' that stand for centroids. It does not.")
+        return codes.T
 
     @cached_property
     def key(self) -> str:
         """Says what is trained on what: settings, codes, queries and clicks."""
-        arrays = (self.scores.codes, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
+        arrays = (self.start.codes.T, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
         sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
         return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
 
@@ -189,12 +265,11 @@ class JpqTraining:
         """Return the vectors of these queries as they are now."""
         return self.rows[numbers, : self.dim]
 
-    def _batch(self, numbers: NDArray[np.int64]) -> tuple[Floats, Relevant]:
-        """Return a step's queries and their clicks: real ones first, imagined ones after them."""
-        rows, relevant = self._encoded(numbers), self.relevant.take(numbers)
+    def _batch(self, numbers: NDArray[np.int64], rows: Floats, pick: np.random.Generator) -> tuple[Floats, Relevant]:
+        """Return these queries and their clicks: real ones first, imagined ones after them."""
+        relevant = self.relevant.take(numbers)
         if self.imagined is None:
             return widened(rows, self.marked), relevant
-        pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
         items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
         weights = np.zeros(items.shape, np.float32)
@@ -202,16 +277,16 @@ class JpqTraining:
         both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
         return widened(np.concatenate([rows, drawn]), self.marked), both
 
-    def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> Gradients:
+    def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
         scores, width = self.scale * self._learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
         found = LOSSES[self.settings.loss](scores[:, :width], scores[:, width:], relevant.weights)
         by_score = np.concatenate([found.relevant, found.others], axis=1)
-        return share * found.loss, items, share * self.scale * by_score
+        return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
 
     def _distilled(
         self, numbers: NDArray[np.int64], asked: Asked, relevant: Relevant, negatives: Items, share: float
-    ) -> Gradients:
+    ) -> LossPart:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
         real = len(numbers)  # nobody asks the teacher for imagined queries
@@ -222,7 +297,8 @@ class JpqTraining:
         given = self.scale * self.scores.of(asked.head(real), items)
         loss, by_score = distillation(given, wanted, listed)
         padding = ((0, len(negatives) - real), (0, 0))
-        return share * loss, np.pad(items, padding), np.pad(share * self.scale * by_score, padding)
+        by_score = np.pad(share * self.scale * by_score, padding)
+        return LossPart(share * loss, np.pad(items, padding), by_score, share, real)
 
     def _imagined(self, index: PqIndex, vectors: Floats | None) -> ImaginedQueries | None:
         if not self.settings.imagined or not self.relevant.weights.any():
@@ -246,6 +322,8 @@ class JpqTraining:
             raise InputError("`queries` must be there to train on. Got none.")
         if share > 0 and relevant is None:
             raise InputError(f"`share` must be 0 without clicks. Got {share!r}.")
+        if self.settings.recodings and relevant is None:
+            raise InputError(f"`recodings` must be 0 without clicks. Got {self.settings.recodings}.")
         if share < 1 and self.teacher is None:
             raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
         if self.settings.stage == "negatives" and vectors is None:
