@@ -24,7 +24,7 @@ from vizsla.evaluate.evaluate import evaluate
 from vizsla.retriever import Retriever
 
 MEASURES = ["R@10", "R@100", "RR@10"]
-SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 3, "max_tokens": 96}
+SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 2, "max_tokens": 96}
 """What a CPU can afford; rates and scales are the defaults."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "sidr without a table": {},
@@ -47,7 +47,7 @@ def main() -> None:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
     parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-    parser.add_argument("--most-steps", type=int, default=400, help="stop training after so many (default: 400)")
+    parser.add_argument("--most-steps", type=int, default=200, help="stop training after so many (default: 200)")
     parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
     parser.add_argument("--items", type=int, help="full parametric search only over catalogues up to this size")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-FORMS = ("full", "lexical", "binary", "bag")
+FORMS = ("full", "learned", "lexical", "binary", "bag")
 SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
 SETTINGS |= {"b": float, "mean_length": float, "query_form": str, "item_form": str}
+Known = Callable[[SparseRows], SparseRows]
 PART = 256
 """Texts whose values are held in full at a time."""
 
 
 class SidrEncoder(Encoder, Artifact):
-    """Texts become weighted tokens: a query's are the table's weights and the transformer's, an item's its bag and those.
+    """Texts become weighted tokens: a query by a table and a transformer, an item by its bag and the transformer.
 
     So full parametric search is beta search, and on top of it what the transformer knows of the item. Of the
     transformer's tokens a text keeps the strongest. It runs on ONNX Runtime, without torch (extra `onnx`).
@@ -57,9 +58,9 @@ class SidrEncoder(Encoder, Artifact):
     b, mean_length : float
         What an item's bag weighs: the norm of beta search at this b and mean number of distinct tokens. A mean of 0
         leaves bags out: an item's vector then is what the model says alone, as in the paper.
-    query_form, item_form : {"full", "lexical", "binary", "bag"}
-        What a text becomes: its vector; that of its own tokens only; 1 for each token of its vector; or 1 for each of
-        its own tokens, for which no model runs.
+    query_form, item_form : {"full", "learned", "lexical", "binary", "bag"}
+        What a text becomes: its vector; what the model alone says; the vector of its own tokens only; 1 for each token
+        of its vector; or 1 for each of its own tokens, for which no model runs.
     """
 
     kind = "sidr-encoder"
@@ -133,26 +134,26 @@ class SidrEncoder(Encoder, Artifact):
 
     def queries(self, texts: Sequence[str]) -> SparseRows:
         """Return the queries' weighted tokens."""
-        listed = check_texts(texts)
-        own = self.bag.queries(listed)
-        if self.query_form == "bag":
-            return _ones(own)
-        rows = summed(self.table.weighted(own), self._values(listed, self.query_scale))
-        return _formed(rows, own, self.query_form)
+        return self._rows(texts, self.query_form, self.query_scale, self.table.weighted)
 
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Return the items' weighted tokens."""
+        return self._rows(texts, self.item_form, self.item_scale, self._bags)
+
+    def _rows(self, texts: Sequence[str], form: str, scale: float, known: Known) -> SparseRows:
+        """Return what is known of the texts' own tokens, and what the model says, in this form."""
         listed = check_texts(texts)
         own = self.bag.queries(listed)
-        if self.item_form == "bag":
+        if form == "bag":
             return _ones(own)
-        return _formed(summed(self._bags(own), self._values(listed, self.item_scale)), own, self.item_form)
+        said = self._values(listed, scale)
+        return said if form == "learned" else _formed(summed(known(own), said), own, form)
 
     def _bags(self, own: SparseRows) -> SparseRows:
         """Return what the items' own tokens weigh in beta search, for a query that weighs each 1."""
         counts = np.diff(own.offsets)
-        norms = length_norms(counts, self.mean_length, self.b) if self.mean_length else np.zeros(len(counts), np.float32)
-        return own.with_values(np.repeat(norms, counts))
+        norms = length_norms(counts, self.mean_length, self.b) if self.mean_length else np.zeros(len(counts))
+        return own.with_values(np.repeat(norms, counts).astype(np.float32))
 
     def _values(self, texts: list[str], scale: float) -> SparseRows:
         """Return what the model says of each text: its strongest tokens."""

@@ -47,8 +47,7 @@ def chosen_item_scale(
     scale, scores = float(model.item_scale.detach()), found._required_scores()
     trials = [{"item_scale": factor * scale} for factor in FACTORS]
     measured = [
-        asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned)
-        for trial in trials
+        asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
     ]
     return Choice.among(trials, measured, asked.cold, measure="MRR@10", base=0)
 

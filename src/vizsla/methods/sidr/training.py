@@ -156,7 +156,7 @@ class SidrTraining:
         return values, table + kept * values.detach().numpy(), kept
 
     def _begun(self, passages: Numbers, tokens: Numbers) -> Floats:
-        """Return where items' vectors begin, before the transformer adds to them: their bags, as beta search weighs them."""
+        """Return where items' vectors begin, before the transformer adds to them: bags, as beta search weighs them."""
         if not self.settings.item_bags:
             return np.zeros((len(passages), len(tokens)), np.float32)
         bags: Floats = columns(self.lessons.bags[passages], tokens).toarray()
