@@ -145,3 +145,36 @@ def test_the_command_line_trains_and_saves(tmp_path, capsys):
     assert main([*arguments, *options]) in (0, None)
     assert f"{len(data.items)} items" in capsys.readouterr().out
     assert len(load(out)("fig auto", k=3).ids[0]) == 3
+
+
+def test_the_items_scale_is_chosen_on_held_out_clicks():
+    """What is tried at 0 is beta search; what is chosen harms neither cold nor warm queries."""
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.item_scale import DEPTH, chosen_item_scale
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.train import _texts
+    from vizsla.training.vocabulary_model import VocabularyModel
+
+    search, data = tiny_bag(), dataset()
+    lessons, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    model = VocabularyModel(model_folder(), item_scale=0.5)
+    choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
+    assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and DEPTH >= 10
+    beta = held.measured(model, lessons.index, lessons.held, 20)
+    assert np.isclose(choice.trials[0]["all"], beta.mean())
+    assert all(choice.chosen[kind] >= choice.trials[0][kind] for kind in ("warm", "cold"))
+
+
+def test_some_held_out_queries_are_cold_and_warm_alike():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.train import _texts
+
+    search, data = tiny_bag(), dataset()
+    _, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    some = held.some(2, seed=1)
+    assert sorted(some.cold.tolist()) == [False, True]
+    place = held.clicked.texts.index(some.clicked.texts[0])
+    assert (held.queries[place] == some.queries[0]).all()
