@@ -156,7 +156,7 @@ def _encoder(
     )  # fmt: skip
 
 
-def _items(bag: Bag, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, float]:
+def _items(bag: Bag, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
     """Return what the items' vectors are made of: their bags as they are weighed, and how much the model adds."""
     scale = float(model.item_scale.detach())
     if not settings.item_bags:
