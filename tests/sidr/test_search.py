@@ -265,9 +265,11 @@ def shell(encoder, tmp_path, capsys):
 def test_the_shell_builds_full_and_alpha_search(encoder, shell, tmp_path):
     index = ["index", "sidr", str(tmp_path / "items.jsonl"), "--model", str(tmp_path / "beta")]
     assert main([*index, "-o", str(tmp_path / "full")]) == 0
-    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag"]) == 0
+    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag", "--items-as", "learned"]) == 0
     assert shell(str(tmp_path / "full")) == sidr(ITEMS, encoder)("plum cake", k=40).ids[0]
-    assert shell(str(tmp_path / "a")) == sidr(ITEMS, encoder).with_query_form("bag")("plum cake", k=40).ids[0]
+    alpha = sidr(ITEMS, encoder.with_forms(items="learned")).with_query_form("bag")
+    assert shell(str(tmp_path / "a")) == alpha("plum cake", k=40).ids[0]
+    assert vizsla.load(tmp_path / "a").encoder.item_form == "learned"
 
 
 def test_the_shell_searches_late(encoder, shell, late, tmp_path):
