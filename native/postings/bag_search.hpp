@@ -65,6 +65,7 @@ class BagSearcher {
 
  private:
   static constexpr std::uint32_t window = 16'384;
+  static constexpr std::size_t ahead = 12;        // lists that are asked for from memory before they are added
   static constexpr std::size_t lookup_cost = 64;  // looking up an item in a list that lies in no cache, in postings added
 
   struct Hit {
@@ -72,7 +73,8 @@ class BagSearcher {
     std::int32_t units;
     std::uint32_t at = 0;  // the first place of the list that is not below the last window's end
 
-    std::size_t cost() const { return list.bitmap ? list.size * std::size_t{4} : list.size; }
+    // In postings added.
+    std::size_t cost() const { return list.bitmap ? list.size * std::size_t{bag_sums::wide_words() ? 1U : 4U} : list.size; }
   };
 
   // Both the query's tokens and the block's ascend.
@@ -145,7 +147,7 @@ class BagSearcher {
   void add(std::size_t begin, std::size_t end, std::uint32_t low, std::uint32_t high) {
     bag_sums::Bits bits;
     for (std::size_t i = begin; i < end; ++i) {
-      if (i + 2 < end) __builtin_prefetch(hits_[i + 2].list.data + hits_[i + 2].at);
+      if (i + ahead < end) prefetch(hits_[i + ahead]);
       if (hits_[i].list.bitmap) {
         bits.words[bits.count] = hits_[i].list.data;
         bits.units[bits.count++] = hits_[i].units;
@@ -155,6 +157,12 @@ class BagSearcher {
       }
     }
     add_bits(bits, low, high);
+  }
+
+  // A window's part of a list is short, so that the processor would see where it goes on only when it is over.
+  static void prefetch(const Hit& hit) {
+    const char* const next = reinterpret_cast<const char*>(hit.list.data + hit.at);
+    for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
   }
 
   void add_bits(bag_sums::Bits& bits, std::uint32_t low, std::uint32_t high) {

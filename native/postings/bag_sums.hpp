@@ -65,22 +65,41 @@ __attribute__((target("avx2"))) inline void add_words_avx2(const Bits& bits, std
   }
 }
 
-__attribute__((target("avx2"))) inline void add_bits_avx2(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
-  switch (bits.count) {
-    case 1: return add_words_avx2<1>(bits, first, last, sums);
-    case 2: return add_words_avx2<2>(bits, first, last, sums);
-    case 3: return add_words_avx2<3>(bits, first, last, sums);
-    case 4: return add_words_avx2<4>(bits, first, last, sums);
-    default: return;
+// A word of a bitmap is a mask of sixteen sums: one addition a word.
+template <std::size_t lists>
+__attribute__((target("avx512f"))) inline void add_words_avx512(const Bits& bits, std::size_t first, std::size_t last,
+                                                                std::int32_t* sums) {
+  __m512i units[lists];
+  for (std::size_t list = 0; list < lists; ++list) units[list] = _mm512_set1_epi32(bits.units[list]);
+  for (std::size_t word = first; word < last; ++word) {
+    __m512i sum = _mm512_loadu_si512(sums + 16 * word);
+    for (std::size_t list = 0; list < lists; ++list) sum = _mm512_mask_add_epi32(sum, bits.words[list][word], sum, units[list]);
+    _mm512_storeu_si512(sums + 16 * word, sum);
   }
 }
+
+using AddWords = void (*)(const Bits&, std::size_t, std::size_t, std::int32_t*);
+inline constexpr AddWords by_count_avx2[] = {add_words_avx2<1>, add_words_avx2<2>, add_words_avx2<3>, add_words_avx2<4>};
+inline constexpr AddWords by_count_avx512[] = {add_words_avx512<1>, add_words_avx512<2>, add_words_avx512<3>, add_words_avx512<4>};
 #endif
+
+// Whether a bitmap's word is added at once, which makes bitmaps cheap.
+inline bool wide_words() {
+#ifdef VIZSLA_BAG_AVX2
+  static const bool here = __builtin_cpu_supports("avx512f");
+  return here;
+#else
+  return false;
+#endif
+}
 
 // Adds each list's units to the sums whose bits are set, in words from `first` to `last`.
 inline void add_bits(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
 #ifdef VIZSLA_BAG_AVX2
-  static const bool here = __builtin_cpu_supports("avx2");
-  if (here) return add_bits_avx2(bits, first, last, sums);
+  static const AddWords* const ways =
+      wide_words() ? by_count_avx512 : __builtin_cpu_supports("avx2") ? by_count_avx2 : nullptr;
+  if (bits.count == 0) return;
+  if (ways != nullptr) return ways[bits.count - 1](bits, first, last, sums);
 #endif
   add_bits_plain(bits, first, last, sums);
 }

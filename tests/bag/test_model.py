@@ -7,7 +7,8 @@ import pytest
 
 from vizsla import Dataset, WordPiece, bag, load
 from vizsla.errors import InputError
-from vizsla.methods.bag.weights import idf, length_norms
+from vizsla.methods.bag.weights import idf
+from vizsla.text.length_norms import length_norms
 
 ITEMS = {"a": "a fig tree in the garden", "b": "an apple tree", "c": "figs", "d": "the garden of apple trees and figs"}
 SMALL = ["[UNK]", "fig", "##s", "tree", "apple", "a", "garden"]

@@ -29,6 +29,13 @@ def encoder() -> SidrEncoder:
     return tiny_encoder()
 
 
+def beside_bags(encoder: SidrEncoder, **changes) -> SidrEncoder:
+    """Return the encoder whose items begin at their bags, as the tiny bag weighs them."""
+    search = tiny_bag()
+    own = {"b": search.b, "mean_length": float(search.lengths.mean()), **changes}
+    return SidrEncoder(encoder.table, encoder.model, encoder.tokens, **{**encoder.settings, **own})
+
+
 @pytest.fixture
 def late(encoder, tmp_path):
     made = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
@@ -55,8 +62,30 @@ def test_full_search_is_the_product_of_vectors(encoder):
         assert np.allclose(scores, truth[row][items], rtol=1e-5)
 
 
-def test_beta_at_full_depth_reranked_is_full_search(encoder, late):
+def test_an_items_vector_is_its_bag_and_what_the_model_says(encoder):
+    texts, search = list(ITEMS.values()), tiny_bag()
+    beside = beside_bags(encoder)
+    bags = search.index.item_rows().toarray() * search.index.norms[:, None]
+    said = encoder.items(texts).toarray()
+    assert np.allclose(beside.items(texts).toarray(), bags + said, rtol=1e-6)
+    assert np.array_equal(beside.with_forms(items="learned").items(texts).toarray(), said)
+
+
+def test_full_search_begins_at_beta(encoder):
+    """Without what the model says of items, an index of vectors scores as the bags do."""
+    beta, full = tiny_bag().with_table(encoder), sidr(ITEMS, beside_bags(encoder, item_scale=0.0))
+    found, expected = full.exact(QUERIES[:3], k=len(ITEMS)), beta.exact(QUERIES[:3], k=len(ITEMS))
+    for row in range(3):
+        items, scores = found.row(row)
+        truth = dict(zip(*expected.row(row), strict=True))
+        assert np.allclose(scores, [truth[item] for item in items], rtol=1e-5)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_beta_at_full_depth_reranked_is_full_search(encoder, tmp_path, beside):
     """Law 7, to the last bit."""
+    encoder = beside_bags(encoder) if beside else encoder
+    late = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
     beta, full = tiny_bag().with_table(encoder), sidr(ITEMS, encoder)
     everything = (beta % len(ITEMS)) >> late
     asked = QUERIES[:3]  # an empty query finds no item in bags
@@ -65,6 +94,7 @@ def test_beta_at_full_depth_reranked_is_full_search(encoder, late):
     assert all(len(row) == len(ITEMS) for row in reached.ids)
     assert found.ids == expected.ids
     assert (found.scores == expected.scores).all()
+    late.close()
 
 
 def test_a_query_is_encoded_once_for_both_stages(encoder, late, monkeypatch):
@@ -133,11 +163,15 @@ def test_a_second_stage_may_have_another_encoder(encoder, tmp_path):
     other.close()
 
 
-@pytest.mark.parametrize("form", ["lexical", "binary", "bag"])
+@pytest.mark.parametrize("form", ["learned", "lexical", "binary", "bag"])
 def test_forms_of_queries(encoder, form):
     full, rows = encoder.queries(QUERIES).toarray(), encoder.with_forms(queries=form).queries(QUERIES).toarray()
     own = encoder.bag.queries(QUERIES).toarray() > 0
-    expected = {"lexical": full * own, "binary": full > 0, "bag": own}[form]
+    learned = full - encoder.table.queries(QUERIES).toarray()
+    expected = {"learned": learned, "lexical": full * own, "binary": full > 0, "bag": own}[form]
+    if form == "learned":
+        assert np.allclose(rows, expected, atol=1e-5)
+        return
     assert np.array_equal(rows, expected.astype(np.float32))
 
 
@@ -198,8 +232,9 @@ def test_a_head_of_another_width_is_refused(encoder):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"most": 0}, {"max_tokens": 2}, {"query_form": "other"}, {"query_scale": 0.0}, {"item_scale": np.nan}]
-)
+    "changes", [{"most": 0}, {"max_tokens": 2}, {"query_form": "other"}, {"query_scale": 0.0}, {"item_scale": np.nan},
+                {"b": 1.5}, {"mean_length": -1.0}]
+)  # fmt: skip
 def test_wrong_settings_are_refused(encoder, changes):
     with pytest.raises(VizslaError):
         SidrEncoder(encoder.table, encoder.model, encoder.tokens, **{**encoder.settings, **changes})
@@ -236,9 +271,11 @@ def shell(encoder, tmp_path, capsys):
 def test_the_shell_builds_full_and_alpha_search(encoder, shell, tmp_path):
     index = ["index", "sidr", str(tmp_path / "items.jsonl"), "--model", str(tmp_path / "beta")]
     assert main([*index, "-o", str(tmp_path / "full")]) == 0
-    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag"]) == 0
+    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag", "--items-as", "learned"]) == 0
     assert shell(str(tmp_path / "full")) == sidr(ITEMS, encoder)("plum cake", k=40).ids[0]
-    assert shell(str(tmp_path / "a")) == sidr(ITEMS, encoder).with_query_form("bag")("plum cake", k=40).ids[0]
+    alpha = sidr(ITEMS, encoder.with_forms(items="learned")).with_query_form("bag")
+    assert shell(str(tmp_path / "a")) == alpha("plum cake", k=40).ids[0]
+    assert vizsla.load(tmp_path / "a").encoder.item_form == "learned"
 
 
 def test_the_shell_searches_late(encoder, shell, late, tmp_path):

@@ -32,6 +32,13 @@ def test_the_loss_falls(trained):
     assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
+def test_items_begin_at_their_bags(trained):
+    search = trained[0]
+    known = search.encoder.with_forms(items="learned").items(list(ITEMS.values())).toarray()
+    bags = search.index.item_rows().toarray() * search.index.norms[:, None]
+    assert np.allclose(search.encoder.items(list(ITEMS.values())).toarray(), known + bags, rtol=1e-5)
+
+
 def test_the_lists_are_shared(trained):
     assert trained[0].index.segments[0].rows() == tiny_bag().index.segments[0].rows()
 
@@ -70,7 +77,8 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     [
         {"semi_parametric": False},
         {"retrieved": 0},
-        {"retrieved": 1},
+        {"retrieved": 1, "wrong": 3},
+        {"item_bags": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
         {"frozen_layers": 1, "dropout": 0.1},
@@ -140,8 +148,43 @@ def test_the_command_line_trains_and_saves(tmp_path, capsys):
     texts, ids = [query.text for query in data.queries], [item.id for item in data.items]
     clicks.write_text("".join(f"{texts[q]}\t{ids[i]}\n" for q, i in rows))
     options = ["--epochs", "1", "--batch", "32", "--vectors", "2", "--table-epochs", "0", "--max-tokens", "12"]
+    options += ["--wrong", "2", "--no-item-bags"]
     out = tmp_path / "model"
     arguments = ["train", "sidr", str(items), "--clicks", str(clicks), "--model", str(model_folder()), "-o", str(out)]
     assert main([*arguments, *options]) in (0, None)
     assert f"{len(data.items)} items" in capsys.readouterr().out
     assert len(load(out)("fig auto", k=3).ids[0]) == 3
+    assert load(out).encoder.mean_length == 0
+
+
+def test_the_items_scale_is_chosen_on_held_out_clicks():
+    """What is tried at 0 is beta search; what is chosen harms neither cold nor warm queries."""
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.item_scale import DEPTH, chosen_item_scale
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.train import _texts
+    from vizsla.training.vocabulary_model import VocabularyModel
+
+    search, data = tiny_bag(), dataset()
+    lessons, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    model = VocabularyModel(model_folder(), item_scale=0.5)
+    choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
+    assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and DEPTH >= 10
+    beta = held.measured(model, lessons.index, lessons.held, 20)
+    assert np.isclose(choice.trials[0]["all"], beta.mean())
+    assert all(choice.chosen[kind] >= choice.trials[0][kind] for kind in ("warm", "cold"))
+
+
+def test_some_held_out_queries_are_cold_and_warm_alike():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.train import _texts
+
+    search, data = tiny_bag(), dataset()
+    _, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    some = held.some(2, seed=1)
+    assert sorted(some.cold.tolist()) == [False, True]
+    place = held.clicked.texts.index(some.clicked.texts[0])
+    assert (held.queries[place] == some.queries[0]).all()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data, the model, and what becomes of a query."""
+    """Add the data, the model, and what becomes of queries and items."""
     from vizsla.encoders.sidr import FORMS
 
     add_data(parser)
@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="PATH", help="what `vizsla train sidr` made")
     forms = "what a query becomes (default: full); bag is alpha search, for which no model runs"
     parser.add_argument("--queries-as", choices=FORMS, default="full", help=forms)
+    forms = "what an item becomes (default: full); learned is what the model says alone, for alpha search"
+    parser.add_argument("--items-as", choices=FORMS, default="full", help=forms)
     parser.set_defaults(build=_build)
 
 
@@ -41,7 +43,8 @@ def _build(arguments: argparse.Namespace) -> None:
 
     start = perf_counter()
     check_output(arguments)
-    made = sidr(open_data(arguments), sidr_encoder(arguments.model)).with_query_form(arguments.queries_as)
+    encoder = sidr_encoder(arguments.model).with_forms(queries=arguments.queries_as, items=arguments.items_as)
+    made = sidr(open_data(arguments), encoder)
     made.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(made.items):,} items, {made.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

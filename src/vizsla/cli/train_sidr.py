@@ -7,7 +7,7 @@ from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, open_data
 
-WHOLE = ("epochs", "most_steps", "batch", "vectors", "retrieved", "table_epochs", "masked_steps",
+WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "masked_steps",
          "frozen_layers", "max_tokens")  # fmt: skip
 NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), "rate": float, "dropout": float}
 HELP = {
@@ -15,6 +15,7 @@ HELP = {
     "most_steps": "stop after so many steps",
     "batch": "queries of a step",
     "vectors": "of them, those whose items go through the transformer too",
+    "wrong": "found items that are wrong, which go through the transformer with each of these",
     "retrieved": "items that beta search finds to be told from the clicked one; 0 for none",
     "table_epochs": "how long the table beside the transformer learns; 0 for none",
     "masked_steps": "steps of masked-language-model training first, for a model without a head",
@@ -32,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a BERT-like model with its tokenizer")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--no-semi-parametric", dest="semi_parametric", action="store_false", help="ablation")
+    alone = "items' vectors are what the model says alone, as in the paper, not added to their bags"
+    parser.add_argument("--no-item-bags", dest="item_bags", action="store_false", help=alone)
     parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():
@@ -47,7 +50,7 @@ def _train(arguments: argparse.Namespace) -> None:
 
     start, dataset = perf_counter(), open_data(arguments)
     base = bag(dataset, analyser=WordPiece.open(arguments.model), seed=arguments.seed)
-    names = ("semi_parametric", "seed", *(name for name in NUMBERS if hasattr(arguments, name)))
+    names = ("semi_parametric", "item_bags", "seed", *(name for name in NUMBERS if hasattr(arguments, name)))
     options = {name: getattr(arguments, name) for name in names}
     learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)
     if arguments.int8:

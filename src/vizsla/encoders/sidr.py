@@ -1,8 +1,8 @@
-"""SidrEncoder: a transformer that says which tokens a text is about, beside a table of what its own tokens weigh."""
+"""SidrEncoder: a transformer that says which tokens a text is about, beside what is known of its own tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,9 +16,10 @@ from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.sparsify import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.encoders.vocabulary_session import VocabularySession
-from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.bag import BagOfWords
+from vizsla.text.length_norms import length_norms
 from vizsla.text.sequences import sequences
 from vizsla.text.wordpiece import WordPiece
 
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-FORMS = ("full", "lexical", "binary", "bag")
+FORMS = ("full", "learned", "lexical", "binary", "bag")
 SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
-SETTINGS |= {"query_form": str, "item_form": str}
+SETTINGS |= {"b": float, "mean_length": float, "query_form": str, "item_form": str}
+Known = Callable[[SparseRows], SparseRows]
 PART = 256
 """Texts whose values are held in full at a time."""
 
 
 class SidrEncoder(Encoder, Artifact):
-    """Texts become weighted tokens: for a query the table's weights and the transformer's, for an item the latter.
+    """Texts become weighted tokens: a query by a table and a transformer, an item by its bag and the transformer.
 
-    A text's vector keeps its strongest tokens. It runs on ONNX Runtime, without torch (extra `onnx`).
+    So full parametric search is beta search, and on top of it what the transformer knows of the item. Of the
+    transformer's tokens a text keeps the strongest. It runs on ONNX Runtime, without torch (extra `onnx`).
 
     Parameters
     ----------
@@ -47,14 +50,17 @@ class SidrEncoder(Encoder, Artifact):
     tokens : int64 array
         The tokens that the model's head scores, ascending: those that some item holds.
     query_scale, item_scale : float
-        What the model's values are multiplied by.
+        What the model's values are multiplied by; 0 leaves items their bags alone.
     most : int
         How many tokens a text's vector keeps (the paper's k).
     max_tokens : int
         Texts are cut after so many.
-    query_form, item_form : {"full", "lexical", "binary", "bag"}
-        What a text becomes: its vector; that of its own tokens only; 1 for each token of its vector; or 1 for each of
-        its own tokens, for which no model runs.
+    b, mean_length : float
+        What an item's bag weighs: the norm of beta search at this b and mean number of distinct tokens. A mean of 0
+        leaves bags out: an item's vector then is what the model says alone, as in the paper.
+    query_form, item_form : {"full", "learned", "lexical", "binary", "bag"}
+        What a text becomes: its vector; what the model alone says; the vector of its own tokens only; 1 for each token
+        of its vector; or 1 for each of its own tokens, for which no model runs.
     """
 
     kind = "sidr-encoder"
@@ -72,12 +78,15 @@ class SidrEncoder(Encoder, Artifact):
         item_scale: float = 1.0,
         most: int = 768,
         max_tokens: int = 128,
+        b: float = 0.5,
+        mean_length: float = 0.0,
         query_form: str = "full",
         item_form: str = "full",
     ):
         self.table, self.model, self.tokens = table, model, tokens
         self.query_scale, self.item_scale = float(query_scale), float(item_scale)
         self.most, self.max_tokens = check_positive("most", most), check_positive("max_tokens", max_tokens)
+        self.b, self.mean_length = check_range("b", b, 0, 1), float(mean_length)
         self.query_form, self.item_form = query_form, item_form
         self._check()
         self._session = VocabularySession(model, len(tokens))
@@ -125,20 +134,26 @@ class SidrEncoder(Encoder, Artifact):
 
     def queries(self, texts: Sequence[str]) -> SparseRows:
         """Return the queries' weighted tokens."""
-        listed = check_texts(texts)
-        own = self.bag.queries(listed)
-        if self.query_form == "bag":
-            return _ones(own)
-        rows = summed(self.table.weighted(own), self._values(listed, self.query_scale))
-        return _formed(rows, own, self.query_form)
+        return self._rows(texts, self.query_form, self.query_scale, self.table.weighted)
 
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Return the items' weighted tokens."""
+        return self._rows(texts, self.item_form, self.item_scale, self._bags)
+
+    def _rows(self, texts: Sequence[str], form: str, scale: float, known: Known) -> SparseRows:
+        """Return what is known of the texts' own tokens, and what the model says, in this form."""
         listed = check_texts(texts)
         own = self.bag.queries(listed)
-        if self.item_form == "bag":
+        if form == "bag":
             return _ones(own)
-        return _formed(self._values(listed, self.item_scale), own, self.item_form)
+        said = self._values(listed, scale)
+        return said if form == "learned" else _formed(summed(known(own), said), own, form)
+
+    def _bags(self, own: SparseRows) -> SparseRows:
+        """Return what the items' own tokens weigh in beta search, for a query that weighs each 1."""
+        counts = np.diff(own.offsets)
+        norms = length_norms(counts, self.mean_length, self.b) if self.mean_length else np.zeros(len(counts))
+        return own.with_values(np.repeat(norms, counts).astype(np.float32))
 
     def _values(self, texts: list[str], scale: float) -> SparseRows:
         """Return what the model says of each text: its strongest tokens."""
@@ -164,9 +179,10 @@ class SidrEncoder(Encoder, Artifact):
             raise InputError("`table` must be made of a WordPiece's tokens. Got one made of words.")
         for name in ("query_form", "item_form"):
             check_choice(name, getattr(self, name), FORMS)
-        for name in ("query_scale", "item_scale"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise InputError(f"`{name}` must be above 0 and below 1,000,000. Got {getattr(self, name)!r}.")
+        if not self.query_scale > 0:
+            raise InputError(f"`query_scale` must be above 0. Got {self.query_scale!r}.")
+        for name in ("query_scale", "item_scale", "mean_length"):
+            check_range(name, getattr(self, name), 0, 1e6)
         if self.max_tokens < 3:
             raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens}.")
         tokens = self.tokens

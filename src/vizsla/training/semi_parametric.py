@@ -12,8 +12,6 @@ from vizsla.training.contrastive import Contrast, contrastive
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-OVERLAP = 10.0
-"""What scores of plain queries are multiplied by, so that their softmax is as sharp as the others' at the start."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +46,18 @@ class BagSide:
 
 @dataclass(frozen=True)
 class VectorSide:
-    """Learned queries and learned passages, and the queries' own bags.
+    """Queries and learned passages: what full parametric search scores, or alpha search where queries are plain bags.
 
     Parameters
     ----------
     queries, passages : float32 arrays, texts × tokens
-        Learned vectors; each query's own passage first.
-    bags : float32 array, queries × tokens
-        1 where a query holds a token.
+        Vectors; each query's own passage first.
     excluded : bool array, queries × passages
         Pairs that count for nothing.
     """
 
     queries: Floats
     passages: Floats
-    bags: Floats
     excluded: Mask
 
 
@@ -75,25 +70,18 @@ class Objective(NamedTuple):
 
 
 def parametric(side: VectorSide) -> Objective:
-    """Return the loss of learned against learned vectors (L_para of the paper).
+    """Return the loss of queries against learned passages (L_para of the paper, and a part of L_semi-para).
 
     Examples
     --------
     >>> one = np.ones((1, 1), np.float32)
-    >>> side = VectorSide(one, np.ones((2, 1), np.float32), one, np.zeros((1, 2), bool))
+    >>> side = VectorSide(one, np.ones((2, 1), np.float32), np.zeros((1, 2), bool))
     >>> found = parametric(side)
     >>> round(found.loss, 4), found.by_query.tolist(), found.by_passage.tolist()
     (0.6931, [[0.0]], [[-0.5], [0.5]])
     """
     found = contrastive(side.queries @ side.passages.T, side.excluded)
     return Objective(found.loss, found.by_score @ side.passages, found.by_score.T @ side.queries)
-
-
-def overlapping(side: VectorSide) -> Objective:
-    """Return the loss of plain queries against learned passages (alpha search)."""
-    bags = OVERLAP * side.bags
-    found = contrastive(bags @ side.passages.T, side.excluded)
-    return Objective(found.loss, np.zeros_like(side.queries), found.by_score.T @ bags)
 
 
 def beta(side: BagSide, scores: Floats) -> Contrast:

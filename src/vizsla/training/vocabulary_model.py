@@ -16,8 +16,6 @@ from vizsla.training.masked_head import Loaded, load_head
 Tokens = NDArray[np.int64]
 CHUNK = 16
 """Texts of like length that go through the transformer together, so that little is padded."""
-ITEM_SCALE = 0.1
-"""Where items' values begin: a token that an item says weighs about as much as in a bag with norms."""
 
 
 class Encoding(NamedTuple):
@@ -40,9 +38,19 @@ class VocabularyModel:
         The share of activations that is left out in training.
     frozen_layers : int
         How many of the lowest layers stay as they are, with the embeddings of words.
+    item_scale : float
+        Where the scale of items' values begins; it learns in steps of its own size.
     """
 
-    def __init__(self, folder: str | Path, *, seed: int = 0, dropout: float = 0.0, frozen_layers: int = 0):
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        seed: int = 0,
+        dropout: float = 0.0,
+        frozen_layers: int = 0,
+        item_scale: float = 1.0,
+    ):
         self._torch: Any = import_extra("torch", "Training SiDR", "neural")
         self._torch.manual_seed(seed)
         self.folder = Path(folder)
@@ -52,8 +60,13 @@ class VocabularyModel:
         parameter = self._torch.nn.Parameter
         self.weight, self.bias = parameter(head.weight), parameter(head.bias)
         self.query_scale = parameter(self._torch.ones(()))
-        self.item_scale = parameter(self._torch.full((), ITEM_SCALE))
+        self._first_item_scale, self._item_factor = item_scale, parameter(self._torch.ones(()))
         self._freeze(frozen_layers)
+
+    @property
+    def item_scale(self) -> Any:
+        """What items' values are multiplied by."""
+        return self._first_item_scale * self._item_factor
 
     @property
     def tokens(self) -> int:
@@ -68,7 +81,7 @@ class VocabularyModel:
     def groups(self) -> list[tuple[str, list[Any]]]:
         """Return what learns: the transformer, the head's weights, and its few other numbers."""
         body = [each for each in self.body.parameters() if each.requires_grad]
-        return [("body", body), ("head", [self.weight]), ("rest", [self.bias, self.query_scale, self.item_scale])]
+        return [("body", body), ("head", [self.weight]), ("rest", [self.bias, self.query_scale, self._item_factor])]
 
     def parameters(self) -> list[Any]:
         """Return all that learns."""

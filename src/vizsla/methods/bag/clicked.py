@@ -42,6 +42,10 @@ class Clicked:
 
     def reciprocal_ranks(self, found: Candidates) -> NDArray[np.float64]:
         """Return 1 / rank of each query's first clicked item, 0 beyond rank 10."""
+        return self.reciprocal_ranks_of(found, found._required_scores())
+
+    def reciprocal_ranks_of(self, found: Candidates, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the same, had the found items these scores."""
         rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
         relevant = np.asarray(self.clicks[rows, found.items] > 0).reshape(-1)
-        return reciprocal_ranks(found.offsets, found._required_scores(), relevant)
+        return reciprocal_ranks(found.offsets, scores, relevant)

@@ -19,7 +19,7 @@ from vizsla.errors import FormatError, InputError, check_range
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.bag import BagIndex
-from vizsla.methods.bag.weights import idf, length_norms
+from vizsla.methods.bag.weights import idf
 from vizsla.progress import progress
 from vizsla.queries import Queries
 from vizsla.sparse_rows import SparseRows
@@ -28,6 +28,7 @@ from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
 from vizsla.text.catalogue import TextStream
 from vizsla.text.item_changes import grown_ids, kept_items, left_ids
+from vizsla.text.length_norms import length_norms
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,14 @@ class HeldOutQueries:
     queries: list[Tokens]
     tables: SparseRows
     cold: NDArray[np.bool_]
+
+    def some(self, most: int, seed: int) -> Self:
+        """Return at most so many of them, warm and cold alike."""
+        order = np.random.default_rng(seed).permutation(len(self.queries))
+        kinds = [order[self.cold[order] == cold][: most // 2] for cold in (True, False)]
+        chosen = np.sort(np.concatenate(kinds))
+        texts = [self.queries[number] for number in chosen.tolist()]
+        return type(self)(self.clicked.take(chosen), texts, self.tables.take(chosen), self.cold[chosen])
 
     def measured(self, model: VocabularyModel, index: BagIndex, held: Tokens, most: int) -> NDArray[np.float64]:
         """Return the reciprocal rank of each query's first clicked item in beta search."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vizsla.number_range import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
 
 RANGES = {
-    **dict.fromkeys(("epochs", "batch", "vectors", "tokens"), COUNT),
+    **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens"), COUNT),
     **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
     "most_steps": COUNT_OR_NONE,
@@ -31,8 +31,13 @@ class SidrSettings:
     batch : int
         Queries of a step.
     vectors : int
-        For how many of them the clicked item, and one wrong item, go through the transformer too: the losses that
+        For how many of them the clicked item, and some wrong ones, go through the transformer too: the losses that
         compare with learned items. Items are long, so these cost more than the queries.
+    wrong : int
+        How many of the found items that are wrong go with each of them.
+    item_bags : bool
+        Whether an item's vector begins at its bag, as beta search weighs it, and the transformer adds to it; without
+        it a vector is what the transformer says alone, as in the paper.
     tokens : int
         How many tokens a text's vector keeps (the paper's k).
     retrieved : int
@@ -71,6 +76,8 @@ class SidrSettings:
     most_steps: int | None = None
     batch: int = 64
     vectors: int = 16
+    wrong: int = 1
+    item_bags: bool = True
     tokens: int = 768
     retrieved: int = 20
     semi_parametric: bool = True

@@ -15,6 +15,7 @@ from vizsla.errors import InputError
 from vizsla.export.vocabulary_export import vocabulary_onnx
 from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.model import Bag
+from vizsla.methods.sidr.item_scale import chosen_item_scale
 from vizsla.methods.sidr.lessons import Lessons
 from vizsla.methods.sidr.prepare import Prepared, prepared, wordpiece_of
 from vizsla.methods.sidr.run import SidrRun
@@ -32,6 +33,9 @@ from vizsla.training.watched import Watch
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
+ALONE, BESIDE_BAGS = 0.1, 0.025
+"""Where the scale of items' values begins: a token that an item says weighs about as much as in a bag with norms; and
+what ranked held-out clicks best beside bags, for values that had not learned to stand there."""
 SAMPLE = 200
 """Queries and items from which the head's biases begin."""
 
@@ -99,7 +103,10 @@ def _texts(bag: Bag, dataset: Dataset) -> list[str]:
 
 
 def _begun(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
-    model = VocabularyModel(folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers)
+    model = VocabularyModel(
+        folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
+        item_scale=BESIDE_BAGS if settings.item_bags else ALONE,
+    )  # fmt: skip
     if model.tokens != bag.index.dim:
         raise InputError(
             f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
@@ -145,5 +152,16 @@ def _encoder(
     tokens = ready.lessons.held
     return SidrEncoder(
         table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
-        item_scale=float(model.item_scale.detach()), most=settings.tokens, max_tokens=settings.max_tokens,
+        most=settings.tokens, max_tokens=settings.max_tokens, **_items(bag, model, ready, settings),
     )  # fmt: skip
+
+
+def _items(bag: Bag, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
+    """Return what the items' vectors are made of: their bags as they are weighed, and how much the model adds."""
+    scale = float(model.item_scale.detach())
+    if not settings.item_bags:
+        return {"item_scale": scale}
+    if ready.held is not None:
+        choice = chosen_item_scale(model, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
+        scale = float(choice.chosen["item_scale"])
+    return {"item_scale": scale, "b": bag.b, "mean_length": float(bag.lengths.mean())}

@@ -14,7 +14,7 @@ from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.sparse_rows import SparseRows
 from vizsla.training.distillation import distillation
 from vizsla.training.schedule import rate_factor
-from vizsla.training.semi_parametric import BagSide, VectorSide, beta, overlapping, parametric
+from vizsla.training.semi_parametric import BagSide, VectorSide, beta, parametric
 from vizsla.training.teacher import Teacher
 from vizsla.training.torch_adamw import TorchAdamW
 from vizsla.training.vocabulary_model import Encoding, VocabularyModel
@@ -137,14 +137,16 @@ class SidrTraining:
         tokens = np.intersect1d(np.append(lessons.bags[passages].indices, bags.columns), lessons.held)
         values, vectors, kept = self._vectors(some, tokens)
         encoding = self.model.encode([lessons.items[number] for number in passages.tolist()])
-        learned = self.model.values(encoding, tokens, scale=self.model.item_scale)
-        held = (columns(bags.to_scipy(), tokens).toarray() > 0).astype(np.float32)
-        side = VectorSide(vectors, learned.detach().numpy(), held, self._excluded(some, passages))
-        loss, by_query, by_passage = parametric(side)
-        if self.settings.semi_parametric:
-            more, _, pushed = overlapping(side)
-            loss, by_passage = loss + more / 2, (by_passage + pushed / 2).astype(np.float32)
-        return loss, [(values, kept * by_query), (learned, by_passage)]
+        said = self.model.values(encoding, tokens)
+        learned = self.model.item_scale * said
+        whole, excluded = self._begun(passages, tokens) + learned.detach().numpy(), self._excluded(some, passages)
+        loss, by_query, by_passage = parametric(VectorSide(vectors, whole, excluded))
+        moves = [(values, kept * by_query), (learned, by_passage)]
+        if not self.settings.semi_parametric:
+            return loss, moves
+        plain = (columns(bags.to_scipy(), tokens).toarray() > 0).astype(np.float32)
+        more, _, by_said = parametric(VectorSide(plain, said.detach().numpy(), excluded))
+        return loss + more / 2, [*moves, (said, by_said / 2)]
 
     def _vectors(self, asked: Asked, tokens: Numbers) -> tuple[Any, Floats, Floats]:
         """Return the queries' values of some tokens, their whole vectors, and which values are kept."""
@@ -153,6 +155,13 @@ class SidrTraining:
         table = columns(self.lessons.tables.take(asked.numbers).to_scipy(), tokens).toarray()
         return values, table + kept * values.detach().numpy(), kept
 
+    def _begun(self, passages: Numbers, tokens: Numbers) -> Floats:
+        """Return where items' vectors begin, before the transformer adds to them: bags, as beta search weighs them."""
+        if not self.settings.item_bags:
+            return np.zeros((len(passages), len(tokens)), np.float32)
+        bags: Floats = columns(self.lessons.bags[passages], tokens).toarray()
+        return bags * self.lessons.index.norms[passages][:, None]
+
     def _excluded(self, asked: Asked, passages: Numbers) -> NDArray[np.bool_]:
         excluded = self.lessons.are_right(asked.numbers, passages)
         own = np.arange(len(asked.numbers))
@@ -160,13 +169,12 @@ class SidrTraining:
         return excluded
 
     def _drawn(self, queries: Numbers, found: list[Numbers], rng: np.random.Generator) -> Numbers:
-        """Return one found item for each query that has a wrong one."""
+        """Return some found items for each query that are wrong."""
         drawn = []
         for row, items in enumerate(found):
             wrong = items[~self.lessons.are_right(queries[row : row + 1], items)[0]] if len(items) else items
-            if len(wrong):
-                drawn.append(wrong[rng.integers(len(wrong))])
-        return np.array(drawn, np.int64)
+            drawn.append(rng.permutation(wrong)[: self.settings.wrong])
+        return np.concatenate(drawn)
 
     def _taught(
         self, teacher: Teacher, queries: Numbers, passages: Numbers, found: list[Numbers], scores: Floats
