@@ -106,7 +106,8 @@ def open_dataset(
             raise InputError("`queries`, `clicks` and `qrels` must be left out for a PECOS folder. Got at least one.")
         return read_pecos(Path(source))
     with ExitStack() as stack:
-        file = None if rejected is None else stack.enter_context(_new(rejected, source))
+        read = [source, queries, clicks, *_files(qrels)]
+        file = None if rejected is None else stack.enter_context(_new(rejected, read))
         how = Reading(encoding, on_error, file)
         sizes = {"words": passage_words, "overlap": overlap_words}
         parts = _parts(source, fields, how, format=format, separator=separator, sizes=sizes)
@@ -125,10 +126,15 @@ def _is_pecos(source: str | Path) -> bool:
     return Path(source).is_dir() and any(Path(source).glob("Y*.npz"))
 
 
-def _new(rejected: str | Path, source: str | Path) -> IO[bytes]:
+def _files(qrels: str | Path | Mapping[str, str | Path] | None) -> list[str | Path | None]:
+    return list(qrels.values()) if isinstance(qrels, Mapping) else [qrels]
+
+
+def _new(rejected: str | Path, sources: Sequence[str | Path | None]) -> IO[bytes]:
     path = path_of(rejected, "rejected")
-    if path.exists() and Path(source).exists() and path.samefile(source):
-        raise InputError(f"`rejected` must be another file than the source. Got {rejected}.")
+    for source in sources:
+        if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
+            raise InputError(f"`rejected` must be another file than those that are read. Got {rejected}.")
     return path.open("wb")
 
 
