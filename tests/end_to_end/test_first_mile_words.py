@@ -88,3 +88,31 @@ def test_an_output_that_is_there_is_refused_before_anything_is_read(tmp_path, ca
     for verb in (["index", "bm25"], ["index", "tfidf"], ["index", "statistics"], ["split"]):
         assert main([*verb, "nowhere.csv", "-o", str(tmp_path / "out")]) == 2
         assert "`--output` must be new." in capsys.readouterr().err
+
+
+def test_numbers_and_short_words_are_shown_whole_and_long_texts_share_the_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "items.csv"
+    title, text = "A shirt of soft blue cotton for long days", "the cotton is washed twice and then dried in the wind"
+    path.write_text(f"sku,title,description,price,brand\nA-1,{title},{text},1299.95,Bolt & Co\n")
+    assert main(["search", str(path), "wind", "--show", "title,price,brand,text"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if "A-1" in line)
+    assert "1299.95" in row and "Bolt & Co" in row and "A shirt of" in row and "wind" in row
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_long_query_is_not_folded_to_a_narrow_table(table, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    query = "fig and other fruit that grows in warm gardens by the sea"
+    assert main(["search", str(table), query, "--show", "price"]) == 0
+    assert capsys.readouterr().out.startswith(f"query {query}\n")
+
+
+def test_adapting_puts_aside_what_cannot_be_read_of_its_log(table, tmp_path, capsys):
+    log, aside = tmp_path / "log.csv", tmp_path / "aside.csv"
+    log.write_text("query,item\n" + "".join(f"sweet {n},{'fp'[n % 2]}\n" for n in range(12)) + "broken\n")
+    assert main(["index", "bm25", str(table), "-o", str(tmp_path / "idx")]) == 0
+    adapt = ["adapt", "pefa-xs", str(tmp_path / "idx"), "--clicks", str(log), "--weight", "0.5", "--on-error", "skip"]
+    assert main([*adapt, "--rejected", str(aside), "-o", str(tmp_path / "new")]) == 0
+    assert aside.read_text() == "broken\n" and "1 unreadable lines skipped" in capsys.readouterr().err
