@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from vizsla.candidates import Candidates
 
 TITLE, TEXT = "title", "text"
-GAP, LEAST = 3, 16
-"""Characters between two columns, and of the last one at least."""
+WHOLE = 3
+"""Rank, score and id are never cut."""
+GAP, LEAST = 3, 8
+"""Characters between two columns, and of one that is cut at least."""
 LONGEST = 2000
 """Characters of a text that a table is given; it is cut to the terminal's width."""
 
@@ -70,10 +72,11 @@ def show_answers(
             for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), 1)
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
-        room = _room(header, rows)
-        cut = [[*cells[:-1], _fitted(cells[-1], query, room)] if len(header) > 3 else cells for cells in rows]
+        widths = _widths(header, rows)
+        cut = [[*cells[:-1], _fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
         marked = partial(_marked, query)
-        print_table(header, cut, title=f"query {query}", whole=3, highlight=marked, empty="Nothing found.")
+        title = f"query {query}"
+        print_table(header, cut, title=title, whole=WHOLE, widths=widths, highlight=marked, empty="Nothing found.")
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:
@@ -95,9 +98,18 @@ def _fitted(text: str, query: str, width: int) -> str:
     return found
 
 
-def _room(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return how many characters are left for the last column."""
-    from vizsla.tables import terminal_width, whole_width
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the width of each column: numbers and short words stay whole, long texts share what is left of a line."""
+    from vizsla.tables import full_width, is_numeric, terminal_width, whole_width
 
-    before = [whole_width(name, [row[at] for row in rows]) + GAP for at, name in enumerate(header[:-1])]
-    return max(LEAST, terminal_width() - sum(before) - GAP - 1)
+    columns = [[row[at] for row in rows] for at in range(len(header))]
+    widths = [(full_width if at >= WHOLE else whole_width)(name, columns[at]) for at, name in enumerate(header)]
+    room = terminal_width() - GAP * len(header) - 1
+    cuttable = [at for at in range(WHOLE, len(header)) if not is_numeric(rows, at, whole=True)]
+    while cuttable:
+        share = max(LEAST, (room - sum(w for at, w in enumerate(widths) if at not in cuttable)) // len(cuttable))
+        short = [at for at in cuttable if widths[at] <= share]
+        if not short:
+            return [share if at in cuttable else width for at, width in enumerate(widths)]
+        cuttable = [at for at in cuttable if at not in short]
+    return widths

@@ -98,9 +98,10 @@ class FunctionRetriever(Retriever):
 
     def _found(self, query: str, k: int) -> dict[int, float]:
         answer = self._function(query, k)
-        pairs = list(answer.items() if isinstance(answer, Mapping) else answer)
-        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-            raise InputError("The function must return {item id: score}, or pairs of both. Got something else.")
+        answer = answer.items() if isinstance(answer, Mapping) else answer
+        pairs = list(answer) if isinstance(answer, Iterable) else [answer]
+        if odd := [pair for pair in pairs if not _is_pair(pair)]:
+            raise InputError(f"The function must return {{item id: score}}, or pairs of both. Got {odd[0]!r:.60}.")
         numbers = self._items.find_all(str(item) for item, _ in pairs)
         if (numbers < 0).any():
             unknown = pairs[int(np.argmax(numbers < 0))][0]
@@ -135,3 +136,7 @@ class FunctionRetriever(Retriever):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         raise InputError("A function cannot be loaded.")
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2

@@ -18,6 +18,7 @@ def print_table(
     *,
     title: str | None = None,
     whole: int = 0,
+    widths: Sequence[int] | None = None,
     highlight: Spans | None = None,
     empty: str | None = None,
 ) -> None:
@@ -31,6 +32,8 @@ def print_table(
         Printed above.
     whole : int
         So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
+    widths : sequence of int, optional
+        Of all columns, where they are settled already.
     highlight : function of a text, optional
         Says which parts of a cell behind those columns are printed bold.
     empty : str, optional
@@ -43,12 +46,15 @@ def print_table(
     console = Console(highlight=False, soft_wrap=False)
     if empty is not None and not rows:
         return console.print(*([_cell(title)] if title else []), empty, sep="\n")
-    table = Table(title=title and _cell(title), box=box.SIMPLE_HEAD, title_justify="left")
+    if title:  # above the table and not its own title, which would be folded to the table's width
+        console.print(_cell(title), style="italic")
+    table = Table(box=box.SIMPLE_HEAD)
     for column, name in enumerate(header):
         least = whole_width(name, [row[column] for row in rows]) if column < whole else None
+        least = least if widths is None else widths[column]
         table.add_column(
             _cell(name),
-            justify="right" if _numeric(rows, column, whole=highlight is not None) else "left",
+            justify="right" if is_numeric(rows, column, whole=highlight is not None) else "left",
             overflow="ellipsis",
             no_wrap=True,
             min_width=least,
@@ -68,9 +74,14 @@ def terminal_width() -> int:
 
 def whole_width(name: str, cells: Sequence[str]) -> int:
     """Return the width of a column that is not cut, up to two fifths of the terminal."""
+    return min(full_width(name, cells), terminal_width() * 2 // 5)
+
+
+def full_width(name: str, cells: Sequence[str]) -> int:
+    """Return how much of a line a column would like to have."""
     from rich.cells import cell_len
 
-    return min(max(cell_len(_line(text)) for text in [name, *cells]), terminal_width() * 2 // 5)
+    return max(cell_len(_line(text)) for text in [name, *cells])
 
 
 def _bold(text: str, highlight: Spans) -> Any:
@@ -93,7 +104,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     |---|---:|
     | bm25 | .50 |
     """
-    rules = ["---:" if _numeric(rows, column) else "---" for column in range(len(header))]
+    rules = ["---:" if is_numeric(rows, column) else "---" for column in range(len(header))]
     lines = ["| " + " | ".join(header) + " |", "|" + "|".join(rules) + "|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
@@ -109,7 +120,7 @@ def _line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def _numeric(rows: Sequence[Sequence[str]], column: int, *, whole: bool = False) -> bool:
+def is_numeric(rows: Sequence[Sequence[str]], column: int, *, whole: bool = False) -> bool:
     """Return whether cells begin as numbers; with `whole`, whether they are nothing else: a text may begin so."""
     cells = [row[column] for row in rows if row[column]]
     return bool(cells) and all(cell[0] in NUMERIC and not (whole and cell.strip(NUMERIC)) for cell in cells)

@@ -39,6 +39,7 @@ def test_times_are_what_datetime_reads(moment, middle, zone) -> None:
         assert at == 0 or table.take_times().tolist() == [expected]
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_split_by_time_parts_the_log_at_a_moment() -> None:
     dataset = vizsla.Dataset.of(ITEMS, clicks=log())
     train, held = dataset.split(by="time", after=str(30 * DAY))

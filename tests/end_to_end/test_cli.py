@@ -124,16 +124,16 @@ def _items_of(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["search", "nowhere", "fig"], "nowhere: not a folder"),
+        (["search", "nowhere", "fig"], "nowhere: there is no such file or folder"),
         (["search", "{built}", "fig", "-k", "0"], "`k` must be a whole number above 0. Got 0."),
         (["index", "bm25", "nothing-here", "-o", "{out}"], "nothing-here"),
-        (["index", "bm25", "{data}", "-o", "{built}"], "choose another, or add --overwrite."),
+        (["index", "bm25", "{data}", "-o", "{built}"], "`--output` must be new. Got"),
         (["index", "bm25", "{data}", "-o", "{out}", "--b", "3"], "`b` must be"),
         (["eval", "{built}", "{data}", "--split", "dev"], "`split` must be one of test. Got 'dev'"),
         (["eval", "{built}", "{data}", "--measures", "nDGC@10"], "nDGC@10"),
         (["compare", "{data}", "{built}", "{built}"], "Got 'bm25' twice"),
         (["compose", "a >>", "--let", "a={built}", "-o", "{out}"], "ends too soon"),
-        (["compose", "a", "--let", "a", "-o", "{out}"], "a: not a folder"),
+        (["compose", "a", "--let", "a", "-o", "{out}"], "a: there is no such file or folder"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(built, data, tmp_path, capsys, arguments, message):

@@ -14,11 +14,12 @@ from vizsla.errors import InputError
 from vizsla.evaluate import compare, evaluate, overlap
 from vizsla.evaluate.measuring import ranked_run
 from vizsla.evaluate.plots import steady
+from vizsla.evaluate.run_order import in_run_order
 from vizsla.methods.bm25 import bm25
 
 DATA = judged_dict(40)
 SYSTEM = noisy_system(DATA, noise=1.0, seed=1)
-# Scores that fall by one a rank: equal ones would go by item numbers, which a file does not know.
+# Scores that fall by one a rank: Candidates have equal ones go by item numbers, which a file does not know.
 RANKED = ranked_run(SYSTEM(list(DATA.texts.values()), 20).with_query_ids(list(DATA.texts)))
 RUN = Candidates.from_dict(RANKED)
 MEASURES = ["nDCG@10", "R@5"]
@@ -42,6 +43,22 @@ def test_a_run_is_measured_like_the_retriever_that_made_it(run):
     assert all((given.per_query[name] == asked.per_query[name]).all() for name in MEASURES)
     assert (given.cost.ms_p50, given.cost.bytes, given.cost.bytes_per_item, given.cost.model_calls) == (None,) * 4
     assert given.cost.queries == 40 and given.name == ("mine" if not isinstance(run, dict | type(RUN)) else "run")
+
+
+@pytest.mark.parametrize("form", ["path", "dict"])
+def test_equal_scores_of_a_run_keep_the_order_of_its_lines(form, tmp_path):
+    tied = noisy_system(DATA, noise=1.0, seed=1, decimals=0)
+    asked = evaluate(tied, DATA, measures=MEASURES, latency_queries=0)
+    asked.to_trec(tmp_path / "tied.run")
+    found = tied(list(DATA.texts.values()), 20)
+    assert len(set(found.scores.tolist())) < len(found.items)
+    given = tmp_path / "tied.run" if form == "path" else found.with_query_ids(list(DATA.texts)).to_dict()
+    assert evaluate(given, DATA, measures=MEASURES).measures == asked.measures
+
+
+def test_scores_that_only_a_longer_float_tells_apart_keep_their_order():
+    close = {"q": {"a": 1.0, "b": 1.0 + 1e-12}, "r": {"b": 5.0, "a": 5.0, "c": 5.0, "d": 9.0}, "s": {}}
+    assert in_run_order(close).ids == [["b", "a"], ["d", "b", "a", "c"], []]
 
 
 def test_what_a_run_leaves_out_counts_as_zero_and_is_said():

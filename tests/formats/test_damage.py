@@ -184,7 +184,9 @@ def test_a_missing_extra_is_not_damage(saved, monkeypatch):
 
 
 def test_errors_are_vizslas_own_and_a_missing_path_is_named(tmp_path):
-    for path in [tmp_path / "absent", tmp_path, __file__, "\0", tmp_path / ("x" * 300)]:
+    for path in [tmp_path / "absent", tmp_path, __file__, tmp_path / ("x" * 300)]:
         with pytest.raises(FormatError, match=r"folder|artefact"):
             load(path)
+    with pytest.raises(InputError, match="must be a path, without a zero byte"):
+        load("\0")
     assert issubclass(FormatError, VizslaError)

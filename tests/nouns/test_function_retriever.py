@@ -92,3 +92,10 @@ def test_common_slips_say_what_to_do():
         vizsla.bm25({1: "a"})
     with pytest.raises(InputError, match="Got None at position 0"):
         vizsla.bm25([None, "b"])
+
+
+@pytest.mark.parametrize("answer", [None, 3, ["fig"], {"fig"}])
+def test_an_answer_that_is_no_answer_is_told_what_it_should_be(answer):
+    search = FunctionRetriever(lambda query, k: answer, ["fig", "pear"])
+    with pytest.raises(InputError, match=r"must return \{item id: score\}, or pairs of both\. Got"):
+        search("fig")

@@ -108,7 +108,7 @@ def test_a_model_is_replaced_in_place_under_any_of_its_names(model, folder, vizs
         (["add", "@model", "@known.jsonl"], "`items` must be new. Got 'i7', which is there"),
         (["add", "@model", "@twice.jsonl"], "the id 'x' was given before, on line 1."),
         (["add", "@model", "@nowhere"], "nowhere"),
-        (["add", "@nowhere", "@new.jsonl"], "nowhere: not a folder"),
+        (["add", "@nowhere", "@new.jsonl"], "nowhere: there is no such file or folder"),
         (["add", "@model", "@new.jsonl", "--neighbours", "0"], "`neighbours` must be a whole number above 0. Got 0."),
         (["add", "@words", "@new.jsonl"], "xrlinear, dense, jpq. Got kind 'bm25' in "),
         (["add", "@model/tree", "@new.jsonl"], "must be a retriever. Got kind 'tree'"),

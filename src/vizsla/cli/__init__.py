@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from vizsla import __version__
+from vizsla.cli.advice import as_options
 from vizsla.cli.ctrl_c import INTERRUPTED, MESSAGE, CtrlC
 from vizsla.errors import VizslaError
 from vizsla.printable import printable
@@ -94,13 +95,12 @@ def _print_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _one_line(error: Exception) -> str:
-    # The library's advice names its own argument; here the same thing is an option.
-    return printable(" ".join(str(error).split())).replace("pass overwrite=True", "add --overwrite")
+def _one_line(error: object) -> str:
+    return as_options(printable(" ".join(str(error).split())))
 
 
 def _one_line_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(printable(f"vizsla: warning: {message}"), file=sys.stderr)
+    print(f"vizsla: warning: {_one_line(message)}", file=sys.stderr)
 
 
 def _closed_pipe() -> int:

@@ -12,7 +12,7 @@ from vizsla.cli import index_dense as dense
 from vizsla.cli import index_pq as pq
 from vizsla.cli import index_sidr as sidr
 from vizsla.cli import index_tfidf as tfidf
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _loaded(path: str | None) -> Statistics | None:
 def _build_statistics(arguments: argparse.Namespace) -> None:
     from vizsla.methods.bm25_statistics import Statistics
 
+    check_output(arguments)
     before = _loaded(arguments.onto)
     counted = Statistics.of(open_data(arguments), analyser=_analyser(arguments, before))
     counted = counted if before is None else before.merged(counted)
@@ -103,6 +104,7 @@ def _build_statistics(arguments: argparse.Namespace) -> None:
 def _build_bm25(arguments: argparse.Namespace) -> None:
     from vizsla.methods.bm25 import bm25
 
+    check_output(arguments)
     statistics = _loaded(arguments.statistics)
     start = perf_counter()
     built = bm25(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,7 @@ def build(arguments: argparse.Namespace) -> None:
     """Fit, index, save."""
     from vizsla.methods.tfidf import tfidf
 
+    check_output(arguments)
     start, shares = perf_counter(), tuple(arguments.kind_shares)
     built = tfidf(open_data(arguments), kind_shares=shares, entries=arguments.entries)
     built.save(arguments.output, overwrite=arguments.overwrite)

@@ -54,7 +54,7 @@ def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -
 
 def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how a click log by itself is read."""
-    names = ("encoding", "on_error")
+    names = ("encoding", "on_error", "rejected")
     options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n, None) is not None}
     if getattr(arguments, "click_columns", None):
         options["click_columns"] = _named_columns(arguments.click_columns)

@@ -13,6 +13,7 @@ from vizsla.candidates import Candidates
 from vizsla.cli.conditions import prepared_where
 from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
 from vizsla.cli.prompt import ask
+from vizsla.cli.query_texts import read_query_texts
 from vizsla.cli.reading import add_reading, open_items
 from vizsla.encoded import Encoded
 from vizsla.errors import InputError
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artefact", metavar="SOURCE", help=source)
     parser.add_argument("query", nargs="*", help="words; '-' reads one query a line; without any, a prompt opens")
     parser.add_argument("-k", type=int, default=10, help="how many items (default: 10)")
-    parser.add_argument("--queries", metavar="FILE", help="answer the queries of this file, one a line")
+    parser.add_argument("--queries", metavar="FILE", help="answer the queries of this file: one a line, or with ids")
     parser.add_argument("--explain", action="store_true", help="say why each item is there")
     parser.add_argument(
         "--where",
@@ -140,7 +141,7 @@ def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:
 
 def _queries(arguments: argparse.Namespace) -> list[str] | None:
     """Return what is asked; None for a prompt."""
-    more = read_lines(arguments.queries) if arguments.queries else []
+    more = read_query_texts(arguments.queries, arguments) if arguments.queries else []
     if arguments.query == ["-"]:
         return [*more, *read_lines("-")]
     if arguments.query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vizsla.cli.options import add_data, open_data
+from vizsla.cli.options import add_data, check_output, open_data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     from vizsla.dataset import Dataset
     from vizsla.io.write import write_dataset
 
+    check_output(arguments)
     dataset = open_data(arguments)
     train, held = dataset.split(
         by="time" if arguments.after else arguments.by, after=arguments.after,

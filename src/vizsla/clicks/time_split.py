@@ -82,16 +82,16 @@ def _train(dataset: Dataset, events: ClickEvents) -> Dataset:
 
 
 def _held_out(dataset: Dataset, grades: csr_array, before: csr_array) -> Dataset:
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import csr_array
 
     known = np.bincount(before.indices, minlength=before.shape[1]) > 0
     rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
     warm = np.bincount(rows[known[grades.indices]], minlength=grades.shape[0]) > 0
 
     def only(kept: Any) -> csr_array:
-        chosen = csr_array(diags_array(kept.astype(np.int32), format="csr") @ grades)
-        chosen.eliminate_zeros()
-        return chosen.astype(np.int32)
+        at = kept[rows]
+        offsets = np.concatenate([[0], np.cumsum(at)])[grades.indptr]
+        return csr_array((grades.data[at], grades.indices[at], offsets), shape=grades.shape)
 
     return _like(dataset, qrels={"test": grades, "cold": only(~warm), "warm": only(warm)})
 

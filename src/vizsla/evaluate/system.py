@@ -10,7 +10,8 @@ from typing import TypeAlias
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.evaluate.judged import JudgedQueries
-from vizsla.io.trec_run import read_run
+from vizsla.evaluate.run_order import in_run_order
+from vizsla.io.trec_run import read_answers
 from vizsla.retriever import Retriever
 
 Run: TypeAlias = Candidates | Mapping[str, Mapping[str, float]] | str | Path
@@ -30,9 +31,9 @@ def run_of(system: Run) -> Candidates:
     if isinstance(system, Candidates):
         return system
     if isinstance(system, Mapping):
-        return Candidates.from_dict(system)
+        return in_run_order(system)
     if isinstance(system, str | os.PathLike):
-        return read_run(system)
+        return in_run_order(read_answers(system))
     raise InputError(
         "A system must be a Retriever, Candidates, a dict {query id: {item id: score}}, or the path of a TREC run. "
         f"Got {type(system).__name__}."

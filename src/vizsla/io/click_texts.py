@@ -11,6 +11,7 @@ from vizsla.io.entries import Entries
 from vizsla.io.pairs import Pairs
 from vizsla.io.query_files import read_entries, read_queries
 from vizsla.io.reading import Reading
+from vizsla.io.rejected import putting_aside
 
 Triple = tuple[str, str, float] | tuple[str, str, float, float]
 """Query text, item id, weight, and the time in seconds since 1970 where the log has times."""
@@ -23,6 +24,7 @@ def read_click_texts(
     encoding: str = "utf-8",
     on_error: str = "raise",
     click_columns: Mapping[str, str] | None = None,
+    rejected: str | Path | None = None,
 ) -> list[Triple]:
     """Read a click log; clicks of weight 0 or less are left out.
 
@@ -32,14 +34,15 @@ def read_click_texts(
         CSV, TSV or Parquet: query, item, weight.
     queries : path, optional
         Texts of the queries, when the log names them by id: JSONL, TSV, Parquet or TREC topics.
-    encoding, on_error, click_columns
+    encoding, on_error, click_columns, rejected
         As in `open_dataset`.
     """
-    how = Reading(encoding, on_error)
-    rows = _triples(read_entries(Path(path), how=how, columns=click_columns))
-    if queries is None:
-        return rows
-    texts = {query.id: query.text for query in read_queries(Path(queries), how=how)}
+    with putting_aside(rejected, [path, queries]) as aside:
+        how = Reading(encoding, on_error, aside)
+        rows = _triples(read_entries(Path(path), how=how, columns=click_columns))
+        if queries is None:
+            return rows
+        texts = {query.id: query.text for query in read_queries(Path(queries), how=how)}
     unknown = next((row[0] for row in rows if row[0] not in texts), None)
     if unknown is not None:
         raise InputError(f"Every query of the clicks must be in `queries`. Got {unknown!r}.")

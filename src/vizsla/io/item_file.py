@@ -30,7 +30,7 @@ def item_parts(
         table = TableSource(
             file, item_maker, fields=fields, how=how, separator=separator or ("\t" if kind == "tsv" else None)
         )
-        return Parts(table, mapping=f"{path}: {table.head}")
+        return Parts(table, mapping=f"{file.name}: {table.head}")
     if kind == "tsv":
         return Parts(msmarco.read_items(path, how=how))
     raise InputError(

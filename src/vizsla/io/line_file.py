@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from vizsla.errors import DataError
+from vizsla.io.standard_input import shown_name
 from vizsla.io.unpacking import damage_of, open_unpacked, packing_of
 
 BOM = b"\xef\xbb\xbf"
@@ -48,7 +49,7 @@ class LineFile:
     """
 
     def __init__(self, path: str | Path, *, encoding: str = "utf-8", name: str | None = None):
-        self.path, self.name = Path(path), str(path) if name is None else name
+        self.path, self.name = Path(path), shown_name(path) if name is None else name
         self._state = self._stat()
         self.packing = packing_of(self.path)
         self.encoding = encoding
@@ -133,15 +134,15 @@ class LineFile:
         if offset == 0:
             body = body.removeprefix(BOM)
         if b"\0" in body:
-            raise self._not_text(number, "a NUL byte", "Take it out")
+            raise self._not_text(number, "a NUL byte", "Take it out", likely="utf-16-le")
         try:
             return Line(self.name, number, body.decode(), offset)
         except UnicodeDecodeError as error:
             bad = f"invalid UTF-8 (byte 0x{body[error.start]:02x} at column {error.start + 1})"
             raise self._not_text(number, bad, "Convert the file to UTF-8 (see `iconv`)") from None
 
-    def _not_text(self, number: int, what: str, remedy: str) -> DataError:
-        remedy = f'{remedy}, or name its encoding, such as encoding="latin-1".'
+    def _not_text(self, number: int, what: str, remedy: str, *, likely: str = "latin-1") -> DataError:
+        remedy = f'{remedy}, or name its encoding, such as encoding="{likely}".'
         return DataError(f"the line has {what}.", path=self.name, line=number, remedy=remedy)
 
     def _check_narrow(self, piece: bytes, offset: int, number: int) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
-from vizsla.arguments import path_of
 from vizsla.checked import checked
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError, check_choice
@@ -24,6 +21,7 @@ from vizsla.io.passages import WORDS
 from vizsla.io.pecos import read_pecos
 from vizsla.io.query_files import read_entries, read_queries
 from vizsla.io.reading import ON_ERROR, Reading
+from vizsla.io.rejected import putting_aside
 from vizsla.io.sections import SPLITTERS
 from vizsla.io.standard_input import StandardInput
 
@@ -105,9 +103,8 @@ def open_dataset(
         if queries is not None or clicks is not None or qrels is not None:
             raise InputError("`queries`, `clicks` and `qrels` must be left out for a PECOS folder. Got at least one.")
         return read_pecos(Path(source))
-    with ExitStack() as stack:
-        file = None if rejected is None else stack.enter_context(_new(rejected, source))
-        how = Reading(encoding, on_error, file)
+    with putting_aside(rejected, [source, queries, clicks, *_files(qrels)]) as aside:
+        how = Reading(encoding, on_error, aside)
         sizes = {"words": passage_words, "overlap": overlap_words}
         parts = _parts(source, fields, how, format=format, separator=separator, sizes=sizes)
         if queries is not None:
@@ -125,11 +122,8 @@ def _is_pecos(source: str | Path) -> bool:
     return Path(source).is_dir() and any(Path(source).glob("Y*.npz"))
 
 
-def _new(rejected: str | Path, source: str | Path) -> IO[bytes]:
-    path = path_of(rejected, "rejected")
-    if path.exists() and Path(source).exists() and path.samefile(source):
-        raise InputError(f"`rejected` must be another file than the source. Got {rejected}.")
-    return path.open("wb")
+def _files(qrels: str | Path | Mapping[str, str | Path] | None) -> list[str | Path | None]:
+    return list(qrels.values()) if isinstance(qrels, Mapping) else [qrels]
 
 
 def _parts(

@@ -48,7 +48,7 @@ class Refusals:
     def add(self, error: DataError, raw: str | bytes) -> None:
         """Leave a line out, or raise the error."""
         if not self._how.skips:
-            raise error
+            raise _with_a_way_out(error)
         self.count += 1
         self._first = self._first or error
         if (place := (error.path, error.line)) not in self._told:
@@ -65,3 +65,8 @@ class Refusals:
             self._how.rejected.write(data.rstrip(b"\r\n") + b"\n")
         if self._how.on_error == "warn" and len(self._told) < NAMED:
             warnings.warn(str(error), DatasetWarning, stacklevel=caller_level())
+
+
+def _with_a_way_out(error: DataError) -> DataError:
+    remedy = f'{error.remedy} Or leave out what cannot be read: on_error="skip".'.strip()
+    return DataError(error.problem, path=error.path, line=error.line, remedy=remedy)

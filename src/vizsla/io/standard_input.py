@@ -10,6 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 NAME = "standard input"
+_kept: set[Path] = set()
+
+
+def shown_name(path: str | Path) -> str:
+    """Return what messages call a file: its path, or where it came from if nobody gave it one."""
+    return NAME if Path(path) in _kept else str(path)
 
 
 class StandardInput:
@@ -18,6 +24,7 @@ class StandardInput:
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="vizsla-")
         self.path = Path(self._folder.name) / "input"
+        _kept.add(self.path)
         stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
         with self.path.open("wb") as out:
             if hasattr(stream, "read"):

@@ -23,6 +23,11 @@ def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidate
     catalogue : Strings, optional
         Item ids by number; an item that is not in it raises. Without it, items are numbered as they come.
     """
+    return Candidates.from_dict(read_answers(path, catalogue=catalogue), catalogue=catalogue)
+
+
+def read_answers(path: str | Path, *, catalogue: Strings | None = None) -> dict[str, dict[str, float]]:
+    """Return a run as `{query id: {item id: score}}`, in the order of its lines."""
     answers: dict[str, dict[str, float]] = {}
     for line in LineFile(path):
         if not line.text.strip():
@@ -35,7 +40,7 @@ def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidate
         answers[query][item] = score
     if not answers:
         raise DataError("there are no entries.", path=path, remedy="Give at least one.")
-    return Candidates.from_dict(answers, catalogue=catalogue)
+    return answers
 
 
 def write_run(candidates: Candidates, path: str | Path, *, tag: str = "vizsla", overwrite: bool = False) -> None:
