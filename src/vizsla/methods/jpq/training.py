@@ -21,7 +21,7 @@ from vizsla.training.distillation import distillation, log_shares
 from vizsla.training.imagined import ImaginedQueries
 from vizsla.training.lists import Relevant, union
 from vizsla.training.live_search import live_search
-from vizsla.training.losses import LOSSES
+from vizsla.training.losses import LOSSES, in_pieces
 from vizsla.training.recoding import Seen, recoded
 from vizsla.training.schedule import clipped, rate_factor
 from vizsla.training.state import TrainingState
@@ -88,7 +88,6 @@ class JpqTraining:
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
         self.steps_done = 0
-        self.negatives = max(1, min(settings.negatives, len(index) - self.relevant.items.shape[1]))
         self.spread = self._spread()
         self.scale = settings.sharpness / self.spread
         self._mark_length = mark_length(index) if self.marked else 1.0
@@ -185,7 +184,8 @@ class JpqTraining:
         """Return queries as they are asked, the given ones first, and what makes up their loss."""
         rows, relevant = self._batch(numbers, rows, pick)
         asked = self.scores.asked(rows)
-        negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
+        most = max(1, min(self.settings.negatives, self.scores.items - relevant.items.shape[1]))
+        negatives = live_search(self.scores, asked, most, but=relevant.items)
         share = self.settings.click_share
         parts: list[LossPart] = []
         if share > 0:
@@ -267,7 +267,7 @@ class JpqTraining:
 
     def _batch(self, numbers: NDArray[np.int64], rows: Floats, pick: np.random.Generator) -> tuple[Floats, Relevant]:
         """Return these queries and their clicks: real ones first, imagined ones after them."""
-        relevant = self.relevant.take(numbers)
+        relevant = self.relevant.take(numbers).narrowed()
         if self.imagined is None:
             return widened(rows, self.marked), relevant
         drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
@@ -280,7 +280,7 @@ class JpqTraining:
     def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
         scores, width = self.scale * self._learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
-        found = LOSSES[self.settings.loss](scores[:, :width], scores[:, width:], relevant.weights)
+        found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
         by_score = np.concatenate([found.relevant, found.others], axis=1)
         return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
 
