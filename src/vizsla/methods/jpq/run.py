@@ -32,7 +32,7 @@ class Watched(NamedTuple):
     loss : float
         Of the last step.
     held_out : dict
-        The measure of the phase's last evaluation, with its best handicap: "all", "warm", "cold"; empty before the first.
+        The measure of the last evaluation of the phase, with its best handicap: "all", "warm", "cold"; empty before it.
     """
 
     phase: str
