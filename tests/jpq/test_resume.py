@@ -62,8 +62,21 @@ def test_every_step_is_watched():
     seen = []
     train_jpq(coded(), CLICKS, watch=seen.append, **HOW)
     assert {each.phase for each in seen} == {"trial, share 0.5", "all clicks"}
-    assert set(seen[-1].held_out) == {"all", "warm", "cold"}
     assert all(np.isfinite(each.loss) for each in seen)
+
+
+def test_what_is_measured_is_shown_with_what_was_trained():
+    seen = []
+    trained = train_jpq(coded(), CLICKS, watch=seen.append, **HOW | {"share": "auto", "handicap": "auto", "epochs": 2})
+    assert trained.choice.trials[0]["epochs"] == 0 and {each.phase for each in seen if each.held_out} == {
+        "trial, share 0.3",
+        "trial, share 0.7",
+    }
+    for share in (0.3, 0.7):
+        tried = [trial for trial in trained.choice.trials if trial["share"] == share and trial["epochs"]]
+        wanted = [max(trial["all"] for trial in tried if trial["epochs"] == epoch) for epoch in (1, 2)]
+        shown = [each.held_out["all"] for each in seen if each.phase.endswith(str(share)) and each.held_out]
+        assert list(dict.fromkeys(shown)) == wanted
 
 
 def test_a_checkpoint_that_lacks_something_is_refused(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vizsla.training import losses
 from vizsla.training.distillation import distillation
-from vizsla.training.losses import LOSSES, swap_costs
+from vizsla.training.losses import LOSSES, in_pieces, swap_costs
 
 STEP = 1e-6
 
@@ -56,6 +57,18 @@ def test_padding_learns_nothing_and_large_scores_stay_finite(name):
     assert LOSSES[name](relevant, others, weights).relevant[1, 1] == 0
     found = LOSSES[name](1e4 * relevant, 1e4 * others, weights)
     assert np.isfinite(found.loss) and np.isfinite(found.relevant).all() and np.isfinite(found.others).all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("most", [1, 30, 10_000])
+def test_pieces_add_up_to_the_whole(monkeypatch, name, most):
+    monkeypatch.setattr(losses, "PAIRS", most)
+    relevant, others, weights = sorted_scores(5, queries=9, relevant=5)
+    weights[2:, 1:] = 0  # only the first queries have many
+    whole, found = LOSSES[name](relevant, others, weights), in_pieces(LOSSES[name], relevant, others, weights)
+    assert found.loss == pytest.approx(whole.loss, rel=1e-12)
+    np.testing.assert_allclose(found.relevant, whole.relevant, rtol=1e-12)
+    np.testing.assert_allclose(found.others, whole.others, rtol=1e-12)
 
 
 def test_swap_costs_are_those_of_ranks():

@@ -152,7 +152,8 @@ class LiveLine:
             self.said = held
             return
         now = perf_counter()
-        if now - self.last >= EVERY:
+        if now - self.last >= EVERY or held != self.said:
+            self.said = held
             self.last = now
             text = f"{seen.phase}: step {seen.step}/{seen.steps}, loss {seen.loss:.4f}"
             print(f"\r\x1b[2K{text}{', held-out MRR@10 ' + held if held else ''}", end="", file=sys.stderr, flush=True)

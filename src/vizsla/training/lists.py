@@ -47,6 +47,18 @@ class Relevant(NamedTuple):
         """Return the lists of some queries."""
         return Relevant(self.items[numbers], self.weights[numbers])
 
+    def narrowed(self) -> Relevant:
+        """Return the same lists without the columns that are padding for every query.
+
+        Examples
+        --------
+        >>> padded = Relevant(np.array([[4, 5, -1], [6, -1, -1]]), np.array([[0.5, 0.5, 0], [1, 0, 0]]))
+        >>> padded.narrowed().items.tolist()
+        [[4, 5], [6, -1]]
+        """
+        width = int((self.items >= 0).sum(axis=1).max(initial=1))
+        return Relevant(self.items[:, :width], self.weights[:, :width])
+
 
 def union(*lists: Items) -> tuple[Items, NDArray[np.bool_]]:
     """Return each query's items of all lists, ascending, and which entries count: every item once, no padding.

@@ -43,7 +43,9 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: Asked, k: int
     arrays = np.ascontiguousarray(asked.adapted), scores.rotation, centroids, stored, scores.items
     _, found, _, _ = _native.pq_search(*arrays, most, None, 1)
     items = np.frombuffer(found, np.int32).reshape(len(but), most)
-    out = (items[:, :, None] == but[:, None, :]).any(axis=2)
+    out = np.zeros(items.shape, np.bool_)
+    for column in but.T:  # a column at a time: one query may have hundreds
+        out |= items == column[:, None]
     order = np.argsort(out, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(items, order, axis=1)
 

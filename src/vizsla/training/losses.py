@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+PAIRS = 1 << 20
+"""Pairs of a relevant item and another that are looked at together, or one query's: what bounds the memory."""
 
 
 class LossAndGradients(NamedTuple):
@@ -113,6 +115,28 @@ def swap_costs(margins: Floats) -> Floats:
 
 
 LOSSES: dict[str, Loss] = {"lambdarank": lambdarank, "ranknet": ranknet, "hinge": hinge, "softmax": softmax}
+
+
+def in_pieces(loss: Loss, relevant: Any, others: Any, weights: Any) -> LossAndGradients:
+    """Return a loss, of some queries at a time where one of them has so many relevant items that all take much memory.
+
+    Examples
+    --------
+    >>> in_pieces(softmax, [[0.0]], [[0.0]], [[1.0]]) == softmax([[0.0]], [[0.0]], [[1.0]])
+    True
+    """
+    relevant, others, weights = (np.asarray(each, np.float64) for each in (relevant, others, weights))
+    queries, size = len(weights), max(1, PAIRS // max(1, weights.shape[1] * others.shape[1]))
+    if queries <= size:
+        return loss(relevant, others, weights)
+    total, pushed, pulled = 0.0, np.zeros_like(relevant), np.zeros_like(others)
+    for piece in (slice(first, first + size) for first in range(0, queries, size)):
+        width = 1 + int(np.flatnonzero(weights[piece].any(axis=0)).max(initial=0))
+        found = loss(relevant[piece, :width], others[piece], weights[piece, :width])
+        part = len(found.others) / queries
+        total += part * found.loss
+        pushed[piece, :width], pulled[piece] = part * found.relevant, part * found.others
+    return LossAndGradients(total, pushed, pulled)
 
 
 def _margins(relevant: Any, others: Any) -> Floats:

@@ -58,7 +58,7 @@ class ModelTraining(JpqTraining):
         return f"{super().key} {self.model.encoder.fingerprint} {self.model.rate!r}"
 
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
-        by_centroid, by_row = self._learned.row_gradients(asked, items, by_score)
+        by_centroid, by_row = self.learned.row_gradients(asked, items, by_score)
         clipped([by_centroid], self.settings.clip)
         self.model.step(by_row[:real, : self.dim], factor=factor)  # imagined queries have no text
         return by_centroid
@@ -66,7 +66,8 @@ class ModelTraining(JpqTraining):
     def _moved(self) -> dict[str, AdamW]:
         return {"centroids": self.centroids}
 
-    def _looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+    def looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return the vectors of these queries as the model gives them now, where nothing is learned from them."""
         return self.model.encoded([self.texts[number] for number in numbers.tolist()])
 
     def _encoded(self, numbers: NDArray[np.int64]) -> Floats:

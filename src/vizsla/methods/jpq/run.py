@@ -21,7 +21,7 @@ from vizsla.training.state import TrainingState
 
 
 class Watched(NamedTuple):
-    """What a training reports after every step.
+    """What a training reports after every step, and again when held-out clicks were looked at.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Watched(NamedTuple):
     loss : float
         Of the last step.
     held_out : dict
-        The measure of the last evaluation: "all", "warm", "cold"; empty before the first.
+        The measure of the last evaluation of the phase, with its best handicap: "all", "warm", "cold"; empty before it.
     """
 
     phase: str
@@ -121,6 +121,7 @@ class JpqRun:
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
         self.measured: list[PerQuery] = []
+        self._last_held_out: dict[str, float] = {}
 
     def run(self) -> Trained:
         """Choose, and train on everything."""
@@ -156,6 +157,7 @@ class JpqRun:
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
         """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""
+        self._last_held_out = {}
         measured = self._resumed(training, phase, held)
         while training.steps_done < epochs * training.steps_an_epoch and not self._falls(measured):
             for loss in training.epoch():
@@ -164,6 +166,7 @@ class JpqRun:
                 found = held.measured(training, self.handicaps)
                 measured += found
                 self._note(training.steps_done // training.steps_an_epoch, found, training)
+                self._watched(training, phase, loss)
             elif self.trial is None:
                 self.best = _trained(training)  # nothing to compare by: the last whole epoch is the best so far
             if self.checkpoint is not None:
@@ -191,6 +194,7 @@ class JpqRun:
         self.measured += values
         choice = self.choice
         best = before if choice is None else choice.best
+        self._last_held_out = {} if choice is None else _best_of(choice.trials[before:])
         if kept and best >= before:
             self.best = _trained(training, self.trials[best]["handicap"])
 
@@ -201,9 +205,13 @@ class JpqRun:
 
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
         if self.watch is not None:
-            last = self.choice.trials[-1] if self.measured[1:] and self.choice is not None else {}
-            held: dict[str, float] = {name: last[name] for name in ("all", "warm", "cold") if name in last}
-            self.watch(Watched(phase, training.steps_done, training.steps, loss, held))
+            self.watch(Watched(phase, training.steps_done, training.steps, loss, self._last_held_out))
+
+
+def _best_of(trials: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return what the best of an epoch's handicaps gave."""
+    best = max(trials, key=lambda trial: trial["all"])
+    return {name: best[name] for name in ("all", "warm", "cold") if name in best}
 
 
 def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:

@@ -93,7 +93,7 @@ def train_jpq(
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
-        Called with a `Watched` after every step.
+        Called with a `Watched` after every step, and again when held-out clicks were looked at.
     threads : int
         How many queries the teacher answers at a time.
     **settings
@@ -253,7 +253,8 @@ def _settings(
         possible = 0.0 if log is None else 1.0
         if share not in (AUTO, possible):
             missing = "clicks" if log is None else "a teacher"
-            raise InputError(f"`share` must be {possible:g} without {missing}. Got {share!r}.")
+            advice = "give `clicks`" if log is None else "give `teacher`, such as the uncompressed retriever"
+            raise InputError(f"`share` must be {possible:g} without {missing}. Got {share!r}: {advice}.")
         share = possible
     if isinstance(share, str) and share != AUTO:
         raise InputError(f'`share` must be a number or "auto". Got {share!r}.')

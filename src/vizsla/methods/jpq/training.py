@@ -14,15 +14,16 @@ from vizsla import _native
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.pq_marks import mark_length, marked_centroids
+from vizsla.methods.jpq.seen_items import seen_of_clicked
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, CodeScores, Floats, Items
-from vizsla.training.distillation import distillation, log_shares
+from vizsla.training.distillation import distillation
 from vizsla.training.imagined import ImaginedQueries
 from vizsla.training.lists import Relevant, union
 from vizsla.training.live_search import live_search
-from vizsla.training.losses import LOSSES
-from vizsla.training.recoding import Seen, recoded
+from vizsla.training.losses import LOSSES, in_pieces
+from vizsla.training.recoding import recoded
 from vizsla.training.schedule import clipped, rate_factor
 from vizsla.training.state import TrainingState
 from vizsla.training.teacher import Teacher
@@ -30,9 +31,6 @@ from vizsla.training.vector_scores import VectorScores
 
 SAMPLE = 256
 """Queries whose answers say how far scores lie apart."""
-
-MOST_ASKED = 50_000
-"""Queries that say how items are coded anew, at most."""
 
 
 class LossPart(NamedTuple):
@@ -88,7 +86,6 @@ class JpqTraining:
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
         self.steps_done = 0
-        self.negatives = max(1, min(settings.negatives, len(index) - self.relevant.items.shape[1]))
         self.spread = self._spread()
         self.scale = settings.sharpness / self.spread
         self._mark_length = mark_length(index) if self.marked else 1.0
@@ -116,7 +113,7 @@ class JpqTraining:
     def step(self, numbers: NDArray[np.int64]) -> float:
         """Learn from these queries; return their loss before the step."""
         pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
-        asked, parts = self._losses(numbers, self._encoded(numbers), pick)
+        asked, parts = self.losses(numbers, self._encoded(numbers), pick)
         items = np.concatenate([part.items for part in parts], axis=1)
         by_score = np.concatenate([part.by_score for part in parts], axis=1)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
@@ -129,63 +126,32 @@ class JpqTraining:
     def recode(self) -> None:
         """Let the codes of clicked items follow what was learned; those of others stay, as a new item's would."""
         allowed = marked_centroids(self.index) if self.marked else None
-        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, self._seen(), allowed=allowed))
+        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, seen_of_clicked(self), allowed=allowed))
 
     def _take_codes(self, codes: NDArray[np.uint8]) -> None:
         self.index = self.index.with_codes(codes)
         self.scores.take_codes(self.index)
 
-    def _seen(self) -> Seen:
-        """Return what the loss says about clicked items, by all queries."""
-        asked = np.arange(len(self.rows))
-        if len(asked) > MOST_ASKED:
-            asked = np.sort(np.random.default_rng(self.settings.seed).choice(asked, MOST_ASKED, replace=False))
-        return Seen.joined([self._seen_by(asked[at : at + SAMPLE]) for at in range(0, len(asked), SAMPLE)])
-
-    def _seen_by(self, numbers: NDArray[np.int64]) -> Seen:
-        """Return the same by some queries, and by as many imagined ones as a step has beside them."""
-        pick = np.random.default_rng([self.settings.seed, 2, self.steps_done, int(numbers[0])])
-        asked, parts = self._losses(numbers, self._looked_at(numbers), pick)
-        pairs = [self._pairs(asked, part) for part in parts]
-        queries, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
-        return Seen(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
-
-    def _pairs(self, asked: Asked, part: LossPart) -> tuple[NDArray[Any], ...]:
-        """Return queries, clicked items of their lists, and the loss's derivatives by their scores.
-
-        The curvature is that of a softmax, p (1 - p) where an item has the share p of its list, whatever the loss.
-        """
-        listed = part.by_score != 0
-        at = np.nonzero(self._clicked[part.items] & listed)
-        shares = np.exp(log_shares(self.scale * self._learned.of(asked, part.items), listed)[at])
-        curvatures = part.weight * self.scale**2 / part.queries * shares * (1 - shares)
-        return at[0], part.items[at], part.by_score[at].astype(np.float32), curvatures.astype(np.float32)
-
-    def _looked_at(self, numbers: NDArray[np.int64]) -> Floats:
+    def looked_at(self, numbers: NDArray[np.int64]) -> Floats:
         """Return the vectors of these queries as they are now, where nothing is learned from them."""
         return self.rows[numbers, : self.dim]
 
-    @cached_property
-    def _clicked(self) -> NDArray[np.bool_]:
-        found = np.zeros(len(self.index), np.bool_)
-        found[self.relevant.items[self.relevant.weights > 0]] = True
-        return found
-
     def _taught(self, asked: Asked, items: Items, by_score: NDArray[np.float64], real: int, factor: float) -> Floats:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
-        by_centroid, by_adapter = self._learned.gradients(asked, items, by_score)
+        by_centroid, by_adapter = self.learned.gradients(asked, items, by_score)
         by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat who was clicked
         clipped([by_centroid, by_adapter], self.settings.clip)
         self.adapter.step(by_adapter, factor=factor)
         return by_centroid
 
-    def _losses(
+    def losses(
         self, numbers: NDArray[np.int64], rows: Floats, pick: np.random.Generator
     ) -> tuple[Asked, list[LossPart]]:
         """Return queries as they are asked, the given ones first, and what makes up their loss."""
         rows, relevant = self._batch(numbers, rows, pick)
         asked = self.scores.asked(rows)
-        negatives = live_search(self.scores, asked, self.negatives, but=relevant.items)
+        most = max(1, min(self.settings.negatives, self.scores.items - relevant.items.shape[1]))
+        negatives = live_search(self.scores, asked, most, but=relevant.items)
         share = self.settings.click_share
         parts: list[LossPart] = []
         if share > 0:
@@ -257,7 +223,7 @@ class JpqTraining:
         return {"adapter": self.adapter, "centroids": self.centroids}
 
     @property
-    def _learned(self) -> CodeScores | VectorScores:
+    def learned(self) -> CodeScores | VectorScores:
         """Whose scores the loss is of."""
         return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
 
@@ -267,7 +233,7 @@ class JpqTraining:
 
     def _batch(self, numbers: NDArray[np.int64], rows: Floats, pick: np.random.Generator) -> tuple[Floats, Relevant]:
         """Return these queries and their clicks: real ones first, imagined ones after them."""
-        relevant = self.relevant.take(numbers)
+        relevant = self.relevant.take(numbers).narrowed()
         if self.imagined is None:
             return widened(rows, self.marked), relevant
         drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
@@ -279,8 +245,8 @@ class JpqTraining:
 
     def _clicks(self, asked: Asked, relevant: Relevant, negatives: Items, share: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
-        scores, width = self.scale * self._learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
-        found = LOSSES[self.settings.loss](scores[:, :width], scores[:, width:], relevant.weights)
+        scores, width = self.scale * self.learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
+        found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
         by_score = np.concatenate([found.relevant, found.others], axis=1)
         return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
 
