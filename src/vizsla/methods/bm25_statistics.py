@@ -63,8 +63,10 @@ class Statistics(Artifact):
     @checked
     def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: int):
         self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
-        if frequencies.shape != (bag.dim,) or frequencies.dtype != np.int64:
-            raise InputError(f"`frequencies` must be int64 over the bag's {bag.dim} terms. Got {frequencies.shape}.")
+        shape = frequencies.shape if isinstance(frequencies, np.ndarray) and frequencies.dtype == np.int64 else None
+        if shape != (bag.dim,):
+            got = type(frequencies).__name__ if shape is None else shape
+            raise InputError(f"`frequencies` must be an int64 array over the bag's {bag.dim} terms. Got {got}.")
         for name, number in (("documents", documents), ("length", length)):
             if not 0 <= number <= _MOST:
                 raise InputError(f"`{name}` must be between 0 and 2^53. Got {number}.")
