@@ -34,7 +34,7 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
     """
     details, numbers = details_of(found.catalogue), found.row(row)[0].tolist()
     if details is None:
-        if fields:
+        if fields is not None and len(fields):
             raise InputError(f"`fields` must be known of the items. Got {fields[0]!r}, but only ids were saved.")
         return [{} for _ in numbers]
     if fields is None:

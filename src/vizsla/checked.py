@@ -144,4 +144,5 @@ _PLAIN: dict[str, tuple[str, Test]] = {
     "Iterable": ("a list", is_several),
     "Sequence": ("a list", _is_sequence),
     "Callable": ("a function", callable),
+    "Watch": ("a function", callable),  # of trainings
 }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import array_of
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
@@ -185,7 +186,7 @@ class SidrEncoder(Encoder, Artifact):
             check_range(name, getattr(self, name), 0, 1e6)
         if self.max_tokens < 3:
             raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens}.")
-        tokens = self.tokens
+        tokens = array_of("tokens", self.tokens, np.int64)
         rising = tokens.ndim == 1 and len(tokens) and bool((np.diff(tokens) > 0).all())
         if not rising or tokens[0] < 0 or tokens[-1] >= self.dim:
             raise InputError(f"`tokens` must rise and stay below {self.dim}. Got others.")

@@ -314,6 +314,9 @@ class NgramTfidf(Encoder, Artifact):
             raise InputError(f"`shares` must have the norm 'kinds'. Got {list(self.shares)} with 'row'.")
         if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
             raise InputError("`names` and `bins` must have an entry for unigrams, bigrams and trigrams.")
+        for table in self.names:
+            if not isinstance(table, Strings):
+                raise InputError(f"`names` must hold Strings, one for each kind. Got {type(table).__name__}.")
         for extra in self.bins:
             if type(extra) is not int or not 0 <= extra <= MOST_FEATURES:
                 raise InputError(f"`bins` must hold whole numbers from 0 to {MOST_FEATURES}. Got {extra!r}.")

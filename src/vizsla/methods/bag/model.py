@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.clicks.half_life import read_half_life
@@ -91,6 +92,8 @@ class Bag(Encoded):
     ):
         super().__init__(items, encoder, index)
         self.half_life = half_life
+        frequencies = array_of("frequencies", frequencies, np.int64)
+        lengths = array_of("lengths", lengths, np.int32)
         self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
         if frequencies.shape != (encoder.dim,) or lengths.shape != (len(items),):
             raise InputError("There must be a frequency for each token and a length for each item. Got others.")

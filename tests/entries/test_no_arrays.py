@@ -1,0 +1,37 @@
+"""What is no array, no function or no table of names is refused in words where one is meant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vizsla
+from vizsla.errors import InputError
+from vizsla.text.ngrams import NgramTfidf
+
+SEARCH = vizsla.bag(["a fig tree", "an apple tree"])
+STATISTICS = vizsla.bm25(["a fig", "an apple"]).statistics
+
+
+@pytest.mark.parametrize("wrong", [..., {"a": None}, "x", [1.5]])
+def test_counts_of_tokens(wrong):
+    kept = {"lengths": SEARCH.lengths}
+    with pytest.raises(InputError, match="`frequencies` must be"):
+        type(SEARCH)(SEARCH.items, SEARCH.encoder, SEARCH.index, frequencies=wrong, **kept)
+    with pytest.raises(InputError, match="`frequencies` must be"):
+        type(STATISTICS)(STATISTICS.bag, wrong, STATISTICS.documents, STATISTICS.length)
+
+
+def test_names_of_ngrams():
+    with pytest.raises(InputError, match="`names` must hold Strings"):
+        NgramTfidf(range(3), np.zeros(0, np.float32), bins=[0, 0, 0])
+
+
+@pytest.mark.parametrize("train", [vizsla.train_jpq, vizsla.train_sidr, vizsla.train_cross_encoder])
+def test_a_watch_is_a_function(train):
+    with pytest.raises(InputError, match="`watch` must be a function or None"):
+        train(watch=np.array([np.nan]))  # before anything that is missing
+
+
+def test_no_fields_are_none():
+    assert SEARCH("fig").known(0, fields=np.zeros((0, 2))) == [{}]
