@@ -35,3 +35,13 @@ def test_a_watch_is_a_function(train):
 
 def test_no_fields_are_none():
     assert SEARCH("fig").known(0, fields=np.zeros((0, 2))) == [{}]
+
+
+def test_shares_words_and_ranks():
+    with pytest.raises(InputError, match="`shares` must have a number for each"):
+        vizsla.tfidf(["a fig"], kind_shares=np.zeros((2, 0)))
+    with pytest.raises(InputError, match="`content` must be a list of words"):
+        vizsla.AnyLanguage(content=np.array(3))
+    scorer = vizsla.FunctionScorer(lambda query, texts: [0.0 for _ in texts], {"a": "fig"}, name="none")
+    with pytest.raises(InputError, match="`rank` must be"):
+        vizsla.residual_cur(scorer, vizsla.score_anchors(scorer, ["fig"]), rank=0)

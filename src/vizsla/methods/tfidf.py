@@ -24,7 +24,7 @@ from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
 from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
-from vizsla.text.ngrams import EQUAL, NgramTfidf
+from vizsla.text.ngrams import EQUAL, NgramTfidf, check_shares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -86,6 +86,7 @@ class Tfidf(Movable):
         """Read a catalogue and index it; see `tfidf` for the parameters."""
         if entries is not None:
             check_positive("entries", entries)
+        check_shares(kind_shares)
         stream = TextStream(items, ids)
         texts = list(progress(stream, what="reading"))
         if encoder is None:

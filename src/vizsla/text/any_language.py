@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import is_several
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -238,8 +239,8 @@ def _checked(language: object) -> str | tuple[str, ...]:
     return named
 
 
-def _words(content: object) -> tuple[str, ...]:
-    if isinstance(content, str) or not isinstance(content, Iterable):
+def _words(content: Any) -> tuple[str, ...]:
+    if not is_several(content):
         raise InputError(f"`content` must be a list of words. Got {content!r:.60}.")
     words = tuple(content)
     if not all(isinstance(word, str) for word in words):

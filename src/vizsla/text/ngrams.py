@@ -94,7 +94,7 @@ class NgramTfidf(Encoder, Artifact):
         norm: str = "row",
         shares: Sequence[float] = EQUAL,
     ):
-        _check_shares(shares)
+        check_shares(shares)
         self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
         self.weights = array_of("weights", weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
@@ -154,7 +154,7 @@ class NgramTfidf(Encoder, Artifact):
         check_range("idf_power", idf_power, 0, 4)
         check_choice("unseen", unseen, ["shared", "hash", "drop"])
         shared = {"shared": 1, "drop": 0}.get(unseen) if unseen != "hash" else check_positive("bins", bins)
-        _check_shares(shares)
+        check_shares(shares)
         wanted = [budget if share else 0 for budget, share in zip((unigrams, bigrams, trigrams), shares, strict=True)]
         budgets = Budgets(wanted, check_positive("min_texts", min_texts), shared or 0, room)
         names, weights, used = fit_ngrams(texts, budgets, lower)
@@ -195,7 +195,7 @@ class NgramTfidf(Encoder, Artifact):
         >>> [words.feature_name(f) for f in words.queries(["red fig"]).columns]
         ['red', 'fig', 'red#fig']
         """
-        _check_shares(shares)
+        check_shares(shares)
         kept = [share > 0 for share in shares]
         names = [table if keep else Strings.of([]) for table, keep in zip(self.names, kept, strict=True)]
         bins = [extra if keep else 0 for extra, keep in zip(self.bins, kept, strict=True)]
@@ -342,7 +342,8 @@ def _check_flag(name: str, value: object) -> None:
         raise InputError(f"`{name}` must be True or False. Got {value!r}.")
 
 
-def _check_shares(shares: Sequence[float]) -> None:
+def check_shares(shares: Sequence[float]) -> None:
+    """Refuse shares of n-gram kinds that are not one number for each, from 0 to 1."""
     if len(shares) != len(KINDS):
         raise InputError(f"`shares` must have a number for each of {', '.join(KINDS)}. Got {len(shares)}.")
     for share in shares:

@@ -12,7 +12,7 @@ from vizsla.arguments import check_seed
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
@@ -220,6 +220,8 @@ def residual_cur(
     """
     retrievers = [priors] if isinstance(priors, Retriever) else list(priors)
     plan = Plan(budget, rounds, how, epsilon)
+    if rank is not None:
+        check_positive("rank", rank)
     if (anchors is None) == (vectors is None):
         raise InputError("`anchors` or `vectors` must say what to learn from, one of them. Got both or neither.")
     if anchors is None:
