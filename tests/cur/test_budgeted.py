@@ -23,6 +23,7 @@ WORDS = bm25(ITEMS)
 SEARCHES = {
     "adacur": lambda s, b: adacur(s, anchors(), budget=b, rounds=4),
     "adacur first": lambda s, b: adacur(s, anchors(), budget=b, rounds=3, first=WORDS, epsilon=0.3),
+    "adacur plain": lambda s, b: adacur(s, anchors(), budget=b, rounds=4, ridge=0),
     "adacur softmax": lambda s, b: adacur(s, anchors("float16"), budget=b, how="softmax"),
     "adacur pool": lambda s, b: adacur(s, anchors(), budget=b, pool=WORDS, pool_size=25),
     "anncur": lambda s, b: anncur(s, anchors("int8"), budget=b),
@@ -60,7 +61,7 @@ def test_a_budget_for_all_items_is_exhaustive_scoring(name, budget):
 
 def test_one_round_with_fixed_anchors_is_anncur():
     chosen = [3, 14, 15, 9, 26]
-    search = anncur(scorer(), anchors(), budget=12, anchor_items=[list(ITEMS)[n] for n in chosen])
+    search = anncur(scorer(), anchors(), budget=12, anchor_items=[list(ITEMS)[n] for n in chosen], ridge=0)
     found, known = search(QUERIES, k=60), full(ANCHORS).astype(np.float64)
     for row, exact in enumerate(full(QUERIES)):
         estimates = exact[chosen] @ np.linalg.pinv(known[:, chosen], rcond=1e-6) @ known
@@ -70,7 +71,8 @@ def test_one_round_with_fixed_anchors_is_anncur():
 
 
 def test_rounds_follow_algorithm_1():
-    search, known = adacur(scorer(), anchors(), budget=12, rounds=4, first=WORDS), full(ANCHORS).astype(np.float64)
+    search = adacur(scorer(), anchors(), budget=12, rounds=4, first=WORDS, ridge=0)
+    known = full(ANCHORS).astype(np.float64)
     for query, exact in zip(QUERIES, full(QUERIES), strict=True):
         trace = search.trace(query)
         for round in (2, 3, 4):
@@ -157,6 +159,8 @@ def test_mistakes_get_clear_errors():
         residual_cur(scorer())
     with pytest.raises(InputError, match="`how` must be one of"):
         adacur(scorer(), anchors(), how="best")
+    with pytest.raises(InputError, match="`ridge` must be between 0 and"):
+        adacur(scorer(), anchors(), ridge=-0.1)
     with pytest.raises(InputError, match="`anchor_items` must be between 1 and the budget"):
         anncur(scorer(), anchors(), budget=5, anchor_items=6)
     with pytest.raises(InputError, match="must know every item"):

@@ -10,10 +10,11 @@ import numpy as np
 from vizsla.arguments import check_seed, generator
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import FormatError, InputError, check_positive, check_range
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.parts import check_catalogue, check_cheap, found_by, scorer_artifact
@@ -28,6 +29,10 @@ from vizsla.stats import Stats
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+
+RIDGE = 0.1
+"""Chosen on training queries of two scorers, where 0.03 to 0.3 did about as well with 50 to 300 calls."""
+MOST_RIDGE = 1e6
 
 
 class Adacur(BudgetedSearch):
@@ -45,6 +50,8 @@ class Adacur(BudgetedSearch):
         Finds the items of the first round; they are drawn at random unless given.
     fixed : array of item numbers, optional
         The items of the first round, whatever the query.
+    ridge : float
+        Share of the anchors' scores that is taken for noise; 0 for the pseudo-inverse.
     pool, pool_size, seed
         See `BudgetedSearch`.
     """
@@ -59,6 +66,7 @@ class Adacur(BudgetedSearch):
         *,
         first: Retriever | None = None,
         fixed: Items | None = None,
+        ridge: float = RIDGE,
         pool: Retriever | None = None,
         pool_size: int = 10_000,
         seed: int = 0,
@@ -69,6 +77,8 @@ class Adacur(BudgetedSearch):
         if fixed is not None and len(fixed) and not 0 <= fixed.min() <= fixed.max() < len(anchors.items):
             raise InputError(f"`fixed` must be items below {len(anchors.items)}. Got others.")
         self.anchors, self.first, self.fixed = anchors, first, fixed
+        self.ridge = float(check_range("ridge", ridge, 0, MOST_RIDGE))
+        self._damping = damping(anchors.factors, self.ridge)
         self._aligned_first = None if first is None else Aligned(first, anchors.items)
 
     @property
@@ -83,9 +93,10 @@ class Adacur(BudgetedSearch):
     def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
         factors = self.anchors.factors
         if pool.numbers is None:
-            return CurEstimates(factors, len(rows), threads), Stats(exact=True)
+            return CurEstimates(factors, len(rows), threads, ridge=self._damping), Stats(exact=True)
         parts = [Factors.of(factors.columns(pool.padded(at)).T) for at in range(len(rows))]
-        return PooledEstimates([CurEstimates(part, 1, threads) for part in parts]), Stats(exact=True)
+        estimates = [CurEstimates(part, 1, threads, ridge=self._damping) for part in parts]
+        return PooledEstimates([*estimates]), Stats(exact=True)
 
     def _parts(self) -> list[Any]:
         return [*super()._parts(), self.first]
@@ -106,6 +117,7 @@ class Adacur(BudgetedSearch):
 
     def _write(self, writer: ArtifactWriter) -> None:
         write_plan(writer, self.plan, self.pool_size, self.seed)
+        writer.parameters(ridge=self.ridge)
         writer.parameters(first=self.first is not None, pool=self.pool is not None, fixed=self.fixed is not None)
         writer.child("scorer", scorer_artifact(self.scorer))
         writer.child("anchors", self.anchors)
@@ -123,8 +135,9 @@ class Adacur(BudgetedSearch):
             reader.child(name, Retriever) if reader.parameter(name, bool) else None for name in ("first", "pool")
         )
         fixed = reader.array("fixed", np.int64) if reader.parameter("fixed", bool) else None
+        options = {"ridge": reader.parameter("ridge", float), "pool_size": pool_size, "seed": seed}
         try:
-            return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, pool_size=pool_size, seed=seed)
+            return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, **options)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
@@ -139,6 +152,7 @@ def adacur(
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
+    ridge: float = RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
@@ -164,6 +178,9 @@ def adacur(
         How items are chosen by their estimates.
     epsilon : float
         Share of each later round that is drawn at random.
+    ridge : float
+        Share of the anchors' scores that is taken for noise. With 0 the combination is the pseudo-inverse's, as in the
+        paper; it then fits noise where a query has about as many scored items as there are anchor queries.
     pool : Retriever, optional
         Only its best `pool_size` items of a query are considered: a query's cost no longer grows with the catalogue.
     pool_size : int
@@ -182,7 +199,7 @@ def adacur(
     ([['c']], 3)
     """
     plan = Plan(budget, rounds, how, epsilon)
-    return Adacur(scorer, anchors, plan, first=first, pool=pool, pool_size=pool_size, seed=seed)
+    return Adacur(scorer, anchors, plan, first=first, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
 
 
 @checked
@@ -192,6 +209,7 @@ def anncur(
     *,
     budget: int = 100,
     anchor_items: int | Sequence[str] | None = None,
+    ridge: float = RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
@@ -208,7 +226,7 @@ def anncur(
         Calls a query, those for the anchor items included.
     anchor_items : int or sequence of ids, optional
         How many random items are scored first, or which; half of the budget unless given.
-    pool, pool_size, seed
+    ridge, pool, pool_size, seed
         As for `adacur`.
 
     Examples
@@ -227,4 +245,4 @@ def anncur(
     if not 0 < len(fixed) <= budget:
         raise InputError(f"`anchor_items` must be between 1 and the budget ({budget}). Got {len(fixed)}.")
     plan = Plan(budget, 2, first=len(fixed))
-    return Adacur(scorer, anchors, plan, fixed=fixed, pool=pool, pool_size=pool_size, seed=seed)
+    return Adacur(scorer, anchors, plan, fixed=fixed, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)

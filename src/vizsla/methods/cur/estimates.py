@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.methods.cur.damped_span import DampedSpan
 from vizsla.methods.cur.factors import Best, Factors, Own
 from vizsla.methods.cur.span import Span
 
@@ -96,11 +97,14 @@ class CurEstimates(FactorEstimates):
         How many queries there are.
     threads : int
         For the products with all items.
+    ridge : float
+        What is added to the squares of singular values; 0 for the pseudo-inverse.
     """
 
-    def __init__(self, factors: Factors, queries: int, threads: int = 1):
+    def __init__(self, factors: Factors, queries: int, threads: int = 1, *, ridge: float = 0.0):
         super().__init__(factors, threads)
-        self._spans = [Span(factors.dim) for _ in range(queries)]
+        dim = factors.dim
+        self._spans = [DampedSpan(dim, ridge) if ridge > 0 else Span(dim) for _ in range(queries)]
 
     def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
         self._spans[row].add(columns, scores)
