@@ -4,7 +4,7 @@ Scorers (`adacur_worlds.py`): exact late interaction over MiniLM's tokens, on sq
 wordnet-senses; alignment of strings, of which no retriever knows much; and a trained cross-encoder. Full score matrices
 are made once (`adacur_scores.py`) and replayed, so every call is counted and none is paid for twice. Rank and ridge are
 chosen on the anchor queries; the number of rounds was chosen on other training queries; test queries are only measured.
-A peer's figure is the best of all that is not residual CUR.
+A peer's figure is the best of all that is not residual CUR, or of those that know no more (`adacur_verdicts.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
 from benchmarks.adacur_replay import Replay, systems
 from benchmarks.adacur_scores import Matrix
+from benchmarks.adacur_verdicts import Curves, verdicts
 from benchmarks.adacur_worlds import WORLDS, Wish, World
 from benchmarks.rows import Row, arguments, report
 from vizsla.methods.bm25 import bm25
@@ -41,7 +42,6 @@ ORACLES = {
     "oracle topk, best 100 masked": {"how": "topk", "epsilon": 0.5, "masked": 100},
     "oracle softmax": {"how": "softmax", "epsilon": 0.0, "masked": 0},
 }
-Curves = dict[str, dict[int, list[float]]]
 
 
 def main() -> None:
@@ -56,8 +56,9 @@ def main() -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scorers", nargs="+", default=["late interaction", "alignment"], choices=list(WORLDS))
     parser.add_argument("--folder", type=Path, help="of the trained cross-encoder: see cross_encoder_model")
-    for what in ("items", "anchors", "testing"):
+    for what in ("items", "testing"):
         parser.add_argument(f"--{what}", type=int, metavar="N", help="of the cross-encoder's and wordnet's world")
+    parser.add_argument("--anchors", type=int, metavar="N", help="anchor queries, at most 500 on all of squad-sent")
     parser.add_argument("--part", default="testing", choices=["tuning", "testing"], help="which queries are asked")
     parser.add_argument("--plot", metavar="FOLDER", help="draw the curves there")
     parser.add_argument("--curves", metavar="FILE", help="write all curves there as JSON")
@@ -79,7 +80,7 @@ def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
         plot_curves(curves, DEPTHS, Path(given.plot) / f"adacur-{file}.png", title=name)
     if given.curves:
         Path(given.curves.format(file)).write_text(json.dumps(curves, indent=1) + "\n")
-    return [*_verdicts(name, curves), *judged_rows(name, judged)]
+    return [*verdicts(name, curves, DEPTHS), *judged_rows(name, judged)]
 
 
 def _curves(world: World, part: Any, budgets: tuple[int, ...]) -> tuple[Curves, dict[str, dict[str, float]]]:
@@ -129,28 +130,6 @@ def _worth(wanted: list[set[int]], found: Any) -> dict[str, float]:
             recall.append(len(right & set(best)) / len(right))
             reciprocal.append(next((1 / place for place, item in enumerate(best, 1) if item in right), 0.0))
     return {"R@10": float(np.mean(recall)) if recall else 0.0, "RR@10": float(np.mean(reciprocal)) if recall else 0.0}
-
-
-def _verdicts(name: str, curves: Curves) -> list[Row]:
-    """Return residual CUR against the best of all others, and ADACUR against ANNCUR's best split."""
-    others = [system for system in curves if not system.startswith(("residual", "oracle"))]
-    rows = []
-    for budget in next(iter(curves.values())):
-        for at, depth in enumerate(DEPTHS):
-            work = f"{name}: top-{depth} recall, {budget} calls"
-            best = max(others, key=lambda system: curves[system][budget][at])
-            for ours in ("residual bm25", "residual minilm", "residual both"):
-                value, peer = curves[ours][budget][at], curves[best][budget][at]
-                target = ">= 1" if depth == 100 else f">= {max(0.0, (peer - 0.01) / max(peer, 0.01)):.4f}"
-                rows.append(Row(f"{work}, {ours}", value, best, peer, "", target, False))
-            split = max((s for s in curves if s.startswith("anncur")), key=lambda s: curves[s][budget][at])
-            for ours in ("adacur random", "adacur bm25", "adacur minilm"):
-                rows.append(
-                    Row(
-                        f"{work}, {ours}", curves[ours][budget][at], split, curves[split][budget][at], "", ">= 1", False
-                    )
-                )
-    return rows
 
 
 def judged_rows(name: str, judged: dict[str, dict[str, float]]) -> list[Row]:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rows import Row, median
+from vizsla.methods.cur.adacur import RIDGE
 from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
@@ -28,11 +30,10 @@ def cost_rows(*, quick: bool) -> list[Row]:
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
-    halves = Factors.of(anchored.values, "float16")
-    cur = {
-        kept.storage: median([_timed(lambda kept=kept: CurEstimates(kept, BATCH), small) for _ in range(repeats)])
-        for kept in (anchored, halves)
-    }
+    held = damping(anchored, RIDGE)  # once a search, not once a query
+    forms = {"float32": (anchored, held), "float16": (Factors.of(anchored.values, "float16"), held)}
+    forms["float32, no ridge"] = (anchored, 0.0)
+    cur = {form: median([_timed(_cur(*given), small) for _ in range(repeats)]) for form, given in forms.items()}
     residual, pooled = {}, {}
     for count in (small, large):
         fit, own = _residual(count)
@@ -42,8 +43,8 @@ def cost_rows(*, quick: bool) -> list[Row]:
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
         *(
-            Row(f"{what}, {small:,} items: ADACUR, {kept}", value, "pinv each round", pinv, "CPU ms", ">= 10")
-            for kept, value in cur.items()
+            Row(f"{what}, {small:,} items: ADACUR, {form}", value, "pinv each round", pinv, "CPU ms", ">= 10")
+            for form, value in cur.items()
         ),
         Row(
             f"{what}: {large:,} items",
@@ -63,6 +64,10 @@ def _anchored(count: int) -> Factors:
     pick = np.random.default_rng(0)
     values = pick.standard_normal((ANCHORS, 60), np.float32) @ pick.standard_normal((60, count), np.float32)
     return Factors.of(values + 0.3 * pick.standard_normal(values.shape, np.float32))
+
+
+def _cur(factors: Factors, ridge: float) -> Callable[[], Estimates]:
+    return lambda: CurEstimates(factors, BATCH, ridge=ridge)
 
 
 def _residual(count: int) -> tuple[ResidualFit, Matrix]:

@@ -11,6 +11,7 @@ from vizsla.candidates import Candidates
 from vizsla.compose.rerank import Rerank, rerank
 from vizsla.filter import Filter
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
+from vizsla.methods.cur.adacur import RIDGE
 from vizsla.methods.dense import Dense
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -46,7 +47,7 @@ class Replay(Scorer):
 
 
 def systems(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever], vectors: Dense) -> dict[str, System]:
-    """Return re-ranking, ANNCUR at several splits, ADACUR, regression on vectors and residual CUR, by name."""
+    """Return all systems by name; "plain" is the paper's pseudo-inverse, without a ridge."""
     found: dict[str, System] = {f"re-rank {name}": _rerank(part, scorer) for name, part in cheap.items()}
     for label, names in {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}.items():
         found[f"residual {label}"] = residual_cur(
@@ -54,10 +55,12 @@ def systems(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever
         ).with_budget
     found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors, rounds=ROUNDS).with_budget
     found["adacur random"] = adacur(scorer, anchors, rounds=ROUNDS).with_budget
+    found["adacur random plain"] = adacur(scorer, anchors, rounds=ROUNDS, ridge=0).with_budget
     for name in ("bm25", "minilm"):
         found[f"adacur {name}"] = adacur(scorer, anchors, rounds=ROUNDS, first=cheap[name]).with_budget
     for share in (0.3, 0.5, 0.7):
-        found[f"anncur {share}"] = _anncur(scorer, anchors, share)
+        found[f"anncur {share} plain"] = _anncur(scorer, anchors, share, 0.0)
+        found[f"anncur {share}"] = _anncur(scorer, anchors, share, RIDGE)
     return found
 
 
@@ -69,5 +72,6 @@ def _plain(part: Retriever, scorer: Scorer, budget: int) -> Rerank:
     return rerank(part, scorer, budget=budget)
 
 
-def _anncur(scorer: Scorer, anchors: AnchorScores, share: float) -> System:
-    return lambda budget: anncur(scorer, anchors, budget=budget, anchor_items=max(1, round(share * budget)))
+def _anncur(scorer: Scorer, anchors: AnchorScores, share: float, ridge: float) -> System:
+    fixed = lambda budget: max(1, round(share * budget))  # noqa: E731
+    return lambda budget: anncur(scorer, anchors, budget=budget, anchor_items=fixed(budget), ridge=ridge)

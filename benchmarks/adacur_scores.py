@@ -30,10 +30,12 @@ class Questions:
     ids: list[str]
     anchors: int
     tuning: int
+    used: int | None = None
+    """How many of the anchors are taken; all unless said."""
 
     def part(self, name: str) -> range:
         """Return which rows are "anchors", "tuning" or "testing"."""
-        edges = {"anchors": (0, self.anchors), "tuning": (self.anchors, self.anchors + self.tuning)}
+        edges = {"anchors": (0, self.used or self.anchors), "tuning": (self.anchors, self.anchors + self.tuning)}
         return range(*edges.get(name, (self.anchors + self.tuning, len(self.texts))))
 
 

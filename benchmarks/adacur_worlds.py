@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class World:
 
 @dataclass(frozen=True)
 class Wish:
-    """How large a world is to be: `items`, `anchors` and `testing` queries where it can be chosen.
+    """How large a world is to be: `items` and `testing` queries where they can be chosen, `anchors` everywhere.
 
     `quick` is for showing that everything runs; `folder` holds a trained cross-encoder.
     """
@@ -107,6 +107,7 @@ def _squad(score: Any, wish: Wish) -> World:
         chosen, name = _some_items(known.data, splits, asked, items), f"squad.{items}"
     else:
         asked, chosen, name = questions(known.data, SQUAD_TESTS), np.arange(len(known.data.items)), "squad"
+        asked = replace(asked, used=wish.anchors and min(wish.anchors, asked.anchors))
     texts = _texts(known.data, chosen)
     scores = score(name, list(texts.values()), asked.texts)
     minilm = dense(texts, known.encoder, vectors=known.vectors[chosen])
