@@ -38,7 +38,7 @@ def cost_rows(*, quick: bool) -> list[Row]:
     for count in (small, large):
         fit, own = _residual(count)
         residual[count] = median([_timed(lambda fit=fit, own=own: fit.estimates(own), count) for _ in range(repeats)])
-        pooled[count] = median([_timed(lambda fit=fit: _pooled(fit), POOL) for _ in range(repeats)])
+        pooled[count] = median([_timed(_pooled(fit), POOL) for _ in range(repeats)])
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
@@ -78,15 +78,17 @@ def _residual(count: int) -> tuple[ResidualFit, Matrix]:
     return replace(fit, factors=Factors.of(pick.standard_normal((RANK, count), np.float32))), own
 
 
-def _pooled(fit: ResidualFit) -> Estimates:
-    """Return the estimates of queries that consider 10,000 items each, whose factors are gathered from all."""
+def _pooled(fit: ResidualFit) -> Callable[[], Estimates]:
+    """Return what makes estimates of queries that consider 10,000 items each, gathered from all; pools are drawn."""
     pick, size = np.random.default_rng(5), min(POOL, fit.factors.count)
-    parts: list[Estimates] = []
-    for _ in range(BATCH):
-        pool = np.sort(pick.choice(fit.factors.count, size, replace=False))
-        near = fit.over(Factors.of(fit.factors.columns(pool).T))
-        parts.append(near.estimates(pick.standard_normal((1, 1, size), np.float32)))
-    return PooledEstimates(parts)
+    numbers = [np.sort(pick.choice(fit.factors.count, size, replace=False)) for _ in range(BATCH)]
+    own = pick.standard_normal((BATCH, 1, 1, size), np.float32)
+
+    def make() -> Estimates:
+        near = [fit.over(part) for part in fit.factors.pools(numbers)]
+        return PooledEstimates([each.estimates(row) for each, row in zip(near, own, strict=True)])
+
+    return make
 
 
 def _timed(make: Callable[[], Estimates], count: int) -> float:

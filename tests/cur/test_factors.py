@@ -52,6 +52,14 @@ def test_the_best_are_those_of_all_products(threads, count):
         assert items.tolist() == wanted.tolist() and np.array_equal(sums, every[row, items])
 
 
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_pools_are_the_columns_of_each_querys_items(storage):
+    factors = Factors.of(PICK.normal(size=(7, 50)), storage)
+    numbers = [np.array([3, 3, 49]), np.zeros(0, np.int64), np.arange(50)]
+    for part, some in zip(factors.pools(numbers), numbers, strict=True):
+        assert part.storage == "float32" and np.array_equal(part.values, factors.columns(some).T)
+
+
 def test_what_does_not_belong_together_is_refused():
     values, weights, bias = np.zeros((3, 5), np.float32), np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
     own, own_weights = np.zeros((2, 1, 5), np.float32), np.zeros((2, 1), np.float32)

@@ -16,7 +16,6 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
-from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.parts import check_catalogue, check_cheap, found_by, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
@@ -94,7 +93,7 @@ class Adacur(BudgetedSearch):
         factors = self.anchors.factors
         if pool.numbers is None:
             return CurEstimates(factors, len(rows), threads, ridge=self._damping), Stats(exact=True)
-        parts = [Factors.of(factors.columns(pool.padded(at)).T) for at in range(len(rows))]
+        parts = factors.pools([pool.padded(at) for at in range(len(rows))])
         estimates = [CurEstimates(part, 1, threads, ridge=self._damping) for part in parts]
         return PooledEstimates([*estimates]), Stats(exact=True)
 

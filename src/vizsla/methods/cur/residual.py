@@ -18,7 +18,6 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
-from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import shared_first
 from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
@@ -114,10 +113,8 @@ class ResidualCur(BudgetedSearch):
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
             return self.fit.estimates(own, threads), stats
-        parts = [
-            self.fit.over(Factors.of(self.fit.factors.columns(some).T)).estimates(own[at : at + 1], threads)
-            for at, some in enumerate(numbers)
-        ]
+        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers)]
+        parts = [fit.estimates(own[at : at + 1], threads) for at, fit in enumerate(near)]
         return PooledEstimates([*parts]), stats
 
     def _parts(self) -> list[Any]:
