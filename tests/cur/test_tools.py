@@ -26,11 +26,26 @@ def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
     assert "12 anchor queries: 720 calls, about" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert main(command) == 0
-    assert "1 retrievers" in capsys.readouterr().out
+    assert "1 retriever," in capsys.readouterr().out
     assert main(["search", str(tmp_path / "out"), "a b c", "--budget", "7", "-k", "60", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["hits"]) == 7
     assert main(["search", str(tmp_path / "prior"), "a b c", "--budget", "7"]) == 2
     assert "`--budget` must be given to a budgeted search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("wrong", "said"), [("prior", "there is no such file"), ("output", "`--output` must be new")])
+def test_mistakes_are_found_before_a_call_is_paid_for(tmp_path, capsys, wrong, said):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    tfidf(ITEMS).save(tmp_path / "scorer")
+    prior, out = tmp_path / ("nowhere" if wrong == "prior" else "scorer"), tmp_path / "out"
+    if wrong == "output":
+        out.mkdir()
+    command = ["index", "anchors", str(data), "--scorer", str(tmp_path / "scorer"), "--prior", str(prior)]
+    assert main([*command, "--anchors", "12", "--output", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert said in told and "anchor queries" not in told
+    assert not (tmp_path / "out.anchors").exists()
 
 
 def test_a_picture_of_estimates(tmp_path):

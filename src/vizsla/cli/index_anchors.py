@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 
 from vizsla.artifact import load
-from vizsla.cli.options import add_data, add_output, load_retriever, open_data
+from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
 from vizsla.errors import InputError
 from vizsla.scorer import Scorer
 
@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prior", metavar="PATH", action="append", default=[], help="a cheap retriever; may be repeated"
     )
     parser.add_argument("--anchors", type=int, default=200, metavar="N", help="anchor queries (default: 200)")
-    parser.add_argument("--choose", default="random", choices=[how for how in HOW if how != "clusters"], help="which")
+    parser.add_argument(
+        "--choose", default="random", choices=[how for how in HOW if how != "clusters"], help="how they are chosen"
+    )
     parser.add_argument("--budget", type=int, default=100, metavar="N", help="calls a query (default: 100)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a search (default: 10)")
     parser.add_argument("--storage", default="float16", choices=list(STORAGES), help="of factors (default: float16)")
@@ -37,15 +39,19 @@ def build(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
     from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
     from vizsla.methods.cur.anchor_queries import anchor_queries
+    from vizsla.methods.cur.prior import check_priors
 
     start, scorer = perf_counter(), _scorer(arguments.scorer)
+    priors = [load_retriever(path) for path in arguments.prior]
+    check_priors(priors, scorer.items)  # before a call is paid for
+    if not arguments.estimate:
+        check_output(arguments)
     queries = anchor_queries(open_data(arguments), arguments.anchors, how=arguments.choose, seed=arguments.seed)
     print(f"{len(queries):,} anchor queries: {anchor_cost(scorer, queries)}", file=sys.stderr)
     if arguments.estimate:
         return
     scores = f"{arguments.output.rstrip('/')}.anchors"
     anchors = score_anchors(scorer, queries, scores, storage="float32", overwrite=True)
-    priors = [load_retriever(path) for path in arguments.prior]
     options = {"budget": arguments.budget, "rounds": arguments.rounds}
     built = residual_cur(scorer, anchors, priors, storage=arguments.storage, seed=arguments.seed, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)

@@ -86,8 +86,8 @@ class ResidualCur(BudgetedSearch):
         return self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
 
     def __repr__(self) -> str:
-        rank, budget = self.fit.factors.dim, self.budget
-        return f"ResidualCur({len(self.items):,} items, {len(self.priors)} retrievers, rank {rank}, budget={budget})"
+        told = f"{len(self.priors)} retriever{'' if len(self.priors) == 1 else 's'}"
+        return f"ResidualCur({len(self.items):,} items, {told}, rank {self.fit.factors.dim}, budget={self.budget})"
 
     @checked
     def completed(self, queries: Sequence[str], scored: Candidates, *, threads: int = 1) -> NDArray[np.float32]:
