@@ -56,9 +56,9 @@ def main() -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scorers", nargs="+", default=["late interaction", "alignment"], choices=list(WORLDS))
     parser.add_argument("--folder", type=Path, help="of the trained cross-encoder: see cross_encoder_model")
-    for what in ("items", "testing"):
-        parser.add_argument(f"--{what}", type=int, metavar="N", help="of the cross-encoder's and wordnet's world")
-    parser.add_argument("--anchors", type=int, metavar="N", help="anchor queries, at most 500 on all of squad-sent")
+    parser.add_argument("--items", type=int, metavar="N", help="of the world; of squad-sent the first ones")
+    parser.add_argument("--anchors", type=int, metavar="N", help="anchor queries, at most 500 of squad-sent")
+    parser.add_argument("--testing", type=int, metavar="N", help="queries of the cross-encoder's and wordnet's world")
     parser.add_argument("--part", default="testing", choices=["tuning", "testing"], help="which queries are asked")
     parser.add_argument("--plot", metavar="FOLDER", help="draw the curves there")
     parser.add_argument("--curves", metavar="FILE", help="write all curves there as JSON")

@@ -34,7 +34,7 @@ class World:
 
 @dataclass(frozen=True)
 class Wish:
-    """How large a world is to be: `items` and `testing` queries where they can be chosen, `anchors` everywhere.
+    """How large a world is to be: `items`, which are the first ones of squad-sent, `anchors` and `testing` queries.
 
     `quick` is for showing that everything runs; `folder` holds a trained cross-encoder.
     """
@@ -106,8 +106,10 @@ def _squad(score: Any, wish: Wish) -> World:
         asked = questions(known.data, SQUAD_TESTS, anchors=anchors, tuning=0, testing=testing)
         chosen, name = _some_items(known.data, splits, asked, items), f"squad.{items}"
     else:
-        asked, chosen, name = questions(known.data, SQUAD_TESTS), np.arange(len(known.data.items)), "squad"
+        asked, count = questions(known.data, SQUAD_TESTS), len(known.data.items)
         asked = replace(asked, used=wish.anchors and min(wish.anchors, asked.anchors))
+        chosen = np.arange(min(wish.items or count, count))
+        name = "squad" if len(chosen) == count else f"squad.{len(chosen)}"
     texts = _texts(known.data, chosen)
     scores = score(name, list(texts.values()), asked.texts)
     minilm = dense(texts, known.encoder, vectors=known.vectors[chosen])

@@ -47,7 +47,8 @@ def choose_fit(
     plan : Plan
         How calls will be spent.
     ranks, ridges : tuples
-        What is tried. Of equals, the smaller rank and the larger ridge win.
+        What is tried. Of equals, the smaller rank and the larger ridge win. A rank that a fold is too small for
+        stands for all of its anchors, and then for all that there are.
     """
     usable = sorted({min(rank, max(1, len(scores) - len(scores) // FOLDS - 1)) for rank in ranks})
     totals = {(rank, ridge): 0.0 for rank in usable for ridge in sorted(ridges, reverse=True)}
@@ -62,7 +63,8 @@ def choose_fit(
             for ridge in ridges:
                 totals[rank, ridge] += recall_of(fit.with_ridge(ridge), scores[asked], own[asked], plan)
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
-    return Choice(rank, ridge, best / max(1, len(folds)))
+    kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
+    return Choice(kept, ridge, best / max(1, len(folds)))
 
 
 def recall_of(fit: ResidualFit, scores: Floats, own: Floats, plan: Plan) -> float:
