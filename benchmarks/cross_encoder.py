@@ -2,7 +2,8 @@
 
     python -m benchmarks.cross_encoder --folder FOLDER
 
-FOLDER holds the model of `benchmarks.cross_encoder_model`, which is trained first unless it is there.
+FOLDER holds the model of `benchmarks.cross_encoder_model`, which is trained first unless it is there. With --untrained
+only speeds are measured, which do not depend on what the weights have learned.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from time import process_time
 
 import numpy as np
 
-from benchmarks.cross_encoder_model import squad, trained
+from benchmarks.cross_encoder_model import squad, trained, untrained
 from benchmarks.cross_encoder_onnx import exported, small_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, median, report
@@ -31,19 +32,21 @@ def main() -> None:
     """Train if need be, export, measure, report."""
     given = arguments("cross_encoder", own=_own)
     data, steps = squad(), 4 if given.quick else given.steps
-    model = trained(given.folder, steps=steps)
+    model = untrained(given.folder) if given.untrained else trained(given.folder, steps=steps)
     full = exported(model, given.folder)
     small = small_model(model, given.folder, data, queries=10 if given.quick else 100)
     pairs = 64 if given.quick else 1024
     speeds = {name: _pairs_a_second(each, data, pairs) for name, each in _named(model, full, small).items()}
     rows = [Row(f"{name}: pairs", speed, "torch", speeds["torch"], "a CPU second", lower_is_better=False)
             for name, speed in speeds.items()]  # fmt: skip
-    report([*rows, *_quality(data, small, queries=10 if given.quick else 200)], given.json)
+    quality = [] if given.untrained else _quality(data, small, queries=10 if given.quick else 200)
+    report([*rows, *quality], given.json)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where the model is, or will be")
     parser.add_argument("--steps", type=int, default=500, help="of its training")
+    parser.add_argument("--untrained", action="store_true", help="the same layers as they are, and speeds only")
 
 
 def _named(model: PairModel, full: PairModel, small: PairModel) -> dict[str, PairModel]:

@@ -51,6 +51,14 @@ def trained(folder: Path, *, steps: int, layers: int = LAYERS) -> TorchPairModel
     return TorchPairModel(folder / "torch", download=False)
 
 
+def untrained(folder: Path, *, layers: int = LAYERS) -> TorchPairModel:
+    """Return the model as it is before training; it lies in `folder`, so that it can be exported."""
+    path = folder / "untrained"
+    if not path.exists():
+        TorchPairModel(minilm(), layers=layers, max_tokens=MAX_TOKENS, download=False).save(path)
+    return TorchPairModel(path, download=False)
+
+
 def _stage(model: Path, out: Path, **options: Any) -> None:
     start, state = perf_counter(), out.with_name(f"{out.name}.state")
     train_cross_encoder(
