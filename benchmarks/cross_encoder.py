@@ -35,7 +35,7 @@ def main() -> None:
     model = untrained(given.folder) if given.untrained else trained(given.folder, steps=steps)
     full = exported(model, given.folder)
     small = small_model(model, given.folder, data, queries=10 if given.quick else 100)
-    pairs = 64 if given.quick else 1024
+    pairs = 64 if given.quick else given.pairs
     speeds = {name: _pairs_a_second(each, data, pairs) for name, each in _named(model, full, small).items()}
     rows = [Row(f"{name}: pairs", speed, "torch", speeds["torch"], "a CPU second", lower_is_better=False)
             for name, speed in speeds.items()]  # fmt: skip
@@ -46,6 +46,7 @@ def main() -> None:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where the model is, or will be")
     parser.add_argument("--steps", type=int, default=500, help="of its training")
+    parser.add_argument("--pairs", type=int, default=1024, help="that are timed, three times with each")
     parser.add_argument("--untrained", action="store_true", help="the same layers as they are, and speeds only")
 
 
