@@ -81,6 +81,12 @@ def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
     assert chosen.rank >= 2 and chosen.recall > 0.5
 
 
+def test_a_rank_that_folds_are_too_small_for_stands_for_all_anchors():
+    scores, own = _world(queries=40, rank=3)
+    assert choose_fit(scores, own, Plan(20, 5), ranks=(256,), ridges=(0.1,)).rank == 40
+    assert choose_fit(scores, own, Plan(20, 5), ranks=(8,), ridges=(0.1,)).rank == 8
+
+
 def test_a_useful_prior_and_anchors_beat_either_alone():
     scores, own = _world(queries=80, items=400, rank=3)
     fit = decomposed(scores[:60], own[:60], 3).fit(3, 0.01)
