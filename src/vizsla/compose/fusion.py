@@ -62,6 +62,11 @@ class Term(NamedTuple):
         depth = max(taken, self.normalised.depth) if self._tells_scale(taken, filter) else taken
         return self.part.search(queries, depth, filter, threads)
 
+    @property
+    def proposes(self) -> bool:
+        """Whether what it finds are candidates."""
+        return self.part.part.proposes
+
     def scales(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
         """Return the scales where the list cannot tell them: a filter left only a part of it, or it is too long."""
         if self.normalised is None or self.how == "rank" or self._tells_scale(taken, filter):
@@ -101,7 +106,11 @@ def fused(
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
     taken = max(k, depth)
-    found = [term.search(queries, taken, filter, threads) for term in terms]
+    alone = not any(term.proposes for term in terms)
+    found = [
+        term.search(queries, taken, filter, threads) if term.proposes or alone else _nobody(len(queries), term.part)
+        for term in terms
+    ]
     stats = reduce(Stats.__add__, [side.stats for side in found])
     exact = stats.exact
     parts = []
@@ -139,6 +148,12 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Scores]) -> Scores:
     for weight, column in zip(weights, columns, strict=True):
         total += weight * column.astype(np.float64)
     return total.astype(np.float32)
+
+
+def _nobody(rows: int, part: Aligned[Retriever]) -> Candidates:
+    """Return what a part that proposes nobody adds to the candidates."""
+    empty = np.zeros(0, np.int32), np.zeros(0, np.float32)
+    return Candidates.trusted(np.zeros(rows + 1, np.int64), *empty, part.merged, _NO_COST)
 
 
 def _every(score: float, rows: int) -> Scores:
