@@ -106,11 +106,7 @@ def fused(
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
     taken = max(k, depth)
-    alone = not any(term.proposes for term in terms)
-    found = [
-        term.search(queries, taken, filter, threads) if term.proposes or alone else _nobody(len(queries), term.part)
-        for term in terms
-    ]
+    found = _found(terms, queries, taken, filter, threads)
     stats = reduce(Stats.__add__, [side.stats for side in found])
     exact = stats.exact
     parts = []
@@ -150,10 +146,37 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Scores]) -> Scores:
     return total.astype(np.float32)
 
 
-def _nobody(rows: int, part: Aligned[Retriever]) -> Candidates:
-    """Return what a part that proposes nobody adds to the candidates."""
-    empty = np.zeros(0, np.int32), np.zeros(0, np.float32)
-    return Candidates.trusted(np.zeros(rows + 1, np.int64), *empty, part.merged, _NO_COST)
+def _found(
+    terms: Sequence[Term], queries: Queries, taken: int, filter: Filter | None, threads: int
+) -> list[Candidates]:
+    """Search the parts; those that propose nobody score what the others found."""
+    if all(term.proposes for term in terms) or not any(term.proposes for term in terms):
+        return [term.search(queries, taken, filter, threads) for term in terms]
+    lists = {at: term.search(queries, taken, filter, threads) for at, term in enumerate(terms) if term.proposes}
+    joined = _joined(list(lists.values()))
+    return [
+        lists[at] if at in lists else _scored(term.part, queries, joined, filter, threads)
+        for at, term in enumerate(terms)
+    ]
+
+
+def _joined(lists: Sequence[Candidates]) -> Candidates:
+    """Return what stands in any list, row by row; who stands in several, several times."""
+    offsets = reduce(np.add, [side.offsets for side in lists])
+    items = np.concatenate([side.items for side in lists])
+    if len(offsets) > 2:
+        rows = np.concatenate([np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in lists])
+        items = items[np.argsort(rows, kind="stable")]
+    return Candidates.trusted(offsets, items, None, lists[0].catalogue, _NO_COST)
+
+
+def _scored(
+    part: Aligned[Retriever], queries: Queries, joined: Candidates, filter: Filter | None, threads: int
+) -> Candidates:
+    scored = part.score(queries, joined, filter, threads)
+    # Who stands in no list may score more than its last: nothing is certain then.
+    stats = scored.stats.with_exact(False)
+    return Candidates.trusted(joined.offsets, joined.items, scored.scores, joined.catalogue, stats)
 
 
 def _every(score: float, rows: int) -> Scores:
