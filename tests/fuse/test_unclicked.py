@@ -98,6 +98,37 @@ def test_a_sum_adds_it_to_what_the_others_find(height, filtered):
         assert [hit.score for hit in found[row]] == pytest.approx([score for _, score in best], rel=1e-6)
 
 
+def test_laws_1_to_4_hold_for_a_sum_that_lifts():
+    parts = [sparse_part(seed) for seed in range(2)]
+    new = Unclicked.of([("q", item) for item in ITEMS[::3]], Strings.of(ITEMS))
+    search = Sum([(0.5, parts[0].scaled()), (0.5, parts[1].scaled()), (1.5, new)], depth=40)
+    everything = search(TEXTS, 40)
+    for where in (None, set(ITEMS[::2])):
+        found = search(TEXTS, 9, where=where)
+        assert search(TEXTS, 4, where=where) == found.top(4)
+        assert search.score(TEXTS, found, where=where) == found
+        for row, query in enumerate(TEXTS):
+            kept = [hit for hit in everything[row] if where is None or hit.id in where]
+            assert [(hit.id, hit.score) for hit in found[row]] == [(hit.id, hit.score) for hit in kept[:9]]
+            for hit in found[row][:2]:
+                why = search.explain(query, hit.id, where=where)
+                assert sum(part.score for part in why.parts) == pytest.approx(hit.score, abs=1e-5)
+                assert "Unclicked(26 of 40 items)" in why.parts[2].reason
+
+
+def test_parts_may_number_their_items_differently():
+    parts = [sparse_part(0), sparse_part(1, items=ITEMS[::-1])]
+    clicks = [("q", item) for item in ITEMS[::3]]
+    one, other = (
+        Sum(
+            [(0.5, parts[0].scaled()), (0.5, parts[1].scaled()), (1.5, Unclicked.of(clicks, Strings.of(items)))],
+            depth=40,
+        )
+        for items in (ITEMS, ITEMS[::-1])
+    )
+    assert one(TEXTS, 9) == other(TEXTS, 9)
+
+
 def test_clicks_that_all_learners_take_end_a_lift():
     given = log()
     adapted = pefa_xs(tfidf(given), given, weight=0.5, calibrated=False)
