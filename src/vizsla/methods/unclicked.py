@@ -70,6 +70,7 @@ class Unclicked(Retriever):
     @classmethod
     def of(cls, clicks: Any, items: Strings) -> Self:
         """Count the clicks of a Dataset, or of (query text, item id) pairs with or without a weight."""
+        check_type("items", items, Strings, "Strings")
         return cls(items, _counted(clicks, items))
 
     @property
@@ -157,7 +158,7 @@ def unclicked(dataset: Dataset) -> Unclicked:
     >>> unclicked(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=[("sweet", "fig")]))
     Unclicked(1 of 2 items)
     """
-    check_type("dataset", dataset, Dataset, "Dataset")
+    check_type("dataset", dataset, Dataset, "a Dataset")
     return Unclicked.of(dataset, dataset.item_ids)
 
 
