@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from vizsla.methods.sidr.train import train_sidr as train_sidr
     from vizsla.methods.tfidf import Tfidf as Tfidf
     from vizsla.methods.tfidf import tfidf as tfidf
+    from vizsla.methods.unclicked import unclicked as unclicked
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
@@ -156,6 +157,7 @@ _PUBLIC = {
     "train_sidr": "vizsla.methods.sidr.train",
     "train_tokens": "vizsla.methods.bag.train",
     "tfidf": "vizsla.methods.tfidf",
+    "unclicked": "vizsla.methods.unclicked",
     "train_xrlinear": "vizsla.methods.xrlinear.train",
     "where": "vizsla.details.condition",
     "AnchorScores": "vizsla.methods.cur.anchor_scores",

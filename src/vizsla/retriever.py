@@ -34,6 +34,11 @@ class Retriever(Composable, Scorer, Artifact):
     ids, and takes the time.
     """
 
+    proposes: bool = True
+    """Whether a sum searches it for candidates, or only lets it score what the other parts find."""
+    follows_clicks: bool = False
+    """Whether it takes clicks only to keep in step with parts that learn from them."""
+
     @property
     @abstractmethod
     def items(self) -> Strings:

@@ -51,6 +51,7 @@ from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
+from vizsla.methods.unclicked import unclicked
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.train import train_xrlinear
 from vizsla.pairs.pair_model import PairModel
@@ -219,6 +220,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
+    "unclicked": RetrieverCase(lambda: unclicked(_log()), always=True),
+    "sum that lifts": RetrieverCase(lambda: _bm25().scaled() + 0.5 * unclicked(_log()), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
     "scaled": RetrieverCase(lambda: _bm25().scaled("exp", slope=0.1)),

@@ -12,6 +12,7 @@ from vizsla.clicks.measures import ndcgs
 from vizsla.methods.fuse.pool import make_pool
 from vizsla.methods.fuse.simplex import grid
 from vizsla.methods.fuse.trial import Trial
+from vizsla.methods.unclicked import Unclicked
 
 QUERIES, DEPTH = 60, 15
 
@@ -42,6 +43,19 @@ def test_every_trial_is_its_composition(how):
     for weights in grid(3):
         trial = Trial(how, weights)
         found = trial.composed(parts, pool.rules, depth=DEPTH)(texts, 10)
+        assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
+
+
+@pytest.mark.parametrize("how", ["linear", "exp"])
+@pytest.mark.parametrize("lift", [0.3, 1.7])
+def test_a_lifted_trial_is_its_composition(how, lift):
+    parts = [sparse_part(seed, scale="log relevance" if seed else "points") for seed in range(2)]
+    texts, clicks = [text(query) for query in range(QUERIES)], wanted()
+    new = Unclicked.of([("some query", item) for item in ITEMS[::3]], parts[0].items)
+    pool = make_pool(parts, texts, clicks, depth=DEPTH, unclicked=new.units == 0)
+    for weights in [weights for weights in grid(2) if min(weights) > 0]:
+        trial = Trial(how, weights, lift)
+        found = trial.composed(parts, pool.rules, depth=DEPTH, lifted=new)(texts, 10)
         assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
 
 

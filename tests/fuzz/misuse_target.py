@@ -78,7 +78,7 @@ NONSENSE: list[Any] = [
 SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
 """Large numbers here mean long work, as they say."""
 JPQ = {"share": 0.5, "epochs": 1, "batch": 16, "stop": 1, "negatives": 4, "depth": 5}
-MADE = ("bm25 lucene", "bag learned", "sidr", "tfidf", "xrlinear", "late interaction", "dense flat", "jpq")
+MADE = ("bm25 lucene", "bag learned", "sidr", "tfidf", "xrlinear", "late interaction", "dense flat", "jpq", "unclicked")
 SEQUENCE = {"__getitem__", "take", "row", "known"}
 OURS = (VizslaError,)
 FILES = {"path", "source", "name"}
@@ -181,6 +181,7 @@ def calls(scratch: Path) -> list[Call]:
         "score_anchors": {"scorer": dense, "queries": ["fig", "pear"], "path": scratch / "anchors", "overwrite": True},
         "sidr": {"items": ITEMS, "encoder": sidr_encoder()},
         "tfidf": {"items": ITEMS},
+        "unclicked": {"dataset": _dataset()},
         "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
         "train_tokens": {"bag": vizsla.bag(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},

@@ -41,6 +41,7 @@ BUILT_IN = {
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
     "bag-of-tokens": "vizsla.methods.bag.model:Bag",
     "tfidf": "vizsla.methods.tfidf:Tfidf",
+    "unclicked": "vizsla.methods.unclicked:Unclicked",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "jpq": "vizsla.methods.jpq.model:Jpq",

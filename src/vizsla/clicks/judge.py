@@ -47,6 +47,11 @@ class Gain(NamedTuple):
         return self.mean / self.error if self.error else inf * self.mean
 
     @property
+    def reversed(self) -> Gain:
+        """What the other has more than the one."""
+        return self._replace(mean=-self.mean)
+
+    @property
     def p(self) -> float:
         """The two-sided p-value of a paired test, by the normal distribution.
 

@@ -73,7 +73,7 @@ class ClickLog:
 
         `encode` turns texts, given all at once and sorted, into rows: an array, or a CSR array.
         """
-        return cls._build(*_triples(clicks, items), encode, len(items))
+        return cls._build(*click_triples(clicks, items), encode, len(items))
 
     @classmethod
     def _build(cls, texts: Sequence[str], items: NDArray[np.int64], units: Units, encode: Encode, width: int) -> Self:
@@ -96,7 +96,7 @@ class ClickLog:
 
         Of dense vectors only those of new texts are computed; sparse rows all, since they may get other columns.
         """
-        texts, numbers, units = _triples(clicks, items)
+        texts, numbers, units = click_triples(clicks, items)
         if sign < 0:
             heard = self._heard(texts, encode)
             texts = [text for text, kept in zip(texts, heard.tolist(), strict=True) if kept]
@@ -246,7 +246,15 @@ def _read_vectors(reader: ArtifactReader) -> Rows:
     return csr_array((weights, numbers, offsets), shape=(len(offsets) - 1, terms))
 
 
-def _triples(clicks: Any, items: Strings) -> Triples:
+def click_triples(clicks: Any, items: Strings) -> Triples:
+    """Return each click's query text, item number and weight in 1024ths; see `ClickLog.of`.
+
+    Examples
+    --------
+    >>> texts, items, units = click_triples([("red", "f"), ("green", "p", 2.0)], Strings.of(["f", "p"]))
+    >>> texts, items.tolist(), units.tolist()
+    (['red', 'green'], [0, 1], [1024, 2048])
+    """
     from vizsla.dataset import Dataset
 
     if isinstance(clicks, Dataset):

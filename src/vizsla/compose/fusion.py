@@ -62,6 +62,11 @@ class Term(NamedTuple):
         depth = max(taken, self.normalised.depth) if self._tells_scale(taken, filter) else taken
         return self.part.search(queries, depth, filter, threads)
 
+    @property
+    def proposes(self) -> bool:
+        """Whether what it finds are candidates."""
+        return self.part.part.proposes
+
     def scales(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
         """Return the scales where the list cannot tell them: a filter left only a part of it, or it is too long."""
         if self.normalised is None or self.how == "rank" or self._tells_scale(taken, filter):
@@ -101,7 +106,7 @@ def fused(
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
     taken = max(k, depth)
-    found = [term.search(queries, taken, filter, threads) for term in terms]
+    found = _found(terms, queries, taken, filter, threads)
     stats = reduce(Stats.__add__, [side.stats for side in found])
     exact = stats.exact
     parts = []
@@ -139,6 +144,39 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Scores]) -> Scores:
     for weight, column in zip(weights, columns, strict=True):
         total += weight * column.astype(np.float64)
     return total.astype(np.float32)
+
+
+def _found(
+    terms: Sequence[Term], queries: Queries, taken: int, filter: Filter | None, threads: int
+) -> list[Candidates]:
+    """Search the parts; those that propose nobody score what the others found."""
+    if all(term.proposes for term in terms) or not any(term.proposes for term in terms):
+        return [term.search(queries, taken, filter, threads) for term in terms]
+    lists = {at: term.search(queries, taken, filter, threads) for at, term in enumerate(terms) if term.proposes}
+    joined = _joined(list(lists.values()))
+    return [
+        lists[at] if at in lists else _scored(term.part, queries, joined, filter, threads)
+        for at, term in enumerate(terms)
+    ]
+
+
+def _joined(lists: Sequence[Candidates]) -> Candidates:
+    """Return what stands in any list, row by row; who stands in several, several times."""
+    offsets = reduce(np.add, [side.offsets for side in lists])
+    items = np.concatenate([side.items for side in lists])
+    if len(offsets) > 2:
+        rows = np.concatenate([np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in lists])
+        items = items[np.argsort(rows, kind="stable")]
+    return Candidates.trusted(offsets, items, None, lists[0].catalogue, _NO_COST)
+
+
+def _scored(
+    part: Aligned[Retriever], queries: Queries, joined: Candidates, filter: Filter | None, threads: int
+) -> Candidates:
+    scored = part.score(queries, joined, filter, threads)
+    # Who stands in no list may score more than its last: nothing is certain then.
+    stats = scored.stats.with_exact(False)
+    return Candidates.trusted(joined.offsets, joined.items, scored.scores, joined.catalogue, stats)
 
 
 def _every(score: float, rows: int) -> Scores:

@@ -10,7 +10,7 @@ from vizsla.checked import caller_level, checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.fold import Fold, TooFewClicksError, draw_fold
-from vizsla.clicks.judge import KINDS, Judge
+from vizsla.clicks.judge import FEWEST, KINDS, Judge
 from vizsla.clicks.log_split import COLD
 from vizsla.clicks.measures import PerQuery
 from vizsla.composable import DEPTH
@@ -18,12 +18,15 @@ from vizsla.compose.sum import Sum
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError, check_positive
 from vizsla.methods.fuse.learned import LearnedFusion
+from vizsla.methods.fuse.lifting import Lifting
 from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
 from vizsla.methods.fuse.pool import MEASURE, RANKS, Pool, make_pool
+from vizsla.methods.fuse.rules import Rule
 from vizsla.methods.fuse.search import Search
 from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
 from vizsla.methods.fuse.verdict import said_of
+from vizsla.methods.unclicked import Unclicked
 from vizsla.retriever import Retriever
 
 
@@ -75,7 +78,8 @@ def learn_fusion(
     Some texts of the log are held out, a share `cold` of them with all clicks on their items. Every part is searched
     once for them, as it would be without their clicks; then normalisations and weights are tried. Single parts stand
     unless a sum is two standard errors better; so do fewer parts against more. A sum that loses to the best part on
-    warm or on cold queries, by more than a standard error, comes behind all that do not.
+    warm or on cold queries, by more than a standard error, comes behind all that do not. Beside a part that learns from
+    clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains by it.
 
     Parameters
     ----------
@@ -93,38 +97,49 @@ def learn_fusion(
     clock = [process_time()]
     twins = [built_part(part_twin(part, fold.train, threads=threads), fold.train) for part in given]
     clock.append(process_time())
-    pool = _pool(twins, fold, dataset, depth=depth, threads=threads)
-    clock.append(process_time())
     judge = Judge(fold.cold, cold)
+    # Where nobody learns from clicks, or one kind of query is missing, nothing says that items without any are too low.
+    both = min(fold.cold.sum(), (~fold.cold).sum()) >= FEWEST
+    learners = [bool(both) and twin is not part for twin, part in zip(twins, given, strict=True)]
+    pool = _pool(twins, fold, dataset, depth=depth, lift=any(learners), threads=threads)
+    clock.append(process_time())
     standing = Standing.of(judge, [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)])
-    tried = Search(pool, standing).run([twin.scale for twin in twins])
+    tried = Search(pool, standing, learners=learners).run([twin.scale for twin in twins])
     trials, measured = list(tried), list(tried.values())
-    best = standing.chosen(trials, measured)
+    level = standing.chosen(trials, measured)
+    best = Lifting(standing, measured[level]).chosen(trials, measured, level)
     clock.append(process_time())
     seconds = {name: clock[at + 1] - clock[at] for at, name in enumerate(("refit", "pool", "weights"))}
-    fitted: list[Any] = [
-        built_part(part, dataset) if at in trials[best].used else None for at, part in enumerate(given)
-    ]
     return LearnedFusion(
-        trials[best].composed(fitted, pool.rules, depth=depth),
+        _composed(trials[best], given, dataset, pool.rules, depth=depth),
         names,
         _choice(trials, measured, best, judge),
         _gains(names, tried, measured[best], judge),
-        said_of(names, trials, measured, best, standing),
+        said_of(names, trials, measured, best, standing, level=level),
         seconds,
     )
 
 
-def _pool(twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, threads: int) -> Pool:
+def _composed(
+    trial: Trial, given: list[Part], dataset: Dataset, rules: list[dict[str, Rule]], *, depth: int
+) -> Retriever:
+    """Return the sum of parts that know all clicks."""
+    fitted: list[Any] = [built_part(part, dataset) if at in trial.used else None for at, part in enumerate(given)]
+    lifted = Unclicked.of(dataset, fitted[trial.used[0]].items) if trial.lift else None
+    return trial.composed(fitted, rules, depth=depth, lifted=lifted)
+
+
+def _pool(twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, lift: bool, threads: int) -> Pool:
     # A sum refuses parts that do not know the same items: better before anything is searched.
     equal = Sum([(1.0, twin.normalised("rank")) for twin in twins])
     wanted = numbered_as(fold.wanted, dataset.item_ids, equal.items)
-    return make_pool(twins, fold.texts, wanted, depth=depth, threads=threads)
+    without = Unclicked.of(fold.train, equal.items).units == 0 if lift else None
+    return make_pool(twins, fold.texts, wanted, depth=depth, unclicked=without, threads=threads)
 
 
 def _choice(trials: list[Trial], measured: list[PerQuery], best: int, judge: Judge) -> Choice:
     said = [
-        {"normalisation": trial.how, "weights": list(trial.weights)}
+        {"normalisation": trial.how, "weights": list(trial.weights), "lift": trial.lift}
         | {kind: judge.quality(values, kind) for kind in KINDS}
         for trial, values in zip(trials, measured, strict=True)
     ]
@@ -146,5 +161,5 @@ def _first_part(names: list[str], given: list[Part], dataset: Dataset, problem: 
     said = f"{problem} This is {names[0]} alone: put the part that you trust most first, or weigh them yourself."
     warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
     trial = alone(0, len(given))
-    tried = {"normalisation": trial.how, "weights": list(trial.weights), "all": 0.0, "warm": 0.0, "cold": 0.0}
+    tried = {"normalisation": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)
     return LearnedFusion(built_part(given[0], dataset), names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

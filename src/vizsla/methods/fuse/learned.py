@@ -22,7 +22,7 @@ class LearnedFusion:
     names : list of str
         What the parts are called, in the order given.
     choice : Choice
-        Every trial: its normalisation, its weights, and its quality on all, warm and cold held-out queries.
+        Every trial: its normalisation, its weights, its lift, and its quality on all, warm and cold held-out queries.
     gains : list of dict
         For each part and each kind of query what the choice has more than the part alone, with its standard error and
         the p-value of a paired test. Of the trials the best was taken, so they are a little too good.
@@ -50,6 +50,11 @@ class LearnedFusion:
         """How scores were brought to one scale: "none", "minmax", "zscore", "rank", "linear" or "exp"."""
         return str(self.choice.chosen["normalisation"])
 
+    @property
+    def lift(self) -> float:
+        """What is added to the sum for items without clicks; 0 where that does not surely help."""
+        return float(self.choice.chosen["lift"])
+
     def __str__(self) -> str:
         return self.said
 
@@ -68,8 +73,8 @@ class LearnedFusion:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the retriever."""
         return {
-            "names": self.names, "weights": self.weights, "normalisation": self.normalisation, "said": self.said,
-            "gains": self.gains, "seconds": self.seconds, "choice": self.choice.to_dict(),
+            "names": self.names, "weights": self.weights, "normalisation": self.normalisation, "lift": self.lift,
+            "said": self.said, "gains": self.gains, "seconds": self.seconds, "choice": self.choice.to_dict(),
         }  # fmt: skip
 
     def to_json(self, path: str | Path | None = None) -> str:

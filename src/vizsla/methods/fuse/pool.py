@@ -49,6 +49,8 @@ class Pool:
         The best possible sum of discounts, a query.
     rules : list of dict
         For each part, the rules by which its scores are scaled, by name.
+    unclicked : bool array
+        Which candidates are items without clicks.
     """
 
     scores: dict[str, list[Floats]]
@@ -57,6 +59,7 @@ class Pool:
     places: NDArray[np.int64]
     ideal: PerQuery
     rules: list[dict[str, Rule]]
+    unclicked: Flags
 
     @property
     def parts(self) -> int:
@@ -81,6 +84,8 @@ class Pool:
         exact = np.multiply(columns[first], trial.weights[first], dtype=np.float64)
         for at in others:
             exact += np.multiply(columns[at], trial.weights[at], dtype=np.float64)
+        if trial.lift:
+            exact += trial.lift * self.unclicked
         totals = exact.astype(np.float32)
         if len(trial.used) < self.parts:
             seen = np.logical_or.reduce([self.found[at] for at in trial.used])
@@ -88,7 +93,15 @@ class Pool:
         return totals
 
 
-def make_pool(parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *, depth: int, threads: int = 1) -> Pool:
+def make_pool(
+    parts: Sequence[Retriever],
+    texts: list[str],
+    wanted: csr_array,
+    *,
+    depth: int,
+    unclicked: Flags | None = None,
+    threads: int = 1,
+) -> Pool:
     """Search every part once, and let it score what the others found.
 
     Parameters
@@ -101,6 +114,8 @@ def make_pool(parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *
         Their clicks: queries × items, numbered as the first part's.
     depth : int
         How long a part's list is, from which its scale is read.
+    unclicked : bool array, optional
+        Which items have no clicks, where these are to be lifted: then they are candidates however far down.
     threads : int
         How many queries are searched at a time.
     """
@@ -108,7 +123,8 @@ def make_pool(parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *
     lists = [part.search(queries, depth, None, threads) for part in aligned]
     width = len(aligned[0].merged)
     judged = _keys(np.repeat(np.arange(len(texts)), np.diff(wanted.indptr)), wanted.indices, width)
-    keys = _joined([_cut(found, width) for found in lists], judged, [_all(found, width) for found in lists])
+    lifted = np.zeros(width, np.bool_) if unclicked is None else unclicked
+    keys = _joined([_cut(found, width, lifted) for found in lists], judged, [_all(found, width) for found in lists])
     rows, offsets = keys // width, np.searchsorted(keys, np.arange(len(texts) + 1) * width)
     items = (keys % width).astype(np.int32)
     union = Candidates.trusted(offsets.astype(np.int64), items, None, aligned[0].merged, Stats())
@@ -124,7 +140,8 @@ def make_pool(parts: Sequence[Retriever], texts: list[str], wanted: csr_array, *
         scores[how] = [layout.padded(each) for each in ruled]
     inside = [layout.padded(np.isin(keys, _all(found, width))) for found in lists]
     clicked = np.isin(keys, judged)
-    return Pool(scores, inside, rows[clicked], layout.places[clicked], _ideal(wanted), rules)
+    clicks = rows[clicked], layout.places[clicked]
+    return Pool(scores, inside, *clicks, _ideal(wanted), rules, layout.padded(lifted[items]))
 
 
 @dataclass(frozen=True)
@@ -151,10 +168,10 @@ def _all(found: Candidates, width: int) -> NDArray[np.int64]:
     return _keys(_rows(found), found.items, width)
 
 
-def _cut(found: Candidates, width: int) -> NDArray[np.int64]:
-    """Return the best `POOLED` of every list."""
+def _cut(found: Candidates, width: int, lifted: Flags) -> NDArray[np.int64]:
+    """Return the best `POOLED` of every list, and who may be lifted among them."""
     rows = _rows(found)
-    return _all(found, width)[np.arange(len(rows)) - found.offsets[rows] < POOLED]
+    return _all(found, width)[(np.arange(len(rows)) - found.offsets[rows] < POOLED) | lifted[found.items]]
 
 
 def _joined(

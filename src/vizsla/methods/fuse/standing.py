@@ -15,7 +15,7 @@ TOLERATED = 1.0
 """So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
 the other kind gains for what is often chance."""
 
-Rank = tuple[int, float]
+Rank = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -52,24 +52,28 @@ class Standing:
         return {kind: gain for kind, gain in gains.items() if gain.errors <= -TOLERATED}
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery]) -> int:
-        """Return which trial stands: from one part on, more of them only on clear evidence."""
-        ranks = [self.rank(values) for values in measured]
-        stands = self.best_of(trials, ranks, 1)
-        for count in range(2, len(trials[0].weights) + 1):
-            other = self.best_of(trials, ranks, count)
-            if other is not None and self._replaces(other, stands, ranks, measured):
-                stands = other
+        """Return which trial without a lift stands: from one part on, more of them only on clear evidence."""
+        stands: int | None = None
+        for same in of_each_count(trials, lifted=False):
+            best = max(same, key=lambda at: self.rank(measured[at]))
+            if stands is None or self.replaces(measured[best], measured[stands]):
+                stands = best
         return stands or 0
 
-    def best_of(self, trials: Sequence[Trial], ranks: Sequence[Rank], count: int) -> int | None:
-        """Return the best trial of so many parts."""
-        found = [at for at, trial in enumerate(trials) if len(trial.used) == count]
-        return max(found, key=lambda at: ranks[at], default=None)
+    def replaces(self, other: PerQuery, stands: PerQuery) -> bool:
+        """Whether the other is surely better than what stands, or is behind on fewer kinds and on average no worse."""
+        gain, fewer = self.judge.gain(other, stands), len(self.losses(stands)) - len(self.losses(other))
+        return gain.errors > SURE if not fewer else fewer > 0 and gain.mean >= 0
 
-    def _replaces(self, other: int, stands: int | None, ranks: Sequence[Rank], measured: Sequence[PerQuery]) -> bool:
-        if stands is None:
-            return True
-        gain = self.judge.gain(measured[other], measured[stands])
-        if ranks[other][0] != ranks[stands][0]:
-            return ranks[other][0] > ranks[stands][0] and gain.mean >= 0
-        return gain.errors > SURE
+
+def of_each_count(trials: Sequence[Trial], *, lifted: bool) -> list[list[int]]:
+    """Return where the trials of one part are, of two, and so on: those with a lift, or those without.
+
+    Examples
+    --------
+    >>> tried = [Trial("none", (1.0, 0.0)), Trial("exp", (0.5, 0.5)), Trial("exp", (0.4, 0.6), 1.0)]
+    >>> of_each_count(tried, lifted=False), of_each_count(tried, lifted=True)
+    ([[0], [1]], [[2]])
+    """
+    counts = {at: len(trial.used) for at, trial in enumerate(trials) if bool(trial.lift) == lifted}
+    return [[at for at in counts if counts[at] == count] for count in sorted(set(counts.values()))]

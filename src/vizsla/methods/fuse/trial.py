@@ -16,7 +16,7 @@ HOWS = (NONE, *METHODS, *RULES)
 
 
 class Trial(NamedTuple):
-    """How scores are brought to one scale, and what each part weighs; the weights add up to 1.
+    """How scores are brought to one scale, what each part weighs (all of them 1), and what items without clicks get.
 
     Examples
     --------
@@ -26,13 +26,21 @@ class Trial(NamedTuple):
 
     how: str
     weights: tuple[float, ...]
+    lift: float = 0.0
 
     @property
     def used(self) -> tuple[int, ...]:
         """Which parts weigh anything."""
         return tuple(at for at, weight in enumerate(self.weights) if weight > 0)
 
-    def composed(self, parts: Sequence[Retriever], rules: Sequence[dict[str, Rule]], *, depth: int) -> Retriever:
+    def composed(
+        self,
+        parts: Sequence[Retriever],
+        rules: Sequence[dict[str, Rule]],
+        *,
+        depth: int,
+        lifted: Retriever | None = None,
+    ) -> Retriever:
         """Return the weighted sum of the parts that weigh anything; a single one is returned as it is.
 
         Parameters
@@ -43,10 +51,13 @@ class Trial(NamedTuple):
             For each part, the rules by which its scores are scaled, by name.
         depth : int
             How many candidates each contributes.
+        lifted : Retriever, optional
+            What gives items without clicks 1 and others 0, for a trial that lifts.
         """
         if len(self.used) == 1:
             return parts[self.used[0]]
-        return Sum([(self.weights[at], self._scaled(parts[at], rules[at], depth)) for at in self.used], depth=depth)
+        terms = [(self.weights[at], self._scaled(parts[at], rules[at], depth)) for at in self.used]
+        return Sum(terms if lifted is None else [*terms, (self.lift, lifted)], depth=depth)
 
     def _scaled(self, part: Retriever, rules: dict[str, Rule], depth: int) -> Retriever:
         if self.how in METHODS:
@@ -60,6 +71,6 @@ def alone(part: int, parts: int) -> Trial:
     Examples
     --------
     >>> alone(1, 3)
-    Trial(how='none', weights=(0.0, 1.0, 0.0))
+    Trial(how='none', weights=(0.0, 1.0, 0.0), lift=0.0)
     """
     return Trial(NONE, tuple(float(at == part) for at in range(parts)))

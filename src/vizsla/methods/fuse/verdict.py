@@ -12,9 +12,17 @@ from vizsla.methods.fuse.trial import NONE, Trial
 
 
 def said_of(
-    names: Sequence[str], trials: Sequence[Trial], measured: Sequence[PerQuery], best: int, standing: Standing
+    names: Sequence[str],
+    trials: Sequence[Trial],
+    measured: Sequence[PerQuery],
+    best: int,
+    standing: Standing,
+    *,
+    level: int | None = None,
 ) -> str:
     """Return what was chosen, its quality, what it gains over the best part or the best sum over it, and its losses.
+
+    `level` is what would stand without a lift.
 
     Examples
     --------
@@ -32,6 +40,9 @@ def said_of(
     if others:
         rival = max(others, key=lambda at: judge.quality(measured[at]))
         said.append(_compared(_named(names, trials[rival]), judge.gain(values, measured[rival]), one=one))
+    if level is not None and level != best:
+        gain = judge.gain(values, measured[level])
+        said.append(f"Without the lift, {_named(names, trials[level])} would stand, with {_gain(gain.reversed)}.")
     for kind, gain in standing.losses(values).items():
         said.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
     return " ".join(said if len(values) >= FEWEST else [*said, f"Below {FEWEST} queries nothing is sure."])
@@ -49,7 +60,7 @@ def _quality(judge: Judge, values: PerQuery) -> str:
 def _compared(rival: str, gain: Gain, *, one: bool) -> str:
     """Say what the choice has more than the best sum, or than the best part."""
     if one:
-        more = _gain(gain._replace(mean=-gain.mean))
+        more = _gain(gain.reversed)
         return f"The best sum, {rival}, has {more}: no sure gain for both kinds."
     return f"That is {_gain(gain)} over {rival}."
 
@@ -58,7 +69,8 @@ def _named(names: Sequence[str], trial: Trial) -> str:
     if len(trial.used) == 1:
         return f"{names[trial.used[0]]} alone"
     how = "" if trial.how == NONE else f" by {trial.how}"
-    return " + ".join(f"{trial.weights[at]:g} {names[at]}" for at in trial.used) + how
+    lift = f" + {trial.lift:g} for items without clicks" if trial.lift else ""
+    return " + ".join(f"{trial.weights[at]:g} {names[at]}" for at in trial.used) + how + lift
 
 
 def _gain(gain: Gain) -> str:

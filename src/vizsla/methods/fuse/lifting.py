@@ -1,0 +1,50 @@
+"""Whether, and how far, items without clicks are lifted: only where neither kind of query pays for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from vizsla.clicks.measures import PerQuery
+from vizsla.methods.fuse.standing import Rank, Standing, of_each_count
+from vizsla.methods.fuse.trial import Trial
+
+
+@dataclass(frozen=True)
+class Lifting:
+    """Ranks sums that lift items without clicks, against what stands without.
+
+    By quality alone these items would be lifted until warm queries have lost all that the sum had gained for them.
+
+    Parameters
+    ----------
+    standing : Standing
+        Which is the best part on either kind of query.
+    level : array
+        What the sum or part gives that stands without a lift.
+    """
+
+    standing: Standing
+    level: PerQuery
+
+    def rank(self, values: PerQuery) -> Rank:
+        """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
+
+        Harm is what a kind of query has less than its best part, and less than without a lift.
+        """
+        judge, harm, worse = self.standing.judge, 0.0, inf
+        for kind, best in self.standing.best.items():
+            gain = judge.gain(values, best, kind).mean
+            harm = min(harm, gain - min(0.0, judge.gain(self.level, best, kind).mean))
+            worse = min(worse, gain)
+        return harm, worse
+
+    def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery], stands: int) -> int:
+        """Return what stands in the end: a lift must do no harm, and be as clearly better as a further part."""
+        for same in of_each_count(trials, lifted=True):
+            best = max(same, key=lambda at: self.rank(measured[at]))
+            harmless = self.rank(measured[best])[0] == 0
+            if harmless and self.standing.replaces(measured[best], measured[stands]):
+                stands = best
+        return stands
