@@ -75,7 +75,8 @@ def test_the_portable_kernels_answer_the_same(bits):
     numbers = np.arange(0, 1500, 7, dtype=np.int32)
     for given in (None, numbers):
         parts = queries(), book.rotation, book.transposed, index.stored_codes.stored, len(index), 6, given, 1
-        assert _native.pq_search(*parts, portable=True) == _native.pq_search(*parts, portable=False)
+        portable, best = (_native.pq_search(*parts, portable=portable) for portable in (True, False))
+        assert portable[:3] == best[:3]  # only how many queries share a pass may differ
 
 
 @pytest.mark.parametrize(("bits", "opq"), KINDS)
