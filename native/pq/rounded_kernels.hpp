@@ -16,17 +16,15 @@ struct RoundedSums {
 };
 
 struct RoundedKernels {
-  // Adds up the bytes, of at most 127, that a block's codes point to, item by item, and says, a bit an item, whose sum
-  // reaches `floor`. Sums are of use only if somebody's does.
-  using Block = std::uint64_t (*)(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t row_bytes,
-                                  std::uint16_t floor, std::uint16_t* sums);
+  static constexpr std::size_t together = 4;  // blocks that share the loads of a table
 
-  // The same for four blocks at once, because a table of 256 numbers takes four loads.
-  using FourBlocks = void (*)(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
-                              std::uint16_t floor, RoundedSums* sums);
+  // Adds up the bytes, of at most 127, that four blocks' codes point to, item by item, and says, a bit an item, whose sum
+  // reaches `floor`. A block's sums are of use only if somebody's does.
+  using Blocks = void (*)(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
+                          std::uint16_t floor, RoundedSums* sums);
 
-  Block halves;                // codes of 4 bits, two a byte
-  FourBlocks bytes = nullptr;  // codes of 8 bits; none where the tables themselves are as fast
+  Blocks halves;           // codes of 4 bits, two a byte
+  Blocks bytes = nullptr;  // codes of 8 bits; none where the tables themselves are as fast
 
   static const RoundedKernels& portable();
   static const RoundedKernels& best();
@@ -46,6 +44,13 @@ inline std::uint64_t half_block(const std::uint8_t* codes, const std::uint8_t* t
   std::uint64_t reached = 0;
   for (std::size_t item = 0; item < 64; ++item) reached |= std::uint64_t{sums[item] >= floor} << item;
   return reached;
+}
+
+inline void half_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
+                        std::uint16_t floor, RoundedSums* sums) {
+  for (std::size_t i = 0; i < RoundedKernels::together; ++i) {
+    sums[i].bits = half_block(codes[i], tables, row_bytes, floor, sums[i].sums);
+  }
 }
 
 }  // namespace plain
@@ -101,6 +106,13 @@ VIZSLA_AVX2 inline std::uint64_t half_block(const std::uint8_t* codes, const std
   return later << 32 | first.reached(floor, sums);
 }
 
+VIZSLA_AVX2 inline void half_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables,
+                                    std::size_t row_bytes, std::uint16_t floor, RoundedSums* sums) {
+  for (std::size_t i = 0; i < RoundedKernels::together; ++i) {
+    sums[i].bits = half_block(codes[i], tables, row_bytes, floor, sums[i].sums);
+  }
+}
+
 }  // namespace avx2
 
 #define VIZSLA_AVX512BW __attribute__((target("avx512f,avx512bw")))
@@ -128,22 +140,43 @@ VIZSLA_AVX512BW inline std::uint64_t reached(__m512i pairs, __m512i odd, std::ui
   return bits;
 }
 
-// As with AVX2, but a row of a block is one register.
-VIZSLA_AVX512BW inline std::uint64_t half_block(const std::uint8_t* codes, const std::uint8_t* tables,
-                                                std::size_t row_bytes, std::uint16_t floor, std::uint16_t* sums) {
-  constexpr std::size_t ahead = 4096;
-  const __m512i lower = _mm512_set1_epi8(15);
-  __m512i pairs = _mm512_setzero_si512(), odd = pairs;
-  for (std::size_t row = 0; row < row_bytes; ++row, codes += 64, tables += 32) {
-    __builtin_prefetch(codes + ahead);
-    const __m512i here = _mm512_loadu_si512(codes);
-    const __m512i low = _mm512_shuffle_epi8(table_four_times(tables), _mm512_and_si512(here, lower));
-    const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(here, 4), lower);
-    const __m512i both = _mm512_add_epi8(low, _mm512_shuffle_epi8(table_four_times(tables + 16), upper));
-    pairs = _mm512_add_epi16(pairs, both);
-    odd = _mm512_add_epi16(odd, _mm512_srli_epi16(both, 8));
+// Sums of four blocks on their way, as with AVX2; a row of a block is one register.
+struct FourSums {
+  static constexpr std::size_t four = RoundedKernels::together;
+  __m512i pairs[four], odd[four];
+
+  VIZSLA_AVX512BW FourSums() {
+    for (std::size_t i = 0; i < four; ++i) pairs[i] = odd[i] = _mm512_setzero_si512();
   }
-  return reached(pairs, odd, floor, sums);
+
+  // Adds two numbers of seven bits an item.
+  VIZSLA_AVX512BW void add(std::size_t i, __m512i both) {
+    pairs[i] = _mm512_add_epi16(pairs[i], both);
+    odd[i] = _mm512_add_epi16(odd[i], _mm512_srli_epi16(both, 8));
+  }
+
+  VIZSLA_AVX512BW void store(std::uint16_t floor, RoundedSums* sums) const {
+    for (std::size_t i = 0; i < four; ++i) sums[i].bits = reached(pairs[i], odd[i], floor, sums[i].sums);
+  }
+};
+
+VIZSLA_AVX512BW inline void half_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables,
+                                        std::size_t row_bytes, std::uint16_t floor, RoundedSums* sums) {
+  const std::size_t ahead = FourSums::four * row_bytes * 64;  // where the next four are, if no filter leaves them out
+  const __m512i lower = _mm512_set1_epi8(15);
+  FourSums found;
+  for (std::size_t row = 0; row < row_bytes; ++row, tables += 32) {
+    const __m512i low = table_four_times(tables), high = table_four_times(tables + 16);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < FourSums::four; ++i) {
+      __builtin_prefetch(codes[i] + row * 64 + ahead);
+      const __m512i here = _mm512_loadu_si512(codes[i] + row * 64);
+      const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(here, 4), lower);
+      const __m512i first = _mm512_shuffle_epi8(low, _mm512_and_si512(here, lower));
+      found.add(i, _mm512_add_epi8(first, _mm512_shuffle_epi8(high, upper)));
+    }
+  }
+  found.store(floor, sums);
 }
 
 // A table of 256 bytes in registers.
@@ -163,14 +196,13 @@ struct ByteTable {
 
 VIZSLA_VBMI inline void byte_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
                                     std::uint16_t floor, RoundedSums* sums) {
-  constexpr std::size_t four = 4;
-  const std::size_t ahead = four * row_bytes * 64;  // where the next four are, if no filter leaves them out
-  __m512i pairs[four], odd[four], both[four];
-  for (std::size_t i = 0; i < four; ++i) pairs[i] = odd[i] = _mm512_setzero_si512();
+  const std::size_t ahead = FourSums::four * row_bytes * 64;
+  FourSums found;
+  __m512i both[FourSums::four];
   for (std::size_t row = 0; row < row_bytes; row += 2, tables += 512) {
     const ByteTable table(tables);
 #pragma GCC unroll 4
-    for (std::size_t i = 0; i < four; ++i) {
+    for (std::size_t i = 0; i < FourSums::four; ++i) {
       __builtin_prefetch(codes[i] + row * 64 + ahead);
       __builtin_prefetch(codes[i] + row * 64 + ahead + 64);
       both[i] = table.at(_mm512_loadu_si512(codes[i] + row * 64));
@@ -178,31 +210,28 @@ VIZSLA_VBMI inline void byte_blocks(const std::uint8_t* const* codes, const std:
     if (row + 1 < row_bytes) {
       const ByteTable next(tables + 256);
 #pragma GCC unroll 4
-      for (std::size_t i = 0; i < four; ++i) {
+      for (std::size_t i = 0; i < FourSums::four; ++i) {
         both[i] = _mm512_add_epi8(both[i], next.at(_mm512_loadu_si512(codes[i] + row * 64 + 64)));
       }
     }
 #pragma GCC unroll 4
-    for (std::size_t i = 0; i < four; ++i) {
-      pairs[i] = _mm512_add_epi16(pairs[i], both[i]);
-      odd[i] = _mm512_add_epi16(odd[i], _mm512_srli_epi16(both[i], 8));
-    }
+    for (std::size_t i = 0; i < FourSums::four; ++i) found.add(i, both[i]);
   }
-  for (std::size_t i = 0; i < four; ++i) sums[i].bits = reached(pairs[i], odd[i], floor, sums[i].sums);
+  found.store(floor, sums);
 }
 
 }  // namespace avx512
 #endif
 
 inline const RoundedKernels& RoundedKernels::portable() {
-  static const RoundedKernels kernels{&plain::half_block};
+  static const RoundedKernels kernels{&plain::half_blocks};
   return kernels;
 }
 
 inline const RoundedKernels& RoundedKernels::best() {
 #ifdef VIZSLA_HAS_AVX2
-  static const RoundedKernels widest{&avx512::half_block, &avx512::byte_blocks}, wide{&avx512::half_block};
-  static const RoundedKernels kernels{&avx2::half_block};
+  static const RoundedKernels widest{&avx512::half_blocks, &avx512::byte_blocks}, wide{&avx512::half_blocks};
+  static const RoundedKernels kernels{&avx2::half_blocks};
   static const bool wider = __builtin_cpu_supports("avx512bw"), here = __builtin_cpu_supports("avx2");
   if (wider && __builtin_cpu_supports("avx512vbmi")) return widest;
   if (wider) return wide;

@@ -29,7 +29,7 @@ struct PqQuery {
 class PqScan {
  public:
   PqScan(const PqCodes& codes, const ChosenItems& chosen, const RoundedKernels& kernels)
-      : codes_(codes), chosen_(chosen), kernels_(kernels) {}
+      : codes_(codes), chosen_(chosen), kernel_(codes.halves ? kernels.halves : kernels.bytes) {}
 
   // Offers the places from `begin` to `end` to each query's `near`, as item numbers.
   void run(std::span<const PqQuery> queries, std::span<NearBest> near, std::size_t k, std::size_t begin,
@@ -51,27 +51,18 @@ class PqScan {
   static constexpr std::size_t bytes_a_look = 4 << 20;  // read between looks for Ctrl-C
 
   void tile(const PqQuery& query, NearBest& near) {
-    if (!codes_.halves) return query.rounded ? rounded_bytes(query, near) : exact_bytes(query, near);
-    for (const ChosenBlock& block : blocks_) {
-      query.rounded ? rounded_halves(query, near, block) : exact_halves(query, near, block);
-    }
+    if (query.rounded) return rounded(query, near);
+    codes_.halves ? exact_halves(query, near) : exact_bytes(query, near);
   }
 
-  void rounded_halves(const PqQuery& query, NearBest& near, const ChosenBlock& block) {
-    RoundedSums found;
-    found.bits =
-        kernels_.halves(codes_.block(block.number), query.bytes.bytes(), codes_.row_bytes(), floor(near), found.sums);
-    offer(near, block, found);
-  }
-
-  void rounded_bytes(const PqQuery& query, NearBest& near) {
-    constexpr std::size_t four = 4;
+  void rounded(const PqQuery& query, NearBest& near) {
+    constexpr std::size_t four = RoundedKernels::together;
     for (std::size_t first = 0; first < blocks_.size(); first += four) {
       const std::size_t count = std::min(four, blocks_.size() - first);
       const std::uint8_t* codes[four];
       for (std::size_t i = 0; i < four; ++i) codes[i] = codes_.block(blocks_[first + std::min(i, count - 1)].number);
       RoundedSums found[four];
-      kernels_.bytes(codes, query.bytes.bytes(), codes_.row_bytes(), floor(near), found);
+      kernel_(codes, query.bytes.bytes(), codes_.row_bytes(), floor(near), found);
       for (std::size_t i = 0; i < count; ++i) offer(near, blocks_[first + i], found[i]);
     }
   }
@@ -87,10 +78,12 @@ class PqScan {
     }
   }
 
-  void exact_halves(const PqQuery& query, NearBest& near, const ChosenBlock& block) {
-    for (std::uint64_t bits = block.bits; bits != 0; bits &= bits - 1) {
-      const std::size_t item = block.number * PqCodes::lanes + static_cast<std::size_t>(std::countr_zero(bits));
-      near.offer(codes_.sum(query.table.data(), item), static_cast<std::uint32_t>(item));
+  void exact_halves(const PqQuery& query, NearBest& near) {
+    for (const ChosenBlock& block : blocks_) {
+      for (std::uint64_t bits = block.bits; bits != 0; bits &= bits - 1) {
+        const std::size_t item = block.number * PqCodes::lanes + static_cast<std::size_t>(std::countr_zero(bits));
+        near.offer(codes_.sum(query.table.data(), item), static_cast<std::uint32_t>(item));
+      }
     }
   }
 
@@ -114,7 +107,7 @@ class PqScan {
 
   const PqCodes& codes_;
   const ChosenItems& chosen_;
-  const RoundedKernels& kernels_;
+  RoundedKernels::Blocks kernel_;
   ByteSums bytes_;
   std::vector<ChosenBlock> blocks_;
   std::size_t read_ = 0;

@@ -168,8 +168,8 @@ def jpq(
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    teacher, how = base if teacher is None else teacher, {"handicap": handicap, "recodings": recodings}
-    return train_jpq(coded, clicks, teacher=teacher, seed=seed, threads=threads, **how, **options)
+    taught: dict[str, Any] = {"teacher": base if teacher is None else teacher, "handicap": handicap}
+    return train_jpq(coded, clicks, recodings=recodings, seed=seed, threads=threads, **taught, **options)
 
 
 def prepared_run(
