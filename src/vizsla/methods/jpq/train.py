@@ -15,6 +15,8 @@ from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, LogSplit, fewest_said, log_splits, too_few
 from vizsla.dataset import Dataset
+from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
@@ -201,7 +203,7 @@ def prepared_run(
     given = {**first, **settings}
     given["recodings"] = 0 if recodings == AUTO and (paper or side is not None) else recodings
     how = _settings(share, log, teacher, _with_recodings(given, index, log))
-    vectors = _vectors(teacher, how)
+    vectors = _vectors(base, teacher, how)
     split = _split(log, cold, how)
     handicap = 0.0 if paper and handicap == AUTO else handicap
     how, handicaps = _with_handicap(how, handicap, log, vectors, chosen=split is not None)
@@ -235,7 +237,17 @@ def _coded(base: Any) -> PqIndex:
     index = getattr(base, "index", None)
     if not isinstance(base, Dense) or not isinstance(index, PqIndex):
         raise InputError(f"`base` must be dense, over a PqIndex. Got {base!r}: `jpq` compresses and trains at once.")
+    if index.dim > _own(base.encoder).dim:
+        advice = "call `jpq` on the uncompressed retriever again"
+        raise InputError(f"`base` must have codes without marks of who has clicks. Got {base!r}: {advice}.")
     return index
+
+
+def _own(encoder: Encoder) -> Encoder:
+    """Return the encoder that made the items' vectors."""
+    while isinstance(encoder, AdaptedEncoder):
+        encoder = encoder.base
+    return encoder
 
 
 def _teacher(base: Dense, clicks: Any, teacher: Retriever | None) -> Retriever | None:
@@ -318,11 +330,12 @@ def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit
     return split if len(split.train) else None
 
 
-def _vectors(teacher: Retriever | None, settings: JpqSettings) -> Any:
-    """Return uncompressed items where the teacher, or the base of it, holds them."""
+def _vectors(base: Dense, teacher: Retriever | None, settings: JpqSettings) -> Any:
+    """Return uncompressed items where the teacher, or the base of it, holds them: by the encoder of the codes."""
     held: Any = teacher if isinstance(teacher, Dense) else getattr(teacher, "base", None)
-    if isinstance(held, Dense) and isinstance(held.index, StoredIndex):
+    stored = isinstance(held, Dense) and isinstance(held.index, StoredIndex)
+    if stored and _own(held.encoder).fingerprint == _own(base.encoder).fingerprint:
         return np.asarray(held.item_rows(), np.float32)
     if settings.stage == "negatives":
-        raise InputError('`teacher` must hold vectors for the stage "negatives", which scores them. Got another.')
+        raise InputError('`teacher` must hold the items\' vectors for the stage "negatives". Got another.')
     return None
