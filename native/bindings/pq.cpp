@@ -48,14 +48,9 @@ PqCodes codes_of(const Bytes& array, std::size_t items, const PqBook& book) {
   codes.parts = book.parts;
   codes.halves = book.count == 16;
   require(items <= INT32_MAX, "there must be fewer than 2^31 items");
-  if (codes.halves) {
-    require(array.ndim() == 3 && book.parts % 2 == 0, "4-bit codes must be blocks × bytes × 64");
-    require(array.shape(0) == codes.blocks() && array.shape(1) == book.parts / 2 && array.shape(2) == PqCodes::lanes,
-            "4-bit codes must be those of all items and sub-spaces");
-  } else {
-    require(array.ndim() == 2 && array.shape(0) == items && array.shape(1) == book.parts,
-            "8-bit codes must be those of all items and sub-spaces");
-  }
+  require(array.ndim() == 3 && (!codes.halves || book.parts % 2 == 0), "codes must be blocks × bytes × 64");
+  require(array.shape(0) == codes.blocks() && array.shape(1) == codes.row_bytes() && array.shape(2) == PqCodes::lanes,
+          "codes must be those of all items and sub-spaces");
   return codes;
 }
 

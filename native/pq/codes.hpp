@@ -1,4 +1,4 @@
-// Items as codes: a byte a sub-space, a row an item; or half a byte, 64 items side by side.
+// Items as codes, 64 side by side: a byte a sub-space, or half a byte.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@ struct PqCodes {
 
   std::size_t row_bytes() const { return halves ? parts / 2 : parts; }
   std::size_t blocks() const { return (items + lanes - 1) / lanes; }
-  const std::uint8_t* row(std::size_t item) const { return data + item * parts; }
   const std::uint8_t* block(std::size_t number) const { return data + number * row_bytes() * lanes; }
 
   // The score of an item: what its codes point to, added in float32 in the order of the sub-spaces.
@@ -23,9 +22,9 @@ struct PqCodes {
 
  private:
   float sum_of_bytes(const float* table, std::size_t item) const {
-    const std::uint8_t* codes = row(item);
+    const std::uint8_t* codes = block(item / lanes) + item % lanes;
     float total = 0;
-    for (std::size_t part = 0; part < parts; ++part) total += table[part * 256 + codes[part]];
+    for (std::size_t part = 0; part < parts; ++part, codes += lanes) total += table[part * 256 + *codes];
     return total;
   }
 

@@ -21,7 +21,7 @@ class PqSearch {
  public:
   PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k, bool portable)
       : book_(book), codes_(codes), chosen_(chosen), k_(k),
-        kernels_(portable ? HalfKernels::portable() : HalfKernels::best()) {}
+        kernels_(portable ? RoundedKernels::portable() : RoundedKernels::best()) {}
 
   std::vector<std::vector<Hit>> run(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
     static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -42,7 +42,7 @@ class PqSearch {
 
   void by_queries(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
     const std::size_t even = (count + threads - 1) / threads;
-    const std::size_t size = codes_.halves ? std::clamp<std::size_t>(even, 1, most_group) : 1;
+    const std::size_t size = rounds() ? std::clamp<std::size_t>(even, 1, most_group) : 1;
     const std::size_t groups = (count + size - 1) / size;
     reads_ = groups;
     share_work(groups, threads, [&] {
@@ -75,10 +75,13 @@ class PqSearch {
     }
   }
 
+  // Whether tables of bytes are of use here.
+  bool rounds() const { return codes_.halves || kernels_.bytes != nullptr; }
+
   void prepare(PqTables& tables, const float* query, PqQuery& asked) const {
     asked.table.resize(book_.table_size());
     tables.fill(query, asked.table.data());
-    asked.rounded = codes_.halves && asked.bytes.fill(asked.table.data(), book_.parts);
+    asked.rounded = rounds() && asked.bytes.fill(asked.table.data(), book_.parts, book_.count);
   }
 
   std::vector<Hit> ranked(const PqQuery& asked, NearBest& near) const {
@@ -112,7 +115,7 @@ class PqSearch {
   const PqCodes& codes_;
   const ChosenItems& chosen_;
   std::size_t k_, reads_ = 0;
-  const HalfKernels& kernels_;
+  const RoundedKernels& kernels_;
   std::vector<std::vector<Hit>> answers_;
 };
 

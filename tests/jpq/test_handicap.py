@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.jpq.catalogue import CLICKS, ENCODER, coded, flat, reciprocal_rank
+from tests.jpq.catalogue import CLICKS, ENCODER, IDS, coded, flat, reciprocal_rank
+from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.errors import InputError
+from vizsla.methods.dense import dense
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.train import HANDICAPS, prepared_run, train_jpq
 from vizsla.methods.pefa import pefa_xs
@@ -78,3 +80,18 @@ def test_without_clicks_or_vectors_there_is_none(clicks):
 def test_what_is_no_handicap_is_refused(wrong):
     with pytest.raises(InputError, match="`handicap` must be"):
         train_jpq(coded(), TRAIN, handicap=wrong, stop=1, **FAST)
+
+
+def test_marked_codes_are_not_marked_again():
+    marked = train_jpq(coded(), CLICKS, teacher=flat(), share=0.5, handicap=0.5, epochs=1, stop=1)
+    with pytest.raises(InputError, match="codes without marks.*call `jpq` on the uncompressed retriever again"):
+        train_jpq(marked, CLICKS, teacher=flat(), share=0.5, epochs=1, stop=1)
+
+
+def test_vectors_of_another_encoder_are_no_vectors_of_these_items():
+    doubled = FunctionEncoder(lambda texts: np.repeat(ENCODER.queries(texts), 2, axis=1), dim=64, name="doubled")
+    other = dense({name: name for name in IDS}, doubled)
+    how = {"teacher": other, "share": 0.5, "epochs": 1, "stop": 1}
+    assert len(train_jpq(coded(), CLICKS, **how)("q1", k=3)) == 1  # they teach, but nothing else
+    with pytest.raises(InputError, match="a teacher with vectors"):
+        train_jpq(coded(), CLICKS, handicap=0.5, **how)

@@ -10,7 +10,7 @@ from tests.jpq.test_resume import StoppedError, stop_after
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.settings import JpqSettings
-from vizsla.methods.jpq.train import train_jpq
+from vizsla.methods.jpq.train import jpq, train_jpq
 from vizsla.training.state import TrainingState
 
 TRAIN = [click for click in CLICKS if int(click[0][1:]) < 1200]
@@ -79,6 +79,24 @@ def test_a_checkpoint_with_codes_of_nothing_is_refused(tmp_path, wrong):
         train_jpq(coded(), TRAIN, **once)
 
 
+@pytest.mark.parametrize(("bits", "bytes", "wanted"), [(8, 8, 1), (4, 8, 1), (8, 9, 0)])
+def test_codes_follow_by_themselves_where_they_are_short(bits, bytes, wanted):
+    brief = {"share": 0.5, "epochs": 1, "stop": 1, "batch": 512, "negatives": 10, "depth": 10}
+    found = jpq(flat(), TRAIN[:200], bits=bits, bytes=bytes, rounds=1, **brief)
+    assert found.settings.recodings == wanted
+    same = train_jpq(coded(bits, bytes), TRAIN[:200], teacher=flat(), recodings="auto", **brief)
+    assert same.settings.recodings == wanted
+    assert train_jpq(coded(bits, bytes), TRAIN[:200], teacher=flat(), **brief).settings.recodings == 0
+
+
+@pytest.mark.parametrize("how", [{"stage": "centroids"}, {"stage": "negatives"}, {"paper": True}, {"clicks": None}])
+def test_codes_stay_where_nothing_was_measured(how):
+    brief = {"epochs": 1, "stop": 1, "batch": 512, "negatives": 10, "depth": 10, "teacher": flat()}
+    clicks = how.get("clicks", TRAIN[:200])
+    more = {name: value for name, value in how.items() if name != "clicks"} | {"queries": ["q1", "q2"]}
+    assert train_jpq(coded(), clicks, recodings="auto", **brief, **more).settings.recodings == 0
+
+
 def test_it_needs_clicks_and_scores_of_codes():
     with pytest.raises(InputError, match="`recodings` must be 0 without clicks. Got 1"):
         train_jpq(coded(), queries=["q1", "q2"], teacher=flat(), epochs=1, recodings=1)
@@ -86,3 +104,6 @@ def test_it_needs_clicks_and_scores_of_codes():
         JpqSettings(stage="negatives", recodings=1)
     with pytest.raises(InputError, match="`recodings` must be"):
         JpqSettings(recodings=-1)
+    for wrong in ("some", 1.5, True):
+        with pytest.raises(InputError, match="`recodings` must be"):
+            train_jpq(coded(), TRAIN, teacher=flat(), recodings=wrong)

@@ -63,11 +63,13 @@ def test_codebooks_that_are_none(arguments, message):
 def test_codes_that_are_none():
     with pytest.raises(InputError, match="at most 15"):
         PqCodes.of(np.full((2, 4), 16, np.uint8), bits=4)
-    for stored, count in [(np.zeros((2, 3), np.int8), 2), (np.zeros((2, 3), np.uint8), 3), (np.zeros(3, np.uint8), 3)]:
+    for shape, dtype, count in [((1, 3, 64), np.int8, 2), ((2, 3), np.uint8, 2), ((1, 3, 64), np.uint8, 65)]:
         with pytest.raises(InputError, match="codes"):
-            PqCodes(stored, count)
+            PqCodes(np.zeros(shape, dtype), count, bits=8)
     with pytest.raises(InputError, match="blocks"):
-        PqCodes(np.zeros((1, 2, 32), np.uint8), 20)
+        PqCodes(np.zeros((1, 2, 32), np.uint8), 20, bits=4)
+    with pytest.raises(InputError, match="`bits` must be 8 or 4. Got 5"):
+        PqCodes(np.zeros((1, 2, 64), np.uint8), 20, bits=5)
 
 
 def test_parts_that_do_not_belong_together():
@@ -92,7 +94,7 @@ def test_the_native_border_trusts_nobody():
         "count": len(index),
     }
     wrong = [
-        {"count": len(index) + 1},
+        {"count": len(index) + 64},
         {"count": 2**40},
         {"codes": index.stored_codes.stored[:, :-1].copy()},
         {"centroids": book.transposed[:, :, :17].copy()},

@@ -70,12 +70,38 @@ def test_threads_and_batches_change_nothing(bits, count):
 
 
 @pytest.mark.parametrize("bits", [8, 4])
-def test_the_portable_kernels_answer_the_same(bits):
+@pytest.mark.parametrize("large", [False, True])
+def test_the_portable_kernels_answer_the_same(bits, large):
+    index = many(bits) if large else made(bits)
+    book, asked = index.codebook, queries(7, index.dim)
+    for given in (None, np.arange(0, len(index), 7, dtype=np.int32), np.arange(70, 90, dtype=np.int32)):
+        parts = asked, book.rotation, book.transposed, index.stored_codes.stored, len(index), 6, given, 2
+        portable, best = (_native.pq_search(*parts, portable=portable) for portable in (True, False))
+        assert portable[:3] == best[:3]  # only how many queries share a pass may differ
+
+
+@pytest.mark.parametrize("parts", [1, 3, 25, 513])
+def test_any_number_of_bytes_an_item(parts):
+    random = np.random.default_rng(parts)
+    codes = random.integers(0, 256, (333, parts)).astype(np.uint8)
+    centroids = random.standard_normal((parts, 256, 1), dtype=np.float32)
+    index = PqIndex(PqCodes.of(codes, bits=8), Codebook(centroids))
+    assert np.array_equal(index.codes, codes) and np.array_equal(
+        index.stored_codes.take(np.array([300, 64])), codes[[300, 64]]
+    )
+    asked = queries(2, parts)
+    assert index.search(asked, 9).items.reshape(2, 9).tolist() == twin_best(twin_scores(index, asked), 9)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_queries_that_are_no_numbers_break_nothing(bits):
     index, book = made(bits), made(bits).codebook
-    numbers = np.arange(0, 1500, 7, dtype=np.int32)
-    for given in (None, numbers):
-        parts = queries(), book.rotation, book.transposed, index.stored_codes.stored, len(index), 6, given, 1
-        assert _native.pq_search(*parts, portable=True) == _native.pq_search(*parts, portable=False)
+    for wrong in (np.nan, np.inf):
+        asked = np.full((1, 24), wrong, np.float32)
+        found = _native.pq_search(
+            asked, book.rotation, book.transposed, index.stored_codes.stored, len(index), 3, None, 1
+        )
+        assert len(np.frombuffer(found[1], np.int32)) <= 3
 
 
 @pytest.mark.parametrize(("bits", "opq"), KINDS)
@@ -91,12 +117,13 @@ def test_faiss_scores_the_same_codes_alike(bits, opq):
     np.testing.assert_allclose(index.search(queries(), 20).scores.reshape(7, 20), scores, rtol=1e-4, atol=1e-4)
 
 
-def test_tables_that_bytes_cannot_hold_are_read_as_they_are():
-    index = made(4)
+@pytest.mark.parametrize("bits", [8, 4])
+def test_tables_that_bytes_cannot_hold_are_read_as_they_are(bits):
+    index = made(bits)
     huge = index.with_centroids(index.centroids * np.float32(1e30))
     asked = queries() * np.float32(1e20)  # scores overflow: nothing to rank by, but nothing may break
     assert len(huge.search(asked, 3).items) == 21
-    wide = index.with_centroids(np.where(np.arange(16)[None, :, None] == 3, np.float32(1e6), index.centroids))
+    wide = index.with_centroids(np.where(np.arange(1 << bits)[None, :, None] == 3, np.float32(1e6), index.centroids))
     assert wide.search(queries(), 5).items.reshape(7, 5).tolist() == twin_best(twin_scores(wide, queries()), 5)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     "epochs", "stop", "loss", "stage", "batch", "negatives", "depth", "adapter_rate", "centroid_rate", "sharpness",
-    "imagined", "recodings", "seed",
+    "imagined", "seed",
 )  # fmt: skip
 EVERY = 0.2
 """Seconds between two updates of the live line."""
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--centroid-rate", type=float, help="learning rate of the centroids")
     parser.add_argument("--sharpness", type=float, help="how much the top counts")
     parser.add_argument("--imagined", type=float, help="imagined queries for each real one (default: 1)")
-    parser.add_argument("--recodings", type=int, help="epochs after which clicked items are coded anew (default: 0)")
+    parser.add_argument("--recodings", type=_auto, help="of clicked items, one an epoch (with --bytes: auto)")
     parser.add_argument("--model", metavar="FOLDER", help="train the encoder's transformer; it is written there")
     parser.add_argument("--model-rate", type=float, help="learning rate of the transformer, with --model")
     parser.add_argument("--device", help="where the transformer is trained, such as cpu or cuda, with --model")
@@ -73,7 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
     if model.choice is not None:
         chosen, first = model.choice.chosen, model.choice.trials[0]
         said = ", ".join(f"{kind} {first[kind]:.4f} to {chosen[kind]:.4f}" for kind in ("warm", "cold"))
-        numbers = f"share {chosen['share']:g}, {chosen['epochs']} epochs, handicap {chosen['handicap']:g}"
+        epochs = f"{chosen['epochs']} epoch{'' if chosen['epochs'] == 1 else 's'}"
+        numbers = f"share {chosen['share']:g}, {epochs}, handicap {chosen['handicap']:g}"
         print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
@@ -82,7 +84,8 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
     from vizsla.methods.jpq.train import prepared_run, trained_retriever
 
     base, teacher = _coded(arguments)
-    usual = 0.0 if arguments.bytes is None else "auto"
+    usual = dict.fromkeys(("handicap", "recodings"), 0 if arguments.bytes is None else "auto")
+    chosen = {name: getattr(arguments, name) for name in usual if getattr(arguments, name) is not None}
     settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
     line = LiveLine()
     training = prepared_run(
@@ -90,9 +93,8 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         read_clicks(arguments) if arguments.clicks else None,
         queries=read_lines(arguments.query_log) if arguments.query_log else None,
         teacher=teacher, model=_model(arguments), share=arguments.share,
-        handicap=usual if arguments.handicap is None else arguments.handicap,
-        cold=arguments.cold, paper=arguments.paper,
-        checkpoint=arguments.checkpoint, watch=line, threads=arguments.threads, **settings,
+        cold=arguments.cold, paper=arguments.paper, checkpoint=arguments.checkpoint, watch=line,
+        threads=arguments.threads, **usual | chosen, **settings,
     )  # fmt: skip
     try:
         return trained_retriever(base, training, training.run()), True
@@ -165,4 +167,10 @@ class LiveLine:
 
 
 def _auto(value: str) -> Any:
-    return value if value == "auto" else float(value)
+    """Read "auto" or a number."""
+    if value == "auto":
+        return value
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(value)
+    raise argparse.ArgumentTypeError(f'must be a number or "auto". Got {value!r}')

@@ -49,7 +49,7 @@ class PqIndex(DenseIndex):
     >>> vectors = np.random.default_rng(0).standard_normal((2000, 32), dtype=np.float32)
     >>> index = PqIndex.build(vectors, bytes=8, opq=False)
     >>> index, index.stored_codes.nbytes
-    (PqIndex(2,000 items, 32 dimensions, 8 bytes an item, 16×), 16000)
+    (PqIndex(2,000 items, 32 dimensions, 8 bytes an item, 16×), 16384)
     >>> len(index.search(vectors[:3], k=5))
     3
     """
@@ -88,7 +88,7 @@ class PqIndex(DenseIndex):
             How many bytes an item gets: from 8 to 96 are usual.
         bits : {8, 4}
             Bits of a code. 8: as many sub-spaces as bytes, with 256 centroids each. 4: twice as many, with 16 each,
-            which are looked up in registers and so searched several times faster.
+            which every CPU looks up in registers; tables of 256 need AVX-512 for that.
         opq : bool
             Learn a rotation that makes the sub-spaces fit the data.
         rounds : int
@@ -135,7 +135,7 @@ class PqIndex(DenseIndex):
 
     @property
     def codes(self) -> Codes:
-        """The codes of all items, a byte a code whatever its bits: items × sub-spaces. Copied where they are packed."""
+        """The codes of all items, a byte a code whatever its bits: items × sub-spaces. A copy."""
         return self.stored_codes.take(slice(None))
 
     @property
@@ -227,8 +227,8 @@ class PqIndex(DenseIndex):
 
     @staticmethod
     def _read_parts(reader: ArtifactReader) -> tuple[PqCodes, Codebook, Codebook | None]:
-        codes = reader.array("codes", np.uint8, ndim=3 if reader.parameter("bits", int) == 4 else 2)
+        codes = reader.array("codes", np.uint8, ndim=3)
         book, coder = Codebook.read(reader, reader.parameter("dim", int)), None
         if reader.parameter("trained", bool):
             coder = book.with_centroids(reader.array("coding_centroids", np.float32, ndim=3))
-        return PqCodes(codes, reader.parameter("items", int)), book, coder
+        return PqCodes(codes, reader.parameter("items", int), bits=reader.parameter("bits", int)), book, coder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.errors import FormatError, InputError
-from vizsla.indexes.faiss_storage import load_faiss, view_of
+from vizsla.indexes.faiss_storage import load_faiss
 from vizsla.indexes.graph_walk import GraphWalk
 from vizsla.indexes.hnsw import HnswIndex
 from vizsla.indexes.hnsw_graph import HnswGraph
@@ -61,8 +61,8 @@ class HnswPqIndex(GraphWalk, PqStructure):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of codes, codebooks and the graph."""
-        return super().nbytes + self.graph.nbytes
+        """Bytes of codes, with Faiss's copy, codebooks and the graph."""
+        return super().nbytes + len(self) * self.bytes + self.graph.nbytes
 
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, self.graph, coder=self.coder, ef=self.ef)
@@ -82,14 +82,12 @@ class HnswPqIndex(GraphWalk, PqStructure):
 
 
 def _storage(codes: PqCodes, book: Codebook) -> Any:
-    """Return the codes as Faiss holds them, where they lie: they must outlive it."""
+    """Return the codes as Faiss holds them, a row an item: a copy, which is little beside the graph."""
     faiss = load_faiss()
 
     storage = faiss.IndexPQ(book.wide, book.parts, 8, faiss.METRIC_INNER_PRODUCT)
     faiss.copy_array_to_vector(np.ascontiguousarray(book.centroids).reshape(-1), storage.pq.centroids)
     storage.is_trained = True
-    if len(codes) and (view := view_of(codes.stored.reshape(-1), storage.codes)) is not None:
-        storage.codes, storage.ntotal = view, len(codes)
-    elif len(codes):
-        storage.add_sa_codes(codes.stored)
+    if len(codes):
+        storage.add_sa_codes(codes.take(slice(None)))
     return storage

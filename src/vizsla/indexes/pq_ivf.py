@@ -50,7 +50,7 @@ class IvfPqIndex(ListReading, PqStructure):
     ):
         super().__init__(codes, codebook, coder=coder)
         self._take_lists(Lists(centres, lists, probes), codebook.dim)
-        self._fill(self._empty(), codes.stored)
+        self._fill(self._empty(), codes.take(slice(None)))
 
     @classmethod
     def build(
@@ -83,7 +83,7 @@ class IvfPqIndex(ListReading, PqStructure):
     @property
     def nbytes(self) -> int:
         """Bytes of codes, with Faiss's copy and each item's number in it, codebooks and centres."""
-        return super().nbytes + self.stored_codes.nbytes + 8 * len(self) + self.centres.nbytes
+        return super().nbytes + (self.bytes + 8) * len(self) + self.centres.nbytes
 
     def _empty(self) -> Any:
         """Return Faiss's lists without their codes."""

@@ -29,8 +29,9 @@ def pq_search(
 ) -> Found:
     """Return the best `k` of every query among all items, or among `numbers`, which ascend.
 
-    4-bit codes are scanned with tables rounded to seven bits. By how much that can push two items past each other is
-    known for each query; whoever is within it of the k-th best is scored from the tables themselves.
+    Where registers can hold a table, codes are scanned with tables rounded to seven bits. By how much that can push two
+    items past each other is known for each query; whoever is within it of the k-th best is scored from the tables
+    themselves.
     """
     offsets, items, scores, reads = _native.pq_search(
         queries, book.rotation, book.transposed, codes.stored, len(codes), k, numbers, threads

@@ -9,7 +9,7 @@ from vizsla import _native
 from vizsla.training.code_scores import Asked, CodeScores, Items
 
 SCAN = 8
-"""A scan adds a number a code where a product multiplies `dim`: it pays below an eighth, or a sixteenth for 8 bits."""
+"""A scan adds a number a code where a product multiplies `dim`: it pays up to an eighth."""
 BLOCK = 1 << 23
 """Numbers decoded at once, at most: what bounds the memory, never the answer."""
 
@@ -31,7 +31,7 @@ def live_search(scores: CodeScores, asked: Asked, k: int, *, but: Items) -> Item
     but : int32 array, queries × items
         What to leave out, such as relevant items; -1 is padding.
     """
-    if scores.stored is not None and scores.parts * (2 if scores.stored.ndim == 2 else 1) * SCAN <= scores.dim:
+    if scores.stored is not None and scores.parts * SCAN <= scores.dim:
         return _scanned(scores, scores.stored, asked, k, but)
     return _multiplied(scores, asked, k, but)
 
@@ -40,7 +40,7 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: Asked, k: int
     """Search natively for as many more as may have to be left out."""
     centroids = np.ascontiguousarray(scores.centroids.transpose(0, 2, 1))
     most = min(k + but.shape[1], scores.items)
-    arrays = np.ascontiguousarray(asked.adapted), scores.rotation, centroids, stored, scores.items
+    arrays = np.ascontiguousarray(asked.turned), None, centroids, stored, scores.items
     _, found, _, _ = _native.pq_search(*arrays, most, None, 1)
     items = np.frombuffer(found, np.int32).reshape(len(but), most)
     out = np.zeros(items.shape, np.bool_)

@@ -82,7 +82,8 @@ def recoded(
     unseen = (damping * float(seen.curvatures.sum()) / len(items) / len(seen.turned)) * (seen.turned.T @ seen.turned)
     barred = np.zeros(centroids.shape[:2], np.float32) if allowed is None else np.where(allowed, 0, np.inf)
     bounds = np.append(starts, len(order))
-    choices = [_Choice(each, part, unseen.astype(np.float32), barred[part]) for part, each in enumerate(centroids)]
+    unseen = unseen.astype(np.float32)
+    choices = [_Choice(each, part, seen.turned, unseen, barred[part]) for part, each in enumerate(centroids)]
     for first, last in _blocks(bounds):
         pairs = order[bounds[first] : bounds[last]]
         some = _Some(seen, pairs, bounds[first : last + 1] - bounds[first], codes[items[first:last]])
@@ -102,19 +103,23 @@ def _blocks(bounds: Numbers) -> Iterator[tuple[int, int]]:
 
 
 class _Choice:
-    """The centroids of one sub-space, and what it costs to move to them: by S, and where they are not allowed."""
+    """The centroids of one sub-space, the queries there, and what it costs to move: by S, and where it is barred."""
 
-    def __init__(self, centroids: Floats, part: int, unseen: Floats, barred: Floats):
+    def __init__(self, centroids: Floats, part: int, turned: Floats, unseen: Floats, barred: Floats):
         self.centroids, self.part, self.barred = centroids, part, barred
         self.here = slice(part * centroids.shape[1], (part + 1) * centroids.shape[1])
+        self.turned = np.ascontiguousarray(turned[:, self.here])
         self.unseen, self.across = unseen[self.here, self.here], np.ascontiguousarray(unseen[:, self.here])
-        self.squares = (centroids[:, :, None] * centroids[:, None, :]).reshape(len(centroids), -1)
+        # A curvature is symmetric: what lies above its diagonal counts twice.
+        self.above = np.triu_indices(centroids.shape[1])
+        twice = np.where(self.above[0] == self.above[1], np.float32(0.5), np.float32(1))
+        self.squares = centroids[:, self.above[0]] * centroids[:, self.above[1]] * twice
 
     def best(self, slopes: Floats, curvatures: Floats, codes: Codes) -> Numbers:
         """Return the code of each item with which its loss is least, given derivatives where it is now."""
         linear = slopes - np.einsum("nij,nj->ni", curvatures, self.centroids[codes])
         losses = linear @ self.centroids.T
-        losses += 0.5 * (curvatures.reshape(len(codes), -1) @ self.squares.T) + self.barred
+        losses += curvatures[:, *self.above] @ self.squares.T + self.barred
         chosen: Numbers = losses.argmin(axis=1)
         return chosen
 
@@ -124,14 +129,14 @@ class _Some:
 
     def __init__(self, seen: Seen, pairs: Numbers, bounds: Numbers, codes: Codes):
         self.codes, self.bounds = codes, bounds.tolist()
-        self.rows, self.curvatures = seen.turned[seen.queries[pairs]], seen.curvatures[pairs]
+        self.queries, self.curvatures = seen.queries[pairs], seen.curvatures[pairs]
         self.slopes = seen.slopes[pairs].copy()
         self.owners = np.repeat(np.arange(len(codes)), np.diff(bounds))
         self.moved = np.zeros((len(codes), seen.turned.shape[1]), np.float32)
 
     def recode(self, choice: _Choice) -> None:
         """Choose the codes of one sub-space."""
-        rows, codes = np.ascontiguousarray(self.rows[:, choice.here]), self.codes[:, choice.part]
+        rows, codes = choice.turned[self.queries], self.codes[:, choice.part]
         slopes, curvatures = self._derivatives(rows)
         slopes += self.moved @ choice.across
         curvatures += choice.unseen

@@ -137,8 +137,12 @@ class JpqRun:
         """What was tried so far."""
         if self.trial is None or len(self.trials) < 2:
             return None
-        how: Any = {"measure": MEASURE, "base": 0, "against": self.trial.against}
-        return Choice.among(self.trials, self.measured, self.trial.held.cold, **how)
+        return self._choice_from(0, self.trial)
+
+    def _choice_from(self, first: int, trial: Trial) -> Choice:
+        """Choose among the trials from one on; the first of all is what stands."""
+        how: Any = {"measure": MEASURE, "base": None if first else 0, "against": trial.against}
+        return Choice.among(self.trials[first:], self.measured[first:], trial.held.cold, **how)
 
     def _chosen(self, trial: Trial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
@@ -194,7 +198,9 @@ class JpqRun:
         self.measured += values
         choice = self.choice
         best = before if choice is None else choice.best
-        self._last_held_out = {} if choice is None else _best_of(choice.trials[before:])
+        if choice is not None and self.trial is not None:
+            chosen = self._choice_from(before, self.trial).chosen
+            self._last_held_out = {name: chosen[name] for name in ("all", "warm", "cold") if name in chosen}
         if kept and best >= before:
             self.best = _trained(training, self.trials[best]["handicap"])
 
@@ -206,12 +212,6 @@ class JpqRun:
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
         if self.watch is not None:
             self.watch(Watched(phase, training.steps_done, training.steps, loss, self._last_held_out))
-
-
-def _best_of(trials: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return what the best of an epoch's handicaps gave."""
-    best = max(trials, key=lambda trial: trial["all"])
-    return {name: best[name] for name in ("all", "warm", "cold") if name in best}
 
 
 def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:

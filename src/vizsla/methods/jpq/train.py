@@ -15,6 +15,8 @@ from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import COLD, LogSplit, fewest_said, log_splits, too_few
 from vizsla.dataset import Dataset
+from vizsla.encoder import Encoder
+from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.encode import encode_items
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.flat import FlatIndex
@@ -29,7 +31,7 @@ from vizsla.methods.jpq.pseudo_queries import pseudo_queries
 from vizsla.methods.jpq.query_model import RATE, QueryModel
 from vizsla.methods.jpq.query_side import holding_back
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
-from vizsla.methods.jpq.settings import PAPER_RATE, JpqSettings, paper_numbers
+from vizsla.methods.jpq.settings import PAPER_RATE, STAGES, JpqSettings, paper_numbers
 from vizsla.methods.jpq.trial import Trial, lost_clicks, unspoilt
 from vizsla.retriever import Retriever
 
@@ -40,6 +42,10 @@ SHARES = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
 HANDICAPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 """Of items with clicks, to choose from."""
+RECODINGS = 1
+"""What "auto" takes where codes are short."""
+SHORT = 8
+"""Most bytes an item where codes that follow gain: with 16 they do not, on held-out clicks."""
 
 
 @checked
@@ -52,6 +58,7 @@ def train_jpq(
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     handicap: float | str = 0.0,
+    recodings: int | str = 0,
     cold: float = COLD,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -85,6 +92,9 @@ def train_jpq(
         What items with clicks must be better by, in spreads of a query's best scores, so that training does not favour
         them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
         worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
+    recodings : int or "auto"
+        After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto": after two where
+        items have at most 8 bytes, there are clicks and no transformer learns; else codes stay as they are.
     cold : float
         The share of queries to come whose items have no clicks yet.
     paper : bool
@@ -100,8 +110,8 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, model=model, share=share, handicap=handicap, cold=cold,
-        paper=paper, checkpoint=checkpoint, watch=watch, threads=threads, **settings,
+        base, clicks, queries=queries, teacher=teacher, model=model, share=share, handicap=handicap,
+        recodings=recodings, cold=cold, paper=paper, checkpoint=checkpoint, watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
 
@@ -116,6 +126,7 @@ def jpq(
     rounds: int = ROUNDS,
     teacher: Retriever | None = None,
     handicap: float | str = AUTO,
+    recodings: int | str = AUTO,
     seed: int = 0,
     threads: int = 1,
     **options: Any,
@@ -135,6 +146,8 @@ def jpq(
     teacher : Retriever, optional
         Whom to imitate instead of the base: PEFA over it, for example.
     handicap : float or "auto"
+        As in `train_jpq`.
+    recodings : int or "auto"
         As in `train_jpq`.
     seed : int
         Fixes the codebook and the order of training.
@@ -158,7 +171,7 @@ def jpq(
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
     taught: dict[str, Any] = {"teacher": base if teacher is None else teacher, "handicap": handicap}
-    return train_jpq(coded, clicks, seed=seed, threads=threads, **taught, **options)
+    return train_jpq(coded, clicks, recodings=recodings, seed=seed, threads=threads, **taught, **options)
 
 
 def prepared_run(
@@ -170,6 +183,7 @@ def prepared_run(
     model: QueryModel | str | Path | None = None,
     share: float | str = AUTO,
     handicap: float | str = 0.0,
+    recodings: int | str = 0,
     cold: float = COLD,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -186,8 +200,10 @@ def prepared_run(
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
     first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
-    how = _settings(share, log, teacher, {**first, **settings})
-    vectors = _vectors(teacher, how)
+    given = {**first, **settings}
+    given["recodings"] = 0 if recodings == AUTO and (paper or side is not None) else recodings
+    how = _settings(share, log, teacher, _with_recodings(given, index, log))
+    vectors = _vectors(base, teacher, how)
     split = _split(log, cold, how)
     handicap = 0.0 if paper and handicap == AUTO else handicap
     how, handicaps = _with_handicap(how, handicap, log, vectors, chosen=split is not None)
@@ -221,7 +237,17 @@ def _coded(base: Any) -> PqIndex:
     index = getattr(base, "index", None)
     if not isinstance(base, Dense) or not isinstance(index, PqIndex):
         raise InputError(f"`base` must be dense, over a PqIndex. Got {base!r}: `jpq` compresses and trains at once.")
+    if index.dim > _own(base.encoder).dim:
+        advice = "call `jpq` on the uncompressed retriever again"
+        raise InputError(f"`base` must have codes without marks of who has clicks. Got {base!r}: {advice}.")
     return index
+
+
+def _own(encoder: Encoder) -> Encoder:
+    """Return the encoder that made the items' vectors."""
+    while isinstance(encoder, AdaptedEncoder):
+        encoder = encoder.base
+    return encoder
 
 
 def _teacher(base: Dense, clicks: Any, teacher: Retriever | None) -> Retriever | None:
@@ -261,6 +287,14 @@ def _settings(
     return JpqSettings(share=0.5 if isinstance(share, str) else share, **given)
 
 
+def _with_recodings(given: dict[str, Any], index: PqIndex, log: ClickLog | None) -> dict[str, Any]:
+    """Return settings with a number of recodings: "auto" is for short codes, clicks, and the whole method."""
+    if given["recodings"] != AUTO:
+        return given
+    follow = index.bytes <= SHORT and log is not None and given.get("stage", STAGES[-1]) == STAGES[-1]
+    return given | {"recodings": RECODINGS if follow else 0}
+
+
 def _with_handicap(
     settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
 ) -> tuple[JpqSettings, tuple[float, ...]]:
@@ -296,11 +330,12 @@ def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit
     return split if len(split.train) else None
 
 
-def _vectors(teacher: Retriever | None, settings: JpqSettings) -> Any:
-    """Return uncompressed items where the teacher, or the base of it, holds them."""
+def _vectors(base: Dense, teacher: Retriever | None, settings: JpqSettings) -> Any:
+    """Return uncompressed items where the teacher, or the base of it, holds them: by the encoder of the codes."""
     held: Any = teacher if isinstance(teacher, Dense) else getattr(teacher, "base", None)
-    if isinstance(held, Dense) and isinstance(held.index, StoredIndex):
+    stored = isinstance(held, Dense) and isinstance(held.index, StoredIndex)
+    if stored and _own(held.encoder).fingerprint == _own(base.encoder).fingerprint:
         return np.asarray(held.item_rows(), np.float32)
     if settings.stage == "negatives":
-        raise InputError('`teacher` must hold vectors for the stage "negatives", which scores them. Got another.')
+        raise InputError('`teacher` must hold the items\' vectors for the stage "negatives". Got another.')
     return None
