@@ -70,12 +70,13 @@ class BoundBagBuilder {
     return nb::cast(to_numpy(builder_.holders(view(row_of_form), forms, columns, view(column_of_row))));
   }
 
-  nb::tuple take_rows(InArray<std::int32_t> terms, std::uint32_t columns, InArray<std::int32_t> column_of_row) {
+  nb::tuple take_rows(InArray<std::int32_t> terms, std::uint32_t columns, InArray<std::int32_t> column_of_row,
+                      std::optional<std::uint32_t> rooted) {
     const Turn turn(busy_);
     BagRows rows;
     {
       nb::gil_scoped_release unlocked;
-      rows = builder_.take_rows(view(terms), columns, view(column_of_row));
+      rows = builder_.take_rows(view(terms), columns, view(column_of_row), rooted);
     }
     return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.terms)), to_numpy(std::move(rows.counts)));
   }
@@ -105,13 +106,13 @@ nb::bytes raw(const std::vector<T>& values) {
 class BoundBagLookup {
  public:
   BoundBagLookup(bool lower, int min_chars, int max_chars, bool any_language, InArray<std::uint8_t> bytes,
-                 InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, InArray<std::int32_t> terms, std::uint32_t columns)
+                 InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, InArray<std::int32_t> terms, std::uint32_t columns, bool rooted)
       : bytes_(bytes),
         offsets_(offsets),
         slots_(slots),
         terms_(terms),
         lookup_({lower, min_chars, max_chars, any_language}, StringTable(view(bytes_), view(offsets_), view(slots_)), view(terms_),
-                columns) {
+                columns, rooted) {
     if (slots_.size() == 0) throw std::invalid_argument("a vocabulary needs its slots");
   }
 
@@ -151,9 +152,9 @@ OutArray<std::int32_t> forms_without_parts(InArray<std::uint8_t> bytes, InArray<
 }
 
 nb::tuple fold(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::int32_t> stemmed,
-               const std::vector<std::optional<nb::list>>& stems, InArray<std::uint8_t> dropped) {
+               const std::vector<std::optional<nb::list>>& stems, InArray<std::uint8_t> dropped, bool rooted) {
   const StringTable forms(view(bytes), view(offsets), {});
-  Fold fold(forms, view(dropped), stems.size());
+  Fold fold(forms, view(dropped), stems.size(), rooted);
   for (const auto& column : stems) {
     if (column && nb::len(*column) != stemmed.size()) throw std::invalid_argument("every stemmed form must have a stem in each column");
   }
@@ -180,15 +181,17 @@ nb::tuple fold(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArr
                         to_numpy(std::move(fold.table())));
 }
 
-nb::typed<nb::list, nb::str> english_stems(const nb::list& words) {
-  nb::typed<nb::list, nb::str> stems;
-  std::string word;
-  for (nb::handle text : words) {
-    word.assign(Text(text).view());
-    english::uninflect(word);
-    stems.append(decoded(word));
+nb::typed<nb::list, nb::str> english_stems(const nb::list& words, bool roots) {
+  nb::typed<nb::list, nb::str> found;
+  std::string stem, root;
+  for (nb::handle word : words) {
+    const Text text(word);
+    stem.assign(text.view());
+    english::uninflect(stem);
+    if (roots) english::take_root(text.view(), stem, root);
+    found.append(decoded(roots ? root : stem));
   }
-  return stems;
+  return found;
 }
 
 nb::tuple bound_strongest(InArray<std::int32_t> sums, std::size_t columns) {
@@ -209,8 +212,11 @@ void register_text(nb::module_& module) {
   module.def("without_parts", &forms_without_parts, nb::arg("bytes"), nb::arg("offsets"),
              "The numbers of the strings that hold neither a digit nor an underscore.");
   module.def("fold", &fold, nb::arg("bytes"), nb::arg("offsets"), nb::arg("stemmed"), nb::arg("stems"), nb::arg("dropped"),
-             "The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped.");
-  module.def("english_stems", &english_stems, nb::arg("words"), "English words in lower case without their inflections.");
+             nb::arg("rooted") = false,
+             "The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped. "
+             "If rooted, one column more: an English word's root, where it differs from the stem.");
+  module.def("english_stems", &english_stems, nb::arg("words"), nb::arg("roots") = false,
+             "English words in lower case without their inflections, or their roots.");
   module.def("strongest", &bound_strongest, nb::arg("sums"), nb::arg("columns"),
              "The column of each row's largest number, that number, and the next.");
   module.def("check_vocabulary", &check_vocabulary, nb::arg("bytes"), nb::arg("offsets"), nb::arg("slots"),
@@ -225,12 +231,13 @@ void register_text(nb::module_& module) {
       .def("holders", &BoundBagBuilder::holders, nb::arg("row_of_form"), nb::arg("forms"), nb::arg("columns"),
            nb::arg("column_of_row"), "How many rows of each column hold each of some forms.")
       .def("take_rows", &BoundBagBuilder::take_rows, nb::arg("terms"), nb::arg("columns"), nb::arg("column_of_row"),
-           "The rows, each read in its column of the terms; none given: the forms themselves.");
+           nb::arg("rooted") = nb::none(),
+           "The rows, each read in its column of the terms; none given: the forms themselves. Rows of the rooted column count the last column, too, by half.");
   nb::class_<BoundBagLookup>(module, "BagLookup")
       .def(nb::init<bool, int, int, bool, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>,
-                    InArray<std::int32_t>, std::uint32_t>(),
+                    InArray<std::int32_t>, std::uint32_t, bool>(),
            nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("any_language"), nb::arg("bytes"),
-           nb::arg("offsets"), nb::arg("slots"), nb::arg("terms"), nb::arg("columns"))
+           nb::arg("offsets"), nb::arg("slots"), nb::arg("terms"), nb::arg("columns"), nb::arg("rooted") = false)
       .def("rows", &BoundBagLookup::rows,
            "Offsets, terms and counts as bytes, and the forms that nobody knows.")
       .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),

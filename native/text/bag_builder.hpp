@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -94,23 +96,33 @@ class BagBuilder {
   }
 
   // Hands the rows over, terms ascending. `terms` has a row of `columns` for each form: the term in each column, -1 drops
-  // it; forms of one term are added up. Every row is read in its own column, the first where none is given. The rows are
-  // rewritten where they lie: each only gets shorter.
-  BagRows take_rows(std::span<const std::int32_t> terms, std::size_t columns, std::span<const std::int32_t> column_of_row) {
-    if (!terms.empty()) check_table(terms, columns);
+  // it; forms of one term are added up. Every row is read in its own column, the first where none is given. Where a column
+  // is `rooted`, the table's last column holds roots: a form counts as its root, too, by half, in rows of that column. The
+  // rows are rewritten where they lie, which is possible because stop words leave more room than roots need.
+  BagRows take_rows(std::span<const std::int32_t> terms, std::size_t columns, std::span<const std::int32_t> column_of_row,
+                    std::optional<std::size_t> rooted) {
+    if (!terms.empty() || rooted) check_table(terms, columns);
     if (!column_of_row.empty() && column_of_row.size() != rows()) throw std::invalid_argument("every row must have a column");
-    check_columns(column_of_row, columns);
+    if (rooted && *rooted + 1 >= columns) throw std::invalid_argument("roots need a column of their own");
+    check_columns(column_of_row, rooted ? columns - 1 : columns);
     const auto bound = static_cast<std::uint32_t>(terms.empty() ? vocabulary_.size() - skipped_
                                                                 : static_cast<std::size_t>(*std::max_element(terms.begin(), terms.end()) + 1));
     std::vector<Cell> cells, spare;
-    std::size_t out = 0;
+    std::size_t out = 0, moved = 0;
     for (std::size_t row = 0, begin = 0; row < rows(); ++row) {
-      const auto end = static_cast<std::size_t>(rows_.offsets[row + 1]);
-      gather(begin, end, terms, columns, column_of_row.empty() ? 0 : static_cast<std::size_t>(column_of_row[row]), cells);
+      const std::size_t end = static_cast<std::size_t>(rows_.offsets[row + 1]) + moved;
+      const std::size_t column = column_of_row.empty() ? 0 : static_cast<std::size_t>(column_of_row[row]);
+      if (rooted && column == *rooted) {
+        gather<true>(begin, end, terms, columns, column, cells);
+      } else {
+        gather<false>(begin, end, terms, columns, column, cells);
+      }
       radix_sort(cells, spare, bound, [](const Cell& cell) { return static_cast<std::uint32_t>(cell.term); });
+      begin = end;
+      if (out + cells.size() > end) begin += make_room(end, cells.size());
+      moved += begin - end;
       out = write(cells, out);
       rows_.offsets[row + 1] = static_cast<std::int64_t>(out);
-      begin = end;
     }
     rows_.terms.shrink(out);
     rows_.counts.shrink(out);
@@ -120,6 +132,8 @@ class BagBuilder {
   }
 
  private:
+  static constexpr float half = 0.5F;  // what a form counts as its root
+
   struct Cell {
     std::int32_t term;
     float count;
@@ -149,14 +163,35 @@ class BagBuilder {
     }
   }
 
+  // Without branches: which forms are dropped, and which have a root, nobody can guess.
+  template <bool rooted>
   void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> terms, std::size_t columns, std::size_t column,
               std::vector<Cell>& cells) const {
-    cells.clear();
+    cells.resize((end - begin) * (rooted ? 2 : 1));
+    std::size_t found = 0;
+    const auto put = [&](std::int32_t term, float count) {
+      cells[found] = {term, count};
+      found += term >= 0 ? 1 : 0;
+    };
     for (std::size_t i = begin; i < end; ++i) {
-      const std::int32_t form = rows_.terms[i];
-      const std::int32_t term = terms.empty() ? form : terms[static_cast<std::size_t>(form) * columns + column];
-      if (term >= 0) cells.push_back({term, rows_.counts[i]});
+      const std::size_t row = static_cast<std::size_t>(rows_.terms[i]) * columns;
+      put(terms.empty() ? rows_.terms[i] : terms[row + column], rows_.counts[i]);
+      if constexpr (rooted) put(terms[row + columns - 1], half * rows_.counts[i]);
     }
+    cells.resize(found);
+  }
+
+  // Where there is no room after all: moves the cells from `from` on so far that `wanted` more fit, and some to spare.
+  std::size_t make_room(std::size_t from, std::size_t wanted) {
+    const std::size_t rest = rows_.terms.size() - from, more = wanted + rest / 8;
+    const auto move = [&](auto& values) {
+      values.room(more);
+      std::memmove(values.data() + from + more, values.data() + from, rest * sizeof(values[0]));
+      values.take(more);
+    };
+    move(rows_.terms);
+    move(rows_.counts);
+    return more;
   }
 
   std::size_t write(const std::vector<Cell>& cells, std::size_t out) {

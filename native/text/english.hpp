@@ -1,21 +1,46 @@
 // English words without their inflections: plurals, -ed, -ing, and the e and y that these change. These are the first and
 // the last step of Porter's second algorithm, without those that take words apart (general, generous): they find other senses.
+// With these, a word becomes its root, the stem that Snowball has.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "text/english_suffixes.hpp"
+
 namespace vizsla::english {
 
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 20> exceptions{{
+// A word of at most seven letters as a number, 0 for a longer one: such are quickly compared.
+constexpr std::uint64_t packed(std::string_view word) {
+  std::uint64_t letters = 0;
+  if (word.size() > 7) return 0;
+  for (const char letter : word) letters = letters << 8 | static_cast<unsigned char>(letter);
+  return letters;
+}
+
+struct Exception {
+  constexpr Exception(std::string_view from, std::string_view to) : key(packed(from)), instead(to) {}
+  std::uint64_t key;
+  std::string_view instead;
+};
+
+inline constexpr std::array<Exception, 22> exceptions{{
     {"andes", "andes"},     {"atlas", "atlas"},     {"bias", "bias"},       {"canning", "canning"}, {"cosmos", "cosmos"},
     {"dying", "die"},       {"earring", "earring"}, {"exceed", "exceed"},   {"herring", "herring"}, {"howe", "howe"},
     {"inning", "inning"},   {"lying", "lie"},       {"news", "news"},       {"outing", "outing"},   {"proceed", "proceed"},
     {"skies", "sky"},       {"skis", "ski"},        {"sky", "sky"},         {"succeed", "succeed"}, {"tying", "tie"},
+    {"evening", "evening"}, {"vying", "vie"},
 }};
+
+// What only the root of a word knows besides: adverbs that keep their ending, and beginnings that no ending reaches into.
+inline constexpr std::array<Exception, 6> adverbs{{
+    {"early", "earli"}, {"gently", "gentl"}, {"idly", "idl"}, {"only", "onli"}, {"singly", "singl"}, {"ugly", "ugli"},
+}};
+inline constexpr std::array<std::string_view, 8> beginnings{"arsen", "commun", "emerg", "gener", "inter", "later", "organ", "univers"};
 
 inline bool vowel(char letter) {
   constexpr std::uint32_t set = 1U << 0 | 1U << 4 | 1U << 8 | 1U << 14 | 1U << 20 | 1U << 24;  // a e i o u y
@@ -52,39 +77,73 @@ class Word {
  public:
   explicit Word(std::string& letters) : word_(letters) {}
 
-  void rewrite() {
-    if (word_.size() <= 2 || excepted()) return;
+  void uninflect() {
+    if (word_.size() <= 2 || excepted(exceptions)) return;
     mark_y();
-    first_ = after_syllable(word_, 0);
-    second_ = after_syllable(word_, first_);
-    drop_s();
-    if (!excepted()) {
-      drop_ed_or_ing();
-      turn_y();
-      drop_e();
+    divide(after_syllable(word_, 0));
+    if (inflections_gone()) drop_e();
+    unmark_y();
+  }
+
+  void take_root() {
+    if (word_.size() <= 2 || excepted(exceptions) || excepted(adverbs)) return;
+    mark_y();
+    divide(after_beginning());
+    drop_adverb();
+    if (inflections_gone()) {
+      replace(second_step, first_);
+      drop_third();
+      replace(fourth_step, second_);
+      drop_e_or_l();
     }
-    for (char& letter : word_) letter = letter == 'Y' ? 'y' : letter;
+    unmark_y();
   }
 
  private:
   bool ends(std::string_view end) const { return std::string_view(word_).ends_with(end); }
   void cut(std::size_t letters) { word_.resize(word_.size() - letters); }
 
-  bool excepted() {
-    constexpr std::size_t longest = 7;
-    if (word_.size() > longest) return false;
-    for (const auto& [from, to] : exceptions) {
-      if (word_ != from) continue;
-      word_.assign(to);
+  bool excepted(std::span<const Exception> list) {
+    const std::uint64_t key = packed(word_);
+    if (key == 0) return false;
+    for (const Exception& exception : list) {
+      if (key != exception.key) continue;
+      word_.assign(exception.instead);
       return true;
     }
     return false;
+  }
+
+  void divide(std::size_t first) {
+    first_ = first;
+    second_ = after_syllable(word_, first_);
+  }
+
+  // Returns whether the word may lose more.
+  bool inflections_gone() {
+    const std::size_t size = word_.size();
+    drop_s();
+    if (word_.size() != size && excepted(exceptions)) return false;
+    drop_ed_or_ing();
+    turn_y();
+    return true;
   }
 
   void mark_y() {
     for (std::size_t at = 0; at < word_.size(); ++at) {
       if (word_[at] == 'y' && (at == 0 || vowel(word_[at - 1]))) word_[at] = 'Y';
     }
+  }
+
+  void unmark_y() {
+    for (char& letter : word_) letter = letter == 'Y' ? 'y' : letter;
+  }
+
+  std::size_t after_beginning() const {
+    for (const std::string_view beginning : beginnings) {
+      if (word_.starts_with(beginning)) return beginning.size();
+    }
+    return after_syllable(word_, 0);
   }
 
   void drop_s() {
@@ -118,7 +177,8 @@ class Word {
 
   bool doubled() const {
     const std::size_t size = word_.size();
-    return size >= 2 && word_[size - 1] == word_[size - 2] && std::string_view("bdfgmnprt").find(word_[size - 1]) != std::string_view::npos;
+    if (size < 2 || word_[size - 1] != word_[size - 2] || std::string_view("bdfgmnprt").find(word_[size - 1]) == std::string_view::npos) return false;
+    return size > 3 || std::string_view("aeo").find(word_[0]) == std::string_view::npos;  // add, err, odd
   }
 
   void turn_y() {
@@ -131,10 +191,45 @@ class Word {
     if (rest >= second_ || (rest >= first_ && !ends_in_short_syllable(std::string_view(word_).substr(0, rest)))) cut(1);
   }
 
+  // -edly and -ingly go as -ed and -ing do.
+  void drop_adverb() {
+    if (!ends("edly") && !ends("ingly")) return;
+    const std::size_t letters = ends("edly") ? 4 : 5;
+    if (ends("eedly") || any_vowel(std::string_view(word_).substr(0, word_.size() - letters))) cut(2);
+  }
+
+  void replace(std::span<const Suffix> endings, std::size_t region) {
+    const Suffix* const suffix = longest(endings, word_);
+    if (suffix == nullptr) return;
+    const std::size_t rest = word_.size() - suffix->end.size();
+    if (rest < region || !fits(suffix->before, std::string_view(word_).substr(0, rest))) return;
+    word_.resize(rest);
+    word_.append(suffix->instead);
+  }
+
+  void drop_third() {
+    if (!ends("ative")) return replace(third_step, first_);
+    if (word_.size() - 5 >= second_) cut(5);
+  }
+
+  // One ending goes: the e of gazelle, or the second l of fulfill.
+  void drop_e_or_l() {
+    if (!ends("ll")) return drop_e();
+    if (word_.size() - 1 >= second_) cut(1);
+  }
+
   std::string& word_;
   std::size_t first_ = 0, second_ = 0;  // after the first syllable, and after the second
 };
 
-inline void uninflect(std::string& word) { Word(word).rewrite(); }
+inline void uninflect(std::string& word) { Word(word).uninflect(); }
+
+// What a word is made of: its stem without the endings that make other words. Most stems have none, which their last two
+// letters tell.
+inline void take_root(std::string_view word, std::string_view stem, std::string& root) {
+  const bool derived = may_be_derived(stem);
+  root.assign(derived ? word : stem);
+  if (derived) Word(root).take_root();
+}
 
 }  // namespace vizsla::english

@@ -29,21 +29,23 @@ inline std::vector<std::int32_t> without_parts(const StringTable& forms) {
 // Numbers terms by their first occurrence, form by form.
 class Fold {
  public:
-  // `dropped` has a row of `columns` for each form: not 0 where it stands for nothing.
-  Fold(const StringTable& forms, std::span<const std::uint8_t> dropped, std::size_t columns)
-      : forms_(forms), dropped_(dropped), columns_(columns), table_(dropped.size(), -1) {
-    if (dropped.size() != forms.size() * columns) throw std::invalid_argument("`dropped` must have a row for every form");
+  // There is a column for each language and, if `rooted`, a last one for the roots of English words. `dropped` has such a row
+  // for each form: not 0 where it stands for nothing.
+  Fold(const StringTable& forms, std::span<const std::uint8_t> dropped, std::size_t languages, bool rooted)
+      : forms_(forms), dropped_(dropped), languages_(languages), columns_(languages + (rooted ? 1 : 0)), table_(dropped.size(), -1) {
+    if (dropped.size() != forms.size() * columns_) throw std::invalid_argument("`dropped` must have a row for every form");
   }
 
   // The form is its own term.
   void keep(std::size_t form) {
-    for (std::size_t column = 0; column < columns_; ++column) put(form, column, forms_[form]);
+    for (std::size_t column = 0; column < languages_; ++column) put(form, column, forms_[form]);
   }
 
   void put_english(std::size_t form, std::size_t column) {
     word_.assign(forms_[form]);
     english::uninflect(word_);
     put(form, column, word_);
+    if (columns_ > languages_) put_root(form);
   }
 
   // A stem that has lost all its letters is of no use: the form stays.
@@ -61,12 +63,18 @@ class Fold {
   std::vector<std::int32_t>& table() { return table_; }
 
  private:
+  // A root that is the stem, too, would say nothing more.
+  void put_root(std::size_t form) {
+    english::take_root(forms_[form], word_, root_);
+    if (root_ != word_) put(form, languages_, root_);
+  }
+
   StringTable forms_;
   std::span<const std::uint8_t> dropped_;
-  std::size_t columns_;
+  std::size_t languages_, columns_;
   std::vector<std::int32_t> table_;
   Vocabulary terms_;
-  std::string padded_, word_;
+  std::string padded_, word_, root_;
 };
 
 }  // namespace vizsla

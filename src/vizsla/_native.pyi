@@ -256,13 +256,13 @@ def without_parts(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
     The numbers of the strings that hold neither a digit nor an underscore.
     """
 
-def fold(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], stemmed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stems: Sequence[list | None], dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+def fold(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], stemmed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stems: Sequence[list | None], dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rooted: bool = False) -> tuple:
     """
-    The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped.
+    The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped. If rooted, one column more: an English word's root, where it differs from the stem.
     """
 
-def english_stems(words: list) -> list[str]:
-    """English words in lower case without their inflections."""
+def english_stems(words: list, roots: bool = False) -> list[str]:
+    """English words in lower case without their inflections, or their roots."""
 
 def strongest(sums: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> tuple:
     """The column of each row's largest number, that number, and the next."""
@@ -287,13 +287,13 @@ class BagBuilder:
     def holders(self, row_of_form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forms: int, columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
         """How many rows of each column hold each of some forms."""
 
-    def take_rows(self, terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    def take_rows(self, terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, column_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rooted: int | None = None) -> tuple:
         """
-        The rows, each read in its column of the terms; none given: the forms themselves.
+        The rows, each read in its column of the terms; none given: the forms themselves. Rows of the rooted column count the last column, too, by half.
         """
 
 class BagLookup:
-    def __init__(self, lower: bool, min_chars: int, max_chars: int, any_language: bool, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int) -> None: ...
+    def __init__(self, lower: bool, min_chars: int, max_chars: int, any_language: bool, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, rooted: bool = False) -> None: ...
 
     def rows(self, arg: list, /) -> tuple:
         """Offsets, terms and counts as bytes, and the forms that nobody knows."""

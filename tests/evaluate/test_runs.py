@@ -125,6 +125,13 @@ def test_the_table_of_queries_has_a_line_for_each_and_a_column_a_system():
     assert lines[1].split("\t") == ["P@2", "q1", "one", "0.5", "1"] and len(lines) == 5
 
 
+def test_runs_alone_have_no_cost_to_draw(tmp_path):
+    runs = {"one": {"q": {"a": 1.0}}, "two": {"q": {"b": 1.0}}}
+    compared = compare(runs, JudgedDict({"q": "fig"}, {"q": {"a": 1}}), "test", ["nDCG@10"])
+    with pytest.raises(InputError, match="runs have no cost, so compare them with a retriever"):
+        compared.plot(tmp_path / "plot.png")
+
+
 def test_a_curve_does_not_turn_back():
     assert steady([1, 2, 4]) == [1, 2, 4] and steady([4, 2, 1]) == [4, 2, 1] and steady([3]) == [3]
     noisy = steady([1.0, 5.0, 3.0, 4.0, 9.0])
@@ -149,6 +156,13 @@ def test_the_command_line_compares_a_folder_of_runs_with_an_artefact(tmp_path, c
     assert "bm25.idx" in shown and "not bad" in shown and "RR@10\tq\tfig\t1\t0\t1" in shown
     assert main(["eval", str(runs / "bad.run"), str(tmp_path), "--measures", "RR@10"]) == 0
     assert "bad" in capsys.readouterr().out
+    (runs / "bad.run").write_text("garbage\nq Q0 pear 1 2.0 x\n")
+    told = [*systems, "--measures", "RR@10", "--rejected", str(tmp_path / "rejected")]
+    assert main(["compare", str(tmp_path), *told]) == 2
+    assert "bad.run, line 1: expected 6 columns" in capsys.readouterr().err
+    assert main(["compare", str(tmp_path), *told, "--on-error", "skip"]) == 0
+    assert "1 unreadable lines skipped" in capsys.readouterr().err
+    assert (tmp_path / "rejected").read_text() == "garbage\n"
     (tmp_path / "empty").mkdir()
     assert main(["compare", str(tmp_path), str(tmp_path / "empty")]) == 2
     assert "holds neither" in capsys.readouterr().err

@@ -45,6 +45,9 @@ def test_columns_can_be_named(put: Put) -> None:
         ("a,b\n1,2\n", {}, "no column of the header is known as an id. Got 'a', 'b'. Name the columns"),
         ("id,b\n1,2\n", {}, "no column of the header is known as a text"),
         ("id,text\n1,2\n", {"meta": "price"}, "there is no column 'price'"),
+        ("id,text\n1,2\n", {"id": "sku"}, "there is no column 'sku'. Got 'id', 'text'"),
+        ("id,text\n1,2\n", {"title": "name"}, "there is no column 'name'"),
+        ("id,text\n1,2\n", {"text": "title,text"}, "there is no column 'title'"),
         ("id,id\n1,2\n", {}, "every column must have a name of its own. Got 'id' twice"),
     ],
 )
@@ -90,6 +93,12 @@ def test_dirt_is_named_or_left_out_counted_and_kept_aside(put: Put, tmp_path, li
     assert list(dataset.item_ids) == ["1", "3", "4"] and aside.read_bytes() == line
     assert [item.id for item in dataset.items] == ["1", "3", "4"] and dataset.text("4") == "four"
     assert aside.read_bytes() == line, "a second reading writes nothing"
+
+
+def test_a_wrong_byte_behind_an_open_quote_tells_the_way_out_once(put: Put) -> None:
+    with pytest.raises(DataError) as raised:
+        opened(put, HEAD.encode() + b'1,"Fig,x,1,b\n2,\xff,x,1,b\n')
+    assert str(raised.value).count("Or leave out what cannot be read") == 1
 
 
 def test_warn_names_the_first_few_and_skip_only_counts(put: Put) -> None:

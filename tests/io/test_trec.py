@@ -7,9 +7,11 @@ import pytest
 from tests.io.conftest import Put
 from vizsla.candidates import Candidates
 from vizsla.dataset import Dataset
+from vizsla.dataset_warning import DatasetWarning
 from vizsla.errors import DataError, InputError
+from vizsla.io.reading import Reading
 from vizsla.io.trec_qrels import write_qrels
-from vizsla.io.trec_run import read_run, write_run
+from vizsla.io.trec_run import read_answers, read_run, write_run
 from vizsla.io.trec_topics import read_topics
 from vizsla.query import Query
 from vizsla.strings import Strings
@@ -109,6 +111,15 @@ def test_a_run_is_ordered_by_score_and_not_by_rank(put: Put) -> None:
 def test_a_wrong_run_raises(put: Put, row: str, message: str) -> None:
     with pytest.raises(DataError, match=rf"run\.txt, line 2: {message}"):
         read_run(put("run.txt", f"q1 Q0 b 1 0.5 tag\n{row}\n"))
+
+
+def test_lines_of_a_run_can_be_left_out_counted_and_kept_aside(put: Put, tmp_path: Path) -> None:
+    lines = ["q1 Q0 b 1 0.5 tag", "garbage", "q1 Q0 b 2 9 tag", "q1 Q0 \u00fc 3 x tag", "q2 Q0 a 1 1 tag"]
+    path = put("run.txt", "\n".join(lines).encode() + b"\nq3 Q0 \xff 1 1 tag\n")
+    with (tmp_path / "bad").open("wb") as aside, pytest.warns(DatasetWarning, match="4 unreadable lines skipped in "):
+        answers = read_answers(path, how=Reading(on_error="skip", rejected=aside))
+    assert answers == {"q1": {"b": 0.5}, "q2": {"a": 1}}
+    assert (tmp_path / "bad").read_bytes() == "\n".join(lines[1:4]).encode() + b"\nq3 Q0 \xff 1 1 tag\n"
 
 
 def test_a_run_with_an_unknown_item_or_without_entries_raises(put: Put) -> None:

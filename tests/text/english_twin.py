@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 WHOLE = {"andes", "atlas", "bias", "cosmos", "howe", "news", "sky", "inning", "outing", "canning", "herring", "earring"}
-WHOLE |= {"proceed", "exceed", "succeed"}
-IRREGULAR = {"skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie"}
+WHOLE |= {"proceed", "exceed", "succeed", "evening"}
+IRREGULAR = {"skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "vying": "vie"}
 SYLLABLE = re.compile("[aeiouy][^aeiouy]")
 SHORT = re.compile("(?:^[aeiouy][^aeiouy]|[^aeiouy][aeiouy][^aeiouywxY])$")
 
@@ -60,6 +60,6 @@ def _without_ed(word: str, first: int) -> str:
     rest = found[1]
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
-    if re.search(r"([bdfgmnprt])\1$", rest):
+    if re.search(r"([bdfgmnprt])\1$", rest) and not re.fullmatch("[aeo]..", rest):
         return rest[:-1]
     return rest + "e" if len(rest) <= first and SHORT.search(rest) else rest

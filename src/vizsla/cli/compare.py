@@ -10,6 +10,7 @@ from vizsla.cli.options import (
     evaluation_options,
     load_systems,
     open_data,
+    system_paths,
     write_wanted,
 )
 
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Compare and print."""
     from vizsla.evaluate import compare
 
-    systems, dataset = load_systems(arguments.systems), open_data(arguments)
+    paths, dataset = system_paths(arguments.systems), open_data(arguments)
+    systems = load_systems(paths, arguments)
     options = evaluation_options(arguments)
     options["k"] = _depth(options["measures"], arguments.overlap)
     result = compare(systems, dataset, arguments.split, baseline=arguments.baseline, **options)

@@ -10,6 +10,7 @@ from vizsla.cli.options import (
     evaluation_options,
     load_systems,
     open_data,
+    system_paths,
     write_wanted,
 )
 from vizsla.errors import InputError
@@ -27,13 +28,15 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
     from vizsla.evaluate import evaluate
 
-    (name, system), *others = load_systems([arguments.system]).items()
+    (name, path), *others = system_paths([arguments.system]).items()
     if others:
         raise InputError(
             f"`vizsla eval` takes one system, and then the data. Got {arguments.system}, a folder of {len(others) + 1} "
             "files: name one of them, or compare them all with `vizsla compare DATA FOLDER`."
         )
-    result = evaluate(system, open_data(arguments), arguments.split, name=name, **evaluation_options(arguments))
+    dataset = open_data(arguments)
+    system = load_systems({name: path}, arguments)[name]
+    result = evaluate(system, dataset, arguments.split, name=name, **evaluation_options(arguments))
     result.show()
     write_wanted(
         (arguments.json, result.to_json), (arguments.markdown, result.to_markdown), (arguments.trec, result.to_trec)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifact import load
-from vizsla.cli.reading import add_reading, click_reading, open_items
+from vizsla.cli.reading import add_reading, click_reading, open_items, run_reading
 from vizsla.dataset import Dataset
 from vizsla.errors import DataError, InputError
+from vizsla.io.reading import Reading
 from vizsla.retriever import Retriever
 
 DATA_HELP = (
@@ -92,18 +93,21 @@ def load_retriever(path: str) -> Retriever:
     return loaded
 
 
-def load_systems(pairs: list[str]) -> dict[str, Any]:
-    """Return systems by name: artefacts, TREC runs, and folders of runs, each of whose files is one."""
-    return {name: _load_system(path) for name, path in _paths(pairs).items()}
+def load_systems(paths: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return systems by name: a folder is an artefact, a file is a run, which is read as the arguments say."""
+    with run_reading(arguments) as how:
+        return {name: _load_system(path, how) for name, path in paths.items()}
 
 
-def _paths(pairs: list[str]) -> dict[str, str]:
+def system_paths(pairs: list[str]) -> dict[str, str]:
+    """Return the paths of artefacts, TREC runs, and folders of runs, each of whose files is one, by name."""
     return unique_names([one for pair in pairs for one in _runs_in(pair)])
 
 
-def _load_system(path: str) -> Any:
-    """A folder is an artefact; a file is a run."""
-    return Path(path) if Path(path).is_file() else load_retriever(path)
+def _load_system(path: str, how: Reading) -> Any:
+    from vizsla.io.trec_run import read_answers
+
+    return read_answers(path, how=how) if Path(path).is_file() else load_retriever(path)
 
 
 def _runs_in(pair: str) -> list[str]:

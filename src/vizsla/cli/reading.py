@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
+from vizsla.io.reading import Reading
 from vizsla.printable import printable
 
 OPTIONS = (
@@ -59,6 +62,14 @@ def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
     if getattr(arguments, "click_columns", None):
         options["click_columns"] = _named_columns(arguments.click_columns)
     return options
+
+
+@contextmanager
+def run_reading(arguments: argparse.Namespace) -> Iterator[Reading]:
+    """Say how runs are read, after the data: what is rejected of them follows what was rejected there."""
+    options = {name: value for name in ("encoding", "on_error") if (value := getattr(arguments, name)) is not None}
+    with Path(arguments.rejected).open("ab") if arguments.rejected else nullcontext() as aside:
+        yield Reading(**options, rejected=aside)
 
 
 def _named_columns(text: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from vizsla.strings import Strings
 TITLE = "title"
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
 """What is written so is a number in every column; 007 is none, because zeros that lead mean something."""
+NUMBERS = re.compile(f"{NUMBER.pattern}(?:\n{NUMBER.pattern})*")
 LARGEST = 2**53
 BATCH = 4096
 
@@ -72,19 +74,18 @@ class DetailsCollector:
         """Note the items that wait, field by field: several times as fast as item by item."""
         items, self._waiting = self._waiting, []
         if self._metadata:
-            known = [item.metadata for item in items]
-            names = _names(known)
-            if TITLE not in names:
-                self._put(TITLE, [item.title for item in items])
-            for name in names:
-                self._put(name, [fields.get(name) for fields in known])
+            columns = _columns([item.metadata for item in items])
+            if TITLE not in columns and any(titles := [item.title for item in items]):
+                self._put(TITLE, titles)
+            for name, values in columns.items():
+                self._put(name, values)
         if self._packer is not None:
             for item in items:
                 self._packer.add(item.default_text())
         self._count += len(items)
 
     def _put(self, name: Any, values: list[Any]) -> None:
-        if set(map(type, values)) != {str}:
+        if not (texts := set(map(type, values)) == {str}):
             values = [self._plain(value) for value in values]
         known = self._columns.get(name)
         if known is None:
@@ -96,7 +97,7 @@ class DetailsCollector:
             ):
                 return  # nothing to keep, a name that is no text, or a document that makes up names as it goes
             known = self._columns[name] = _Codes()
-        known.put(self._count, values)
+        known.put(self._count, values, texts=texts)
 
     def _plain(self, value: Any) -> Any:
         """Return a value as it is kept: texts, numbers and flags; others as JSON, if they were asked for by name."""
@@ -113,12 +114,11 @@ class _Codes:
         self._values: list[Any] = []
         self._codes = array("i")
 
-    def put(self, number: int, values: list[Any]) -> None:
-        """Note the values of the items from `number` on; None and the empty text are none."""
+    def put(self, number: int, values: list[Any], *, texts: bool) -> None:
+        """Note the values of the items from `number` on; None and the empty text are none. All may be `texts`."""
         if len(self._codes) < number:
             self._codes.extend([-1] * (number - len(self._codes)))
         # 1, 1.0 and True are one key of a dict, and three values.
-        texts = set(map(type, values)) == {str}
         keys = values if texts else [_key(value) for value in values]
         if self._index is None:
             self._append(keys)
@@ -132,18 +132,24 @@ class _Codes:
         codes, values = np.array(self._codes, np.int32), [key[1] if key.__class__ is tuple else key for key in keys]
         if all(isinstance(value, bool) for value in values):
             return FlagColumn(Strings.of(map(_text, values)), codes)
-        if all(map(_is_number, values)):
+        if _are_numbers(values):
             return NumberColumn(np.array([*map(float, values), np.nan])[codes])
         return TextColumn(_strings(map(_text, values)), codes)
 
     def _number(self, keys: list[Any], index: dict[Any, int]) -> None:
-        add = index.setdefault
-        self._codes.extend([-1 if key is None or key == "" else add(key, len(index)) for key in keys])
+        # Most values are known: a look into the table for all of them, and another once the new ones are in it.
+        new = set(keys).difference(index)
+        gaps = None in new or "" in new
+        if new:
+            for key in keys:
+                if key is not None and key != "":
+                    index.setdefault(key, len(index))
+        self._codes.extend([index.get(key, -1) for key in keys] if gaps else list(map(index.__getitem__, keys)))
         if len(self._codes) >= BATCH and 2 * len(index) > len(self._codes):
             self._values, self._index = list(index), None  # a table of what is nearly always new only costs
 
     def _append(self, keys: list[Any]) -> None:
-        new = [key for key in keys if key is not None and key != ""]
+        new = [key for key in keys if key is not None and key != ""] if None in keys or "" in keys else keys
         start = len(self._values)
         self._values += new
         if len(new) == len(keys):
@@ -157,12 +163,25 @@ def _key(value: Any) -> Any:
     return value if value is None or value.__class__ is str else (value.__class__, value)
 
 
-def _names(known: list[Mapping[str, Any]]) -> Iterable[str]:
-    """Return the fields that any item has."""
-    first = known[0].keys() if known else ()
-    if all(fields.keys() == first for fields in known):  # a table
-        return list(first)
-    return dict.fromkeys(name for fields in known for name in fields)
+def _columns(known: list[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the values of each field that any item has, None where one lacks it."""
+    first = list(known[0]) if known else []
+    if set(map(len, known)) == {len(first)}:  # a table, if all have the same fields
+        try:
+            return {name: list(map(itemgetter(name), known)) for name in first}
+        except KeyError:
+            pass
+    names = dict.fromkeys(name for fields in known for name in fields)
+    return {name: [fields.get(name) for fields in known] for name in names}
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    """Return whether all values are numbers: texts are looked at many at a time, for there may be millions."""
+    if any(value.__class__ is not str for value in values):
+        return all(map(_is_number, values))
+    batches = (values[start : start + BATCH] for start in range(0, len(values), BATCH))
+    lines = (("\n".join(batch), len(batch)) for batch in batches)
+    return all(text.count("\n") < count and NUMBERS.fullmatch(text) for text, count in lines)
 
 
 def _is_number(value: Any) -> bool:

@@ -54,7 +54,10 @@ def plot_comparison(
     points = {name: (float(cost), quality) for name, (cost, quality) in measured.items() if cost is not None}
     levels = {name: quality for name, (cost, quality) in measured.items() if cost is None}
     if not points:
-        raise InputError(f"`x` must be a cost that was measured. Got {x!r}, which {next(iter(levels))!r} lacks.")
+        raise InputError(
+            f"`x` must be a cost that was measured. Got {x!r}, which {next(iter(levels))!r} lacks: runs have no cost, "
+            "so compare them with a retriever, or draw no plot."
+        )
     said = title or f"{measure} against {COSTS[x][0]}, {queries:,} queries"
     return plot_points(points, path, xlabel=COSTS[x][1], ylabel=measure, title=said, levels=levels)
 

@@ -9,6 +9,7 @@ from vizsla.dataset_warning import DatasetWarning, Tally
 from vizsla.errors import DataError
 from vizsla.io.reading import Reading
 
+WAY_OUT = 'Or leave out what cannot be read: on_error="skip".'
 NAMED = 5
 """With "warn", so many of a source's unreadable lines are named one by one; the count tells the rest."""
 
@@ -68,5 +69,7 @@ class Refusals:
 
 
 def _with_a_way_out(error: DataError) -> DataError:
-    remedy = f'{error.remedy} Or leave out what cannot be read: on_error="skip".'.strip()
+    if error.remedy.endswith(WAY_OUT):  # a reader within another has said so
+        return error
+    remedy = f"{error.remedy} {WAY_OUT}".strip()
     return DataError(error.problem, path=error.path, line=error.line, remedy=remedy)

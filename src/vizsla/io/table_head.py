@@ -57,6 +57,8 @@ def table_head(names: Sequence[str], fields: Fields, line: Line) -> TableHead:
     id SKU; text Title + Description; metadata Price
     """
     known = _numbered(names, line)
+    if fields.given:  # a name that stands alone is the user's, and must be there
+        _all(known, [usual[0] for usual in (fields.id, fields.title) if len(usual) == 1], line)
     id = _first(known, fields.id)
     title = _first(known, fields.title)
     text = _all(known, fields.text, line) if fields.joined else _some(_first(known, fields.text))

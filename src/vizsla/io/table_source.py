@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Generic
@@ -120,12 +120,13 @@ def item_maker(head: TableHead) -> Callable[[list[str]], Item]:
     names, places = tuple(head.names[at] for at in head.meta), head.meta
     text_at = texts[0] if len(texts) == 1 else None
     several = itemgetter(*places, places[0]) if places else tuple  # one more, or a single place would give no tuple
+    made = partial(tuple.__new__, Item)  # what Item does in the end, at half the cost
 
     def make(fields: list[str]) -> Item:
         text = fields[text_at] if text_at is not None else " ".join([fields[at] for at in texts if fields[at]])
         title = "" if title_at is None else fields[title_at]
         metadata = dict(zip(names, several(fields))) if names else NO_METADATA  # noqa: B905
-        return Item(fields[id_at], text, title, metadata)
+        return made((fields[id_at], text, title, metadata))
 
     return make
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vizsla.candidates import Candidates
+from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing
 from vizsla.io.line_file import Line, LineFile
+from vizsla.io.reading import STRICT, Reading
+from vizsla.io.refusals import Refusals
 from vizsla.strings import Strings
 
 
@@ -26,21 +29,40 @@ def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidate
     return Candidates.from_dict(read_answers(path, catalogue=catalogue), catalogue=catalogue)
 
 
-def read_answers(path: str | Path, *, catalogue: Strings | None = None) -> dict[str, dict[str, float]]:
-    """Return a run as `{query id: {item id: score}}`, in the order of its lines."""
+def read_answers(
+    path: str | Path, *, catalogue: Strings | None = None, how: Reading = STRICT
+) -> dict[str, dict[str, float]]:
+    """Return a run as `{query id: {item id: score}}`, in the order of its lines.
+
+    What cannot be read, an item that a query has before, and one that is not in the catalogue raise, or are left out.
+    """
     answers: dict[str, dict[str, float]] = {}
-    for line in LineFile(path):
-        if not line.text.strip():
-            continue
-        query, item, score = _entry(line)
-        if catalogue is not None and item not in catalogue:
-            raise line.error(f"the item {item!r} is unknown.", "Read the run with the catalogue that it was made from.")
-        if item in answers.setdefault(query, {}):
-            raise line.error(f"query {query!r} has item {item!r} before.", "Keep one of the two.")
-        answers[query][item] = score
+    refusals = Refusals(how, str(path))
+    file = LineFile(path, encoding=how.encoding)
+    for line in file.lines(refusals.add) if how.skips else file:
+        try:
+            _add(line, answers, catalogue)
+        except DataError as error:
+            if not how.skips:
+                raise
+            refusals.add(error, line.text)
     if not answers:
         raise DataError("there are no entries.", path=path, remedy="Give at least one.")
+    tally = Tally()
+    refusals.report(tally)
+    tally.emit()
     return answers
+
+
+def _add(line: Line, answers: dict[str, dict[str, float]], catalogue: Strings | None) -> None:
+    if not line.text.strip():
+        return
+    query, item, score = _entry(line)
+    if catalogue is not None and item not in catalogue:
+        raise line.error(f"the item {item!r} is unknown.", "Read the run with the catalogue that it was made from.")
+    if item in answers.get(query, ()):
+        raise line.error(f"query {query!r} has item {item!r} before.", "Keep one of the two.")
+    answers.setdefault(query, {})[item] = score
 
 
 def write_run(candidates: Candidates, path: str | Path, *, tag: str = "vizsla", overwrite: bool = False) -> None:

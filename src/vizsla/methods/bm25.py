@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -154,18 +153,18 @@ class Bm25(Movable):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
-        words = Counter(self.bag.analyser.query_tokens(queries.texts[0]))
+        words = self.bag.analyser.query_counts(queries.texts[0])
         parts = [self._share(word, count, item) for word, count in words.items()]
         return Explanation(score, f"bm25 {self.weighting.variant}, the sum over the query's words", parts)
 
-    def _share(self, word: str, count: int, item: int) -> Explanation:
+    def _share(self, word: str, count: float, item: int) -> Explanation:
         term = self.bag.terms.find(word)
         if term < 0:
             return Explanation(0.0, f"{word!r}: in no item")
         row = SparseRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32), self.bag.dim)
         one = Candidates.matches([np.array([item], np.int32)])
         share = float(self.index.scores(row, one).scores[0])
-        times = "" if count == 1 else f", {count} times in the query"
+        times = "" if count == 1 else f", {count:g} times in the query"
         counts = self.statistics
         idf = float(self.weighting.idf(counts.frequencies[term : term + 1], counts.documents)[0])
         facts = f"in {counts.frequencies[term]} of {counts.documents} items, idf {idf:.4f}"

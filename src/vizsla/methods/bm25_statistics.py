@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 CHUNK = 16_384
 """Texts that are counted at once; the result does not depend on it."""
-_MOST = 2**53  # whole numbers up to here are exact as floats
+_MOST = 2**52  # whole numbers and halves up to here are exact as floats
 
 
 class Statistics(Artifact):
-    """How many items there are, how many hold each word, how long they are: whole numbers, so merging is exact.
+    """How many items there are, how many hold each word, how long they are: whole numbers and halves, added exactly.
 
     Shards that are built with the same statistics give each item the score that it has in the whole, bit for bit;
     `vizsla.shards` searches them as one.
@@ -45,8 +45,8 @@ class Statistics(Artifact):
         The number of items that hold each term.
     documents : int
         The number of items.
-    length : int
-        The number of tokens in all items.
+    length : float
+        The number of tokens in all items; those that count by half (roots) by half.
 
     Examples
     --------
@@ -61,15 +61,16 @@ class Statistics(Artifact):
     kind = "bm25-statistics"
 
     @checked
-    def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: int):
+    def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: float):
+        length = int(length) if isinstance(length, float) and length.is_integer() else length
         self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
         shape = frequencies.shape if isinstance(frequencies, np.ndarray) and frequencies.dtype == np.int64 else None
         if shape != (bag.dim,):
             got = type(frequencies).__name__ if shape is None else shape
             raise InputError(f"`frequencies` must be an int64 array over the bag's {bag.dim} terms. Got {got}.")
         for name, number in (("documents", documents), ("length", length)):
-            if not 0 <= number <= _MOST:
-                raise InputError(f"`{name}` must be between 0 and 2^53. Got {number}.")
+            if not 0 <= number <= _MOST or number * 2 % 1:
+                raise InputError(f"`{name}` must be between 0 and 2^52. Got {number}.")
         if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
             raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
 
@@ -96,7 +97,7 @@ class Statistics(Artifact):
     def of_rows(cls, bag: BagOfWords, rows: SparseRows) -> Self:
         """Count rows that the bag made, one an item."""
         frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
-        return cls(bag, frequencies, len(rows), int(rows.values.sum(dtype=np.float64)))
+        return cls(bag, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)))
 
     def __repr__(self) -> str:
         return f"Statistics({self.documents:,} items, {self.bag.dim:,} terms, mean length {self.mean_length:.2f})"
@@ -189,7 +190,7 @@ class Statistics(Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
         try:
-            return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", int))
+            return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", (int, float)))
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 

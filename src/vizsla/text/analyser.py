@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -122,6 +123,26 @@ class Analyser:
         """Return the tokens of a query; they differ from an item's where there are several languages."""
         return self(text)
 
+    def query_counts(self, text: str) -> dict[str, float]:
+        """Return how much each token of a query counts.
+
+        Examples
+        --------
+        >>> Analyser().query_counts("to be or not to be")
+        {'to': 2, 'be': 2, 'or': 1, 'not': 1}
+        """
+        return dict(Counter(self.query_tokens(text)))
+
+    @property
+    def rooted(self) -> int | None:
+        """The place of the language whose words also count, by half, as their roots; None where there is none."""
+        return None
+
+    @property
+    def ways(self) -> int:
+        """How many terms a word may stand for: one in each language, and a root."""
+        return len(self.languages) + (self.rooted is not None)
+
     @property
     def settled(self) -> bool:
         """Whether the texts that are indexed have no more say in how they are read."""
@@ -143,8 +164,8 @@ class Analyser:
 
     def _lookup(self, forms: Strings, term_of_form: NDArray[np.int32]) -> Any:
         """Return what turns texts into counts of known terms."""
-        columns = len(self.languages) or 1
-        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, term_of_form, columns)
+        table = term_of_form, self.ways or 1, self.rooted is not None
+        return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, *table)
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
         """Store the analyser among an artefact's files."""

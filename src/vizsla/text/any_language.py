@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,12 +17,15 @@ from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.folding import strings_of, terms_of_forms
 from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, leaning, listed, telling_words
-from vizsla.text.stemming import check_language, light_stems
+from vizsla.text.stemming import LIGHT, check_language, light_stems
+from vizsla.text.stemming import roots as roots_of
 from vizsla.text.stop_words import STOP_WORDS
 
 AUTO = "auto"
 KIND = "any language"
-KEYS = {"kind", "language", "content", "drop"}
+KEYS = {"kind", "language", "content", "drop", "roots"}
+HALF = 0.5
+"""What an English word counts as its root."""
 VOTERS = 20_000
 """How many items say which languages a larger catalogue is in; they lie at even distances."""
 PARTS = re.compile("[0-9_]")
@@ -35,7 +38,8 @@ class AnyLanguage(Analyser):
     Scripts with spaces give words. Chinese, Japanese, Korean, Thai, Lao, Khmer and Myanmar give single characters and
     pairs of neighbours. Numbers with letters or joiners (``WH-1000XM4``, ``3/8``) are found whole and in parts. Stop
     words are dropped and words stemmed in the language that an item is found to be in; a query is read in all languages
-    of its catalogue.
+    of its catalogue. English words lose their inflections only, and count by half as their roots, too, so that
+    ``flexibility`` finds ``flexible``, after what says ``flexibility`` itself.
 
     Parameters
     ----------
@@ -48,6 +52,8 @@ class AnyLanguage(Analyser):
     drop : bool
         Whether stop words are dropped. Texts that say too little for a language to be found are read in the likeliest
         one, without that: see `vizsla.text.languages.leaning`.
+    roots : bool
+        Whether English words count by half as their roots.
 
     Examples
     --------
@@ -55,19 +61,30 @@ class AnyLanguage(Analyser):
     ['wh', '1000xm4', '1000', 'xm', '4', 'wh1000xm4', 'headphon']
     >>> AnyLanguage()("东京塔 and the tower of Tokyo")
     ['东', '东京', '京', '京塔', '塔', 'tower', 'tokyo']
+    >>> AnyLanguage("english")("flexible nationalities")
+    ['flexibl', 'nationaliti', 'nation']
     """
 
     language: str | tuple[str, ...]
     content: tuple[str, ...]
     drop: bool
+    roots: bool
 
-    def __init__(self, language: str | Iterable[str] = AUTO, *, content: Iterable[str] = (), drop: bool = True):
-        if not isinstance(drop, bool):
-            raise InputError(f"`drop` must be True or False. Got {drop!r:.60}.")
+    def __init__(
+        self,
+        language: str | Iterable[str] = AUTO,
+        *,
+        content: Iterable[str] = (),
+        drop: bool = True,
+        roots: bool = True,
+    ):
+        for name, value in (("drop", drop), ("roots", roots)):
+            if not isinstance(value, bool):
+                raise InputError(f"`{name}` must be True or False. Got {value!r:.60}.")
         values = {"kind": KIND, "lower": True, "stop_words": None, "stem": None, "min_chars": None, "max_chars": None}
-        values |= {"language": _checked(language), "content": _words(content), "drop": drop}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # the class is frozen
+        values |= {"language": _checked(language), "content": _words(content), "drop": drop, "roots": roots}
+        for name, given in values.items():
+            object.__setattr__(self, name, given)  # the class is frozen
 
     @classmethod
     def asked_for(cls, names: str) -> Self:
@@ -89,6 +106,11 @@ class AnyLanguage(Analyser):
     def languages(self) -> tuple[str, ...]:
         """The languages, the most common first; none while they are not known."""
         return () if isinstance(self.language, str) else self.language
+
+    @property
+    def rooted(self) -> int | None:
+        """The place of English among the languages, if its words count as their roots, too."""
+        return self.languages.index(LIGHT) if self.roots and LIGHT in self.languages else None
 
     @property
     def rule(self) -> tuple[bool, int, int, bool]:
@@ -113,17 +135,40 @@ class AnyLanguage(Analyser):
         if not self.languages:
             return tokens
         column = int(self.columns(*_read(self, text))[0]) if len(self.languages) > 1 else 0
-        return [term for term in self.folded(tokens)[column] if term is not None]
+        ways = self.folded(tokens)
+        read = [ways[column], ways[-1]] if column == self.rooted else [ways[column]]
+        return [term for way in zip(*read, strict=True) for term in way if term is not None]
 
     def query_tokens(self, text: str) -> list[str]:
         """Return the tokens of a query: every term that one of its words may stand for, in one of the languages."""
-        if len(self.languages) < 2:
-            return self(text)
-        ways = zip(*self.folded(self._cut(text)), strict=True)
-        return [term for way in ways for term in dict.fromkeys(way) if term is not None]
+        return [term for term, _ in self._asked(text)]
+
+    def query_counts(self, text: str) -> dict[str, float]:
+        """Return how much each token of a query counts: a word's root by half, unless another language reads it so.
+
+        Examples
+        --------
+        >>> AnyLanguage("english").query_counts("national nations")
+        {'national': 1.0, 'nation': 1.5}
+        """
+        counts: dict[str, float] = {}
+        for term, share in self._asked(text):
+            counts[term] = counts.get(term, 0.0) + share
+        return counts
+
+    def _asked(self, text: str) -> Iterator[tuple[str, float]]:
+        """Yield what a query's words may stand for, each term of a word once, and what it counts."""
+        if not self.settled:
+            self = self.settled_by(*_read(self, text))[0]
+        tokens = self._cut(text)
+        root = len(self.languages)
+        for way in zip(*(self.folded(tokens) if self.languages else [tokens]), strict=True):
+            for place, term in enumerate(way):
+                if term is not None and term not in way[:place]:
+                    yield term, HALF if self.rooted is not None and place == root else 1.0
 
     def folded(self, forms: list[str]) -> list[list[str | None]]:
-        """Return for each language the stem of each form, None for a stop word.
+        """Return for each language the stem of each form, None for a stop word; last the roots, None where none differ.
 
         A form with a digit or an underscore is its own stem: it is found by its parts (`1980s`, by `1980`).
         """
@@ -132,12 +177,15 @@ class AnyLanguage(Analyser):
         for language, stop in zip(self.languages, self._stop_words, strict=True):
             stems = zip(forms, light_stems(language, forms), whole, strict=True)
             found.append([None if form in stop else form if kept else stem for form, stem, kept in stems])
+        if self.rooted is not None:
+            pairs = zip(roots_of(forms), found[self.rooted], whole, strict=True)
+            found.append([None if stem is None or kept or root == stem else root for root, stem, kept in pairs])
         return found
 
     def terms_of(self, surface: Strings) -> tuple[Strings, NDArray[np.int32]]:
         """Return the terms that many forms stand for, as `folded` has them, and a row of numbers for each form."""
         stemmed = _native.without_parts(surface.data, surface.offsets)
-        return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True)
+        return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True, rooted=self.rooted)
 
     @property
     def _stop_words(self) -> list[frozenset[str]]:
@@ -151,12 +199,12 @@ class AnyLanguage(Analyser):
         table = evidence_of(surface)
         languages = languages_of(_evidence(builder, *table, most=VOTERS), telling_words(table))
         if not languages and (likely := leaning(table, surface)):
-            return type(self)(likely, drop=False), np.zeros(0, np.int32)
+            return type(self)(likely, drop=False, roots=self.roots), np.zeros(0, np.int32)
         if len(languages) < 2:
-            return type(self)(languages, drop=self.drop), np.zeros(0, np.int32)
+            return type(self)(languages, drop=self.drop, roots=self.roots), np.zeros(0, np.int32)
         columns = columns_of(_evidence(builder, *table), languages)
         content = content_words(builder, surface, languages, columns)
-        return type(self)(languages, content=content, drop=self.drop), columns
+        return type(self)(languages, content=content, drop=self.drop, roots=self.roots), columns
 
     def columns(self, builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
         """Return the place of each text's language; nothing where there is one at most."""
@@ -167,15 +215,17 @@ class AnyLanguage(Analyser):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
         language = self.language if isinstance(self.language, str) else list(self.language)
-        return {"kind": KIND, "language": language, "content": list(self.content), "drop": self.drop}
+        rest = {"content": list(self.content), "drop": self.drop, "roots": self.roots}
+        return {"kind": KIND, "language": language} | rest
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build an analyser from what `to_dict` gave; anything else raises FormatError."""
+        """Build an analyser from what `to_dict` gives, or gave before there were roots; all else raises FormatError."""
+        values = {"roots": False} | values if isinstance(values, dict) else values
         if not isinstance(values, Mapping) or set(values) != KEYS or values["kind"] != KIND:
             raise FormatError(f"An analyser must have the keys {', '.join(sorted(KEYS))}. Got {values!r:.200}.")
         try:
-            return cls(values["language"], content=values["content"], drop=values["drop"])
+            return cls(values["language"], content=values["content"], drop=values["drop"], roots=values["roots"])
         except InputError as error:
             raise FormatError(f"An analyser cannot be read: {error}") from error
 
@@ -183,11 +233,12 @@ class AnyLanguage(Analyser):
         return isinstance(other, AnyLanguage) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.language, self.content, self.drop))
+        return hash((self.language, self.content, self.drop, self.roots))
 
     def __repr__(self) -> str:
         spoken = ", ".join(self.languages) or ("no language" if self.settled else AUTO)
-        return f"AnyLanguage({spoken}{'' if self.drop else ', no stop words'})"
+        without = ("" if self.drop else ", no stop words") + ("" if self.roots else ", no roots")
+        return f"AnyLanguage({spoken}{without})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_dict(),)

@@ -34,6 +34,7 @@ class BagOfWords(Encoder, Artifact):
     Terms are numbered by their first occurrence. With stemming, `forms` holds the words as they were written,
     and `term_of_form` the term of each (-1 for a stop word): only a form never seen has to be stemmed. With several
     languages it holds a term for each of them, one form after another: an item is read in its own, a query in all.
+    Where words count as their roots, too, these come last, -1 for a word that is its own.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class BagOfWords(Encoder, Artifact):
     forms : Strings, optional
         The words as written, when the analyser stems.
     term_of_form : int32 array, optional
-        A term for each form in each of the analyser's languages.
+        A term for each form in each of the analyser's languages, and its root where the analyser has some.
 
     Examples
     --------
@@ -96,7 +97,7 @@ class BagOfWords(Encoder, Artifact):
         if not analyser.languages:
             return cls(analyser, surface), _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
         terms, table = analyser.terms_of(surface)
-        rows = _rows(builder, table, columns, len(terms))
+        rows = _rows(builder, table, columns, len(terms), analyser.rooted)
         absent = [word for word in sorted(analyser.dropped) if word not in surface]
         term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
         return cls(analyser, terms, joined(surface, Strings.of(absent)), term_of_form), rows
@@ -152,8 +153,8 @@ class BagOfWords(Encoder, Artifact):
 
     @property
     def _table(self) -> NDArray[np.int32]:
-        """A row of terms for each form, a column for each language."""
-        return self.term_of_form.reshape(len(self.forms), len(self.analyser.languages))
+        """A row of terms for each form, a column for each way to read it."""
+        return self.term_of_form.reshape(len(self.forms), self.analyser.ways)
 
     @property
     def dim(self) -> int:
@@ -176,7 +177,7 @@ class BagOfWords(Encoder, Artifact):
     def queries(self, texts: Sequence[str]) -> SparseRows:
         """Count the known terms of each text, a column a term; unknown ones are left out.
 
-        The values are whole numbers, as floats because they serve as weights.
+        The values are whole numbers, or halves where words also count as their roots.
         """
         texts = texts if type(texts) is list else listed(texts)
         offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
@@ -197,14 +198,14 @@ class BagOfWords(Encoder, Artifact):
         table = self._table[numbers]
         unknown = np.flatnonzero(numbers < 0)
         table[unknown] = self._terms_of([surface[number] for number in unknown.tolist()])
-        return _rows(builder, table, columns, self.dim)
+        return _rows(builder, table, columns, self.dim, self.analyser.rooted)
 
     def __repr__(self) -> str:
         spoken = f": {', '.join(self.analyser.languages)}" if getattr(self.analyser, "languages", ()) else ""
         return f"BagOfWords({self.dim:,} terms, {self.analyser.kind}{spoken})"
 
     def _terms_of(self, forms: list[str]) -> NDArray[np.int32]:
-        """Return the known terms of forms that are not known, a column for each language."""
+        """Return the known terms of forms that are not known, a column for each way to read them."""
         ways = [self.terms.find_all([stem or "" for stem in stems]) for stems in self.analyser.folded(forms)]
         return np.stack(ways, axis=1).astype(np.int32)
 
@@ -244,16 +245,22 @@ class BagOfWords(Encoder, Artifact):
             raise InputError("`forms` must be given exactly when the analyser stems.")
         if self.forms is self.terms:
             return
-        numbers, count = self.term_of_form, len(self.forms) * len(self.analyser.languages)
+        numbers, count = self.term_of_form, len(self.forms) * self.analyser.ways
         if len(numbers) != count:
             raise InputError(f"`term_of_form` must have an entry for each of {count} forms. Got {len(numbers)}.")
         if count and (numbers.min() < -1 or numbers.max() >= self.dim):
             raise InputError(f"`term_of_form` must hold numbers from -1 to {self.dim - 1}.")
 
 
-def _rows(builder: _native.BagBuilder, table: NDArray[np.int32], columns: NDArray[np.int32], width: int) -> SparseRows:
+def _rows(
+    builder: _native.BagBuilder,
+    table: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    width: int,
+    rooted: int | None = None,
+) -> SparseRows:
     flat = np.ascontiguousarray(table).reshape(-1)
-    offsets, terms, counts = builder.take_rows(flat, table.shape[1], columns)
+    offsets, terms, counts = builder.take_rows(flat, table.shape[1], columns, rooted)
     return SparseRows(offsets, terms, counts, width)
 
 

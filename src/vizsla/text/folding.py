@@ -22,11 +22,13 @@ def terms_of_forms(
     dropped: list[frozenset[str]],
     *,
     light: bool = False,
+    rooted: int | None = None,
 ) -> tuple[Strings, NDArray[np.int32]]:
     """Return the distinct terms, form by form, and a row of terms for each form, a column for each language.
 
     `stemmed` are the numbers of the forms to stem, ascending: the others stand for themselves. `dropped` holds for each
-    language the forms that stand for nothing (-1). With `light`, stems are those of `light_stems`.
+    language the forms that stand for nothing (-1). With `light`, stems are those of `light_stems`. Where English is
+    `rooted`, its place among the languages, one column more holds the roots that are not the stem.
 
     Examples
     --------
@@ -35,12 +37,15 @@ def terms_of_forms(
     >>> list(terms), table.tolist()
     (['fig', '3s'], [[0], [-1], [0], [1]])
     """
-    left_out = np.zeros((len(forms), len(languages)), np.uint8)
+    left_out = np.zeros((len(forms), len(languages) + (rooted is not None)), np.uint8)
     for column, stop_words in enumerate(dropped):
         numbers = forms.find_all(sorted(stop_words))
         left_out[numbers[numbers >= 0], column] = 1
+    if rooted is not None:
+        left_out[:, -1] = left_out[:, rooted]
     snowball = [language for language in languages if not (light and language == LIGHT)]
     words = forms.take(stemmed) if snowball else []
     stems = [stemmer(language).stemWords(words) if language in snowball else None for language in languages]
-    data, offsets, table = _native.fold(forms.data, forms.offsets, stemmed, stems, left_out.reshape(-1))
+    flags = left_out.reshape(-1), rooted is not None
+    data, offsets, table = _native.fold(forms.data, forms.offsets, stemmed, stems, *flags)
     return strings_of(data, offsets), table.reshape(left_out.shape)

@@ -1,4 +1,4 @@
-"""Stems: Snowball's by PyStemmer, and English words without their inflections."""
+"""Stems: Snowball's by PyStemmer; English words without their inflections, and their roots."""
 
 from __future__ import annotations
 
@@ -43,6 +43,17 @@ def light_stems(language: str, words: list[str]) -> list[str]:
     (['run', 'shoe', 'nationaliti'], ['nation'])
     """
     return _native.english_stems(words) if language == LIGHT else stem_words(language, words)
+
+
+def roots(words: list[str]) -> list[str]:
+    """Return the root of every English word: what Snowball's stemmer makes of it, but for a handful.
+
+    Examples
+    --------
+    >>> roots(["nationality", "nations", "flexibly"])
+    ['nation', 'nation', 'flexibl']
+    """
+    return _native.english_stems(words, roots=True)
 
 
 def stemmer(language: str) -> Any:

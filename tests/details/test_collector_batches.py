@@ -1,0 +1,35 @@
+"""What is known of many items at a time: the same as item by item."""
+
+from __future__ import annotations
+
+import pytest
+
+from vizsla.details.collector import BATCH, DetailsCollector
+from vizsla.item import Item
+
+
+def items(values, name="size"):
+    return [Item(str(at), "", metadata={} if value is None else {name: value}) for at, value in enumerate(values)]
+
+
+def shown(values):
+    details = DetailsCollector.of(items(values))
+    return [details.of(at).get("size") for at in range(len(values))]
+
+
+@pytest.mark.parametrize("odd", ["1\n2", "007", "-", "x", "1.", "\n"])
+def test_one_value_that_is_no_number_makes_a_column_of_texts(odd):
+    numbers = [str(n) for n in range(BATCH + 3)]
+    assert shown(numbers)[:3] == [0, 1, 2]
+    assert shown([*numbers, odd])[-2:] == [numbers[-1], odd] and shown([odd, *numbers])[:2] == [odd, "0"]
+
+
+@pytest.mark.parametrize("distinct", [3, 5 * BATCH])
+def test_gaps_stay_gaps(distinct):
+    values = [None if n % 7 == 3 else "" if n % 7 == 4 else f"v{n % distinct}" for n in range(3 * BATCH)]
+    assert shown(values) == [value or None for value in values]
+
+
+def test_items_with_as_many_fields_may_have_others():
+    details = DetailsCollector.of([Item("a", "", metadata={"x": "1"}), Item("b", "", metadata={"y": "2"})])
+    assert [details.of(at) for at in range(2)] == [{"x": 1}, {"y": 2}]
