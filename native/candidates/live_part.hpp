@@ -54,6 +54,9 @@ class LivePart {
   // Whether `tell` says more than the ceiling does.
   virtual bool tells() const { return false; }
 
+  // Of these items `tell` may be asked, but not at once.
+  virtual void expect(std::span<const std::int32_t>) {}
+
   // Of items that the search did not find: their scores if it came by them, else NaN, and what they are at most.
   virtual void tell(const AlsoWanted&) {}
 

@@ -30,8 +30,7 @@ struct LiveTerm {
 
   // Whether it matters who comes before whom, when so many are found and the first `taken` are joined.
   bool by_order(std::size_t wanted, std::size_t taken) const {
-    if (scaling == Scaling::rank || scaling == Scaling::zscore) return true;  // sums of floats go by order, too
-    return wanted > taken || (scaling == Scaling::minmax && wanted > depth);
+    return scaling == Scaling::rank || wanted > taken || (scaling != Scaling::none && wanted > depth);
   }
 };
 
@@ -67,6 +66,11 @@ class LiveSide {
 
   std::span<const std::int32_t> items() const { return found_.items; }
   std::span<const float> scores() const { return rescaled_; }
+
+  // Others found these; numbers that would have to be translated first are not worth it.
+  void expect(std::span<const std::int32_t> items) {
+    if (!renumbers() && !by_rank() && part_->tells()) part_->expect(items);
+  }
 
   void tell(const AlsoWanted& about) {
     part_->tell(about);

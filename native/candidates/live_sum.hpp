@@ -9,24 +9,52 @@
 #include <span>
 #include <vector>
 
+#include "candidates/best_sums.hpp"
 #include "candidates/item_slots.hpp"
 #include "candidates/live_side.hpp"
+#include "candidates/open_items.hpp"
 #include "common/clones.hpp"
-#include "common/topk.hpp"
 
 namespace vizsla {
 
 namespace detail {
 
-// Adds a part's scores, and again with bounds, which are lowered to the ceiling, where scores are missing.
-VIZSLA_CLONES static void add_column(const float* scores, float* bounds, std::size_t count, double weight, float ceiling,
-                                     double* sums, double* highest) {
-  for (std::size_t at = 0; at < count; ++at) {
-    const float score = scores[at], bound = bounds[at] < ceiling ? bounds[at] : ceiling;
-    bounds[at] = bound;
-    sums[at] += weight * static_cast<double>(score);
-    highest[at] += weight * static_cast<double>(score == score ? score : bound);
+// What a part gives, what at most where that is not known, and how much it counts.
+struct LiveColumn {
+  const float* scores;
+  float* bounds;
+  double weight;
+  float ceiling;
+};
+
+// Adds up scores, and again with bounds, which are lowered to the part's ceiling, where they are missing; each sum is rounded
+// once. Returns whether any of the highest is no number.
+VIZSLA_CLONES static bool add_columns(const LiveColumn* columns, std::size_t parts, std::size_t count, float* __restrict totals,
+                                      float* __restrict most) {
+  constexpr std::size_t together = 16;
+  std::int32_t strange = 0;
+  for (std::size_t first = 0; first < count; first += together) {  // there is room beyond the last
+    double sums[together] = {}, highest[together] = {};
+    for (std::size_t p = 0; p < parts; ++p) {
+      const float* __restrict const scores = columns[p].scores + first;
+      float* __restrict const bounds = columns[p].bounds + first;
+      const double weight = columns[p].weight;
+      const float ceiling = columns[p].ceiling;
+      for (std::size_t i = 0; i < together; ++i) {
+        const float score = scores[i], bound = bounds[i] < ceiling ? bounds[i] : ceiling;
+        bounds[i] = bound;
+        sums[i] += weight * static_cast<double>(score);
+        highest[i] += weight * static_cast<double>(score == score ? score : bound);
+      }
+    }
+    for (std::size_t i = 0; i < together; ++i) {
+      totals[first + i] = static_cast<float>(sums[i]);
+      const auto bound = static_cast<float>(highest[i]);
+      most[first + i] = bound;
+      strange |= bound == bound ? 0 : 1;
+    }
   }
+  return strange != 0;
 }
 
 }  // namespace detail
@@ -44,8 +72,13 @@ class LiveSum {
     // Who can tell what others ask comes last; whose numbers would have to be translated for that, before.
     const auto turn = [this](std::size_t p) { return sides_[p].reads_along() ? sides_[p].renumbers() ? 1 : 2 : 0; };
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
-    scores_.resize(sides_.size() * most_);
-    bounds_.resize(sides_.size() * most_);
+    room_ = (most_ / 16 + 1) * 16;
+    scores_.resize(sides_.size() * room_);
+    bounds_.resize(sides_.size() * room_);
+    items_.resize(room_);
+    totals_.resize(room_);
+    most_sums_.resize(room_);
+    columns_.resize(sides_.size());
   }
 
   // The best k of a query, as keys for `signed_score_of` and `item_of`, valid until the next one.
@@ -54,7 +87,7 @@ class LiveSum {
     for (const std::size_t p : order_) ask(row, p);
     for (std::size_t p = 0; p < sides_.size(); ++p) look_deeper(p);
     add_up();
-    settle_open();
+    if (!open_.empty()) settle_open();
     return best_.finish();
   }
 
@@ -62,7 +95,7 @@ class LiveSum {
   bool certain() const {
     double bound = 0;
     for (const LiveSide& side : sides_) bound += side.weight() * static_cast<double>(side.floor());
-    return best_.floor() != 0 && least_ > static_cast<float>(bound);
+    return best_.full() && best_.least() > static_cast<float>(bound);
   }
 
   // Whether the part's list of the last query surely holds the best.
@@ -75,37 +108,44 @@ class LiveSum {
   static constexpr float unknown = missing_score;
   static constexpr std::size_t few = 8;  // scored at a time: what they get rules out others
 
-  struct Open {
-    float bound;
-    std::size_t at;
-  };
-
   void start() {
     slots_.start(most_);
-    items_.clear();
-    for (std::size_t p = 0; p < sides_.size(); ++p) {
-      std::fill_n(column(p), most_, sides_[p].by_rank() ? 0.0F : unknown);
-      std::fill_n(bounds(p), most_, std::numeric_limits<float>::infinity());
-    }
+    count_ = 0;
+    for (std::size_t p = 0; p < sides_.size(); ++p) std::fill_n(column(p), room_, sides_[p].by_rank() ? 0.0F : unknown);
+    std::fill(bounds_.begin(), bounds_.end(), std::numeric_limits<float>::infinity());
   }
 
-  float* column(std::size_t part) { return scores_.data() + part * most_; }
-  float* bounds(std::size_t part) { return bounds_.data() + part * most_; }
+  float* column(std::size_t part) { return scores_.data() + part * room_; }
+  float* bounds(std::size_t part) { return bounds_.data() + part * room_; }
+  std::span<const std::int32_t> joined() const { return std::span(items_).first(count_); }
 
   // Searches a part, and joins what it found with what the others did.
   void ask(std::size_t row, std::size_t p) {
     LiveSide& side = sides_[p];
-    const std::size_t before = side.reads_along() && !side.by_rank() ? items_.size() : 0;
-    own_.clear();
-    for (std::size_t at = 0; at < before; ++at) own_.push_back(side.own_number(items_[at]));
-    side.search(row, {own_, {column(p), before}, {bounds(p), before}});
-    const std::size_t candidates = std::min(taken_, side.items().size());
-    for (std::size_t place = 0; place < candidates; ++place) {
-      const auto next = static_cast<std::uint32_t>(items_.size());
-      const std::uint32_t at = slots_.place(side.items()[place], next);
-      if (at == next) items_.push_back(side.items()[place]);
-      column(p)[at] = side.scores()[place];
+    const auto before = side.reads_along() && !side.by_rank() ? joined() : joined().first(0);
+    side.search(row, {in_numbers_of(side, before), {column(p), before.size()}, {bounds(p), before.size()}});
+    const auto found = side.items().first(std::min(taken_, side.items().size()));
+    for (LiveSide& other : sides_) {
+      if (&other != &side) other.expect(found);
     }
+    const float* const scores = side.scores().data();
+    float* const into = column(p);
+    std::int32_t* const items = items_.data();
+    std::uint32_t count = count_;
+    for (std::size_t place = 0; place < found.size(); ++place) {
+      const std::uint32_t at = slots_.place(found[place], count);
+      items[count] = found[place];  // there is room for one more than are joined: who is new is not guessed
+      count += at == count;
+      into[at] = scores[place];
+    }
+    count_ = count;
+  }
+
+  std::span<const std::int32_t> in_numbers_of(const LiveSide& side, std::span<const std::int32_t> items) {
+    if (!side.renumbers()) return items;
+    own_.clear();
+    for (const std::int32_t item : items) own_.push_back(side.own_number(item));
+    return own_;
   }
 
   // What lies deeper than the candidates only tells scores.
@@ -119,140 +159,110 @@ class LiveSum {
 
   // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of these.
   void add_up() {
-    const std::size_t count = items_.size();
-    sums_.assign(count, 0.0);
-    highest_.assign(count, 0.0);
-    for (std::size_t p = 0; p < sides_.size(); ++p) add_column(p);
-    best_.start(std::min(k_, count + 1), count + 1);  // room for all: nothing is compared before they are there
-    least_ = -std::numeric_limits<float>::infinity();
-    bool strange = false;
-    for (std::size_t at = 0; at < count; ++at) {
-      best_.push_if(!std::isnan(sums_[at]), key(at, static_cast<float>(sums_[at])));
-      strange |= std::isnan(highest_[at]);
-    }
-    for (std::size_t at = 0; strange && at < count; ++at) {
-      if (std::isnan(highest_[at])) close_or_keep(at);
-    }
-    raise_least();
-    open_.resize(count);
-    std::size_t open = 0;
-    for (std::size_t at = 0; at < count; ++at) {
-      const auto bound = static_cast<float>(highest_[at]);
-      open_[open] = {bound, at};
-      open += static_cast<std::size_t>(std::isnan(sums_[at])) & static_cast<std::size_t>(bound >= least_);
-    }
-    open_.resize(open);
-  }
-
-  void add_column(std::size_t p) {
-    const LiveSide& side = sides_[p];
-    detail::add_column(column(p), bounds(p), items_.size(), side.weight(), side.ceiling(), sums_.data(), highest_.data());
+    for (std::size_t p = 0; p < sides_.size(); ++p) columns_[p] = {column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()};
+    if (detail::add_columns(columns_.data(), columns_.size(), count_, totals_.data(), most_sums_.data())) settle_strange();
+    best_.start(k_, joined(), totals_.data());
+    open_.start(std::span(totals_).first(count_), most_sums_, best_.least());
   }
 
   // Infinite scores of both signs: there is no saying what they add up to.
-  void close_or_keep(std::size_t at) {
-    highest_[at] = std::numeric_limits<double>::infinity();
-    if (!complete(at)) return;
-    sums_[at] = highest_[at];
-    close(at, std::numeric_limits<float>::infinity());
+  void settle_strange() {
+    for (std::size_t at = 0; at < count_; ++at) {
+      if (!std::isnan(most_sums_[at])) continue;
+      most_sums_[at] = std::numeric_limits<float>::infinity();
+      if (complete(at)) totals_[at] = most_sums_[at];
+    }
   }
 
   // Asks for what may reach the k-th best, the most promising first.
   void settle_open() {
-    if (open_.empty()) return;
-    for (std::size_t p = 0; p < sides_.size(); ++p) tighten(p);
+    for (std::size_t p = 0; p < sides_.size(); ++p) tell(p);
     close_told();
     for (std::size_t p = 0; p < sides_.size(); ++p) bound(p);
-    drop_hopeless();
-    put_best_bound_first();
+    open_.drop_below(best_.least());
+    open_.put_best_first();
     const std::size_t step = std::max(few, k_ / 2);
-    for (std::size_t first = 0; first < open_.size() && open_[first].bound >= least_;) {
+    for (std::size_t first = 0; first < open_.size() && open_.bound(first) >= best_.least();) {
       std::size_t end = first + 1;
-      while (end < std::min(first + step, open_.size()) && open_[end].bound >= least_) ++end;
-      const auto some = std::span(open_).subspan(first, end - first);
+      while (end < std::min(first + step, open_.size()) && open_.bound(end) >= best_.least()) ++end;
+      const auto some = open_.places().subspan(first, end - first);
       for (std::size_t p = 0; p < sides_.size(); ++p) score(p, some);
-      for (const Open& one : some) close(one.at, bounded(one.at));
-      raise_least();
+      for (const std::uint32_t at : some) best_.add(items_[at], total(at));
+      best_.raise();
       first = end;
     }
   }
 
   // The part says of open items that it lacks what they have, or can have at most.
-  void tighten(std::size_t p) {
-    LiveSide& side = sides_[p];
-    if (!side.part().tells()) return;
-    lacking(p, open_);
-    if (own_.empty()) return;
+  void tell(std::size_t p) {
+    if (!sides_[p].part().tells() || !find_lacking(p, open_.places())) return;
     values_.resize(own_.size());
     limits_.resize(own_.size());
-    side.tell({own_, values_, limits_});
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      column(p)[places_[i]] = values_[i];
-      bounds(p)[places_[i]] = std::min(bounds(p)[places_[i]], limits_[i]);
-    }
-    for (Open& one : open_) one.bound = bounded(one.at);
-  }
-
-  // Those of whom all parts have told the scores raise the bar for the others.
-  void close_told() {
-    drop_hopeless();
-    std::size_t kept = 0;
-    for (const Open open : open_) {
-      open_[kept] = open;
-      if (complete(open.at)) close(open.at, open.bound);
-      else ++kept;
-    }
-    if (kept == open_.size()) return;
-    open_.resize(kept);
-    raise_least();
-    drop_hopeless();
+    sides_[p].tell({own_, values_, limits_});
+    put_values(p);
+    put_limits(p);
+    bound_again();
   }
 
   // The part looks closer at who is still open.
   void bound(std::size_t p) {
-    LiveSide& side = sides_[p];
-    if (!side.part().tells()) return;
-    lacking(p, open_);
-    if (own_.empty()) return;
+    if (!sides_[p].part().tells() || !find_lacking(p, open_.places())) return;
     limits_.assign(own_.size(), std::numeric_limits<float>::infinity());
-    side.bound(own_, limits_);
-    for (std::size_t i = 0; i < own_.size(); ++i) bounds(p)[places_[i]] = std::min(bounds(p)[places_[i]], limits_[i]);
-    for (Open& one : open_) one.bound = bounded(one.at);
+    sides_[p].bound(own_, limits_);
+    put_limits(p);
+    bound_again();
   }
 
-  void drop_hopeless() {
-    std::size_t kept = 0;
-    for (const Open open : open_) {
-      open_[kept] = open;
-      kept += open.bound >= least_;
-    }
-    open_.resize(kept);
+  // Those of whom all parts have told the scores raise the bar for the others.
+  void close_told() {
+    open_.drop_below(best_.least());
+    const auto closed = [this](std::uint32_t at, float bound) {
+      if (!complete(at)) return false;
+      best_.add(items_[at], bound);
+      return true;
+    };
+    if (!open_.drop_if(closed)) return;
+    best_.raise();
+    open_.drop_below(best_.least());
   }
 
-  void put_best_bound_first() {
-    order_keys_.resize(open_.size());
-    for (std::size_t i = 0; i < open_.size(); ++i) order_keys_[i] = signed_ranking_key(open_[i].bound, static_cast<std::uint32_t>(open_[i].at));
-    sort_down(order_keys_, order_other_);
-    for (std::size_t i = 0; i < open_.size(); ++i) open_[i] = {signed_score_of(order_keys_[i]), item_of(order_keys_[i])};
-  }
-
-  void score(std::size_t p, std::span<const Open> some) {
-    lacking(p, some);
-    if (own_.empty()) return;
+  void score(std::size_t p, std::span<const std::uint32_t> some) {
+    if (!find_lacking(p, some)) return;
     values_.resize(own_.size());
     sides_[p].score(own_, values_);
-    for (std::size_t i = 0; i < own_.size(); ++i) column(p)[places_[i]] = values_[i];
+    put_values(p);
   }
 
-  // Those of whom a part has not said anything yet: `own_` in its numbers, `places_` among the joined.
-  void lacking(std::size_t p, std::span<const Open> some) {
-    own_.clear();
-    places_.clear();
-    for (const Open& one : some) {
-      if (!std::isnan(column(p)[one.at])) continue;
-      own_.push_back(sides_[p].own_number(items_[one.at]));
-      places_.push_back(one.at);
+  // Finds those of whom a part has not said anything yet: `own_` in its numbers, `places_` among the joined.
+  bool find_lacking(std::size_t p, std::span<const std::uint32_t> some) {
+    places_.resize(some.size());
+    const float* const scores = column(p);
+    std::size_t count = 0;
+    for (const std::uint32_t at : some) {
+      places_[count] = at;
+      count += std::isnan(scores[at]);
     }
+    places_.resize(count);
+    own_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) own_[i] = sides_[p].own_number(items_[places_[i]]);
+    return count > 0;
+  }
+
+  void put_values(std::size_t p) {
+    for (std::size_t i = 0; i < places_.size(); ++i) column(p)[places_[i]] = values_[i];
+  }
+
+  void put_limits(std::size_t p) {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      float& bound = bounds(p)[places_[i]];
+      bound = std::min(bound, limits_[i]);
+    }
+  }
+
+  void bound_again() {
+    open_.clear_sums();
+    for (std::size_t p = 0; p < sides_.size(); ++p) open_.add(column(p), bounds(p), sides_[p].weight());
+    open_.round();
   }
 
   bool complete(std::size_t at) {
@@ -262,42 +272,27 @@ class LiveSum {
     return true;
   }
 
-  // The sum with what a part gives at most where its score is missing: a bound, since every step of a sum is monotone.
-  float bounded(std::size_t at) {
-    double total = 0;
-    for (std::size_t p = 0; p < sides_.size(); ++p) {
-      const float score = column(p)[at];
-      total += sides_[p].weight() * static_cast<double>(std::isnan(score) ? bounds(p)[at] : score);
-    }
-    return std::isnan(total) ? std::numeric_limits<float>::infinity() : static_cast<float>(total);
-  }
-
-  void close(std::size_t at, float total) { best_.push(key(at, total)); }
-
-  std::uint64_t key(std::size_t at, float total) const {
-    return signed_ranking_key(total + 0.0F, static_cast<std::uint32_t>(items_[at]));  // -0 and 0 are equal
-  }
-
-  // The k-th best so far.
-  void raise_least() {
-    best_.raise();
-    if (best_.floor() != 0) least_ = signed_score_of(best_.floor());
+  // The sum of what every part has said.
+  float total(std::size_t at) {
+    double sum = 0;
+    for (std::size_t p = 0; p < sides_.size(); ++p) sum += sides_[p].weight() * static_cast<double>(column(p)[at]);
+    return std::isnan(sum) ? std::numeric_limits<float>::infinity() : static_cast<float>(sum);
   }
 
   std::vector<LiveSide> sides_;
   std::vector<std::size_t> order_;  // in which the parts are searched
-  std::size_t taken_, k_, most_ = 0;
+  std::size_t taken_, k_, most_ = 0, room_ = 0;
   ItemSlots slots_;
-  TopK best_;
-  float least_ = 0;
-  std::vector<std::int32_t> items_;       // of all lists, each once
-  std::vector<float> scores_, bounds_;    // a column a part: what it gives, and what at most where that is not known
-  std::vector<double> sums_, highest_;    // NaN where a score is missing, and with its bound instead
-  std::vector<Open> open_;
-  std::vector<std::uint64_t> order_keys_, order_other_;
+  BestSums best_;
+  OpenItems open_;
+  std::uint32_t count_ = 0;
+  std::vector<std::int32_t> items_;         // of all lists, each once; `count_` are joined
+  std::vector<float> scores_, bounds_;      // a column a part: what it gives, and what at most where that is not known
+  std::vector<detail::LiveColumn> columns_;
+  std::vector<float> totals_, most_sums_;   // what they add up to, NaN where a score is missing; with its bound instead
   std::vector<std::int32_t> own_;
   std::vector<float> values_, limits_;
-  std::vector<std::size_t> places_;
+  std::vector<std::uint32_t> places_;
 };
 
 }  // namespace vizsla

@@ -1,6 +1,8 @@
-// The scales of rows: where zero lies and how long one is, from the best of a ranked row.
+// The scales of rows: where zero lies and how long one is, from the best of a row.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -8,6 +10,9 @@
 #include "common/clones.hpp"
 
 namespace vizsla {
+
+__extension__ using SignedWide = __int128;
+__extension__ using Wide = unsigned __int128;
 
 // A score s becomes (s - zero) / one.
 struct RowScale {
@@ -36,15 +41,47 @@ inline RowScale minmax_scale(std::span<const float> ranked) {
   return high > low ? RowScale{low, high - low} : RowScale{low - 1, 1};
 }
 
-// The mean becomes 0 and the spread 1; a row without spread keeps its unit.
-inline RowScale zscore_scale(std::span<const float> ranked) {
-  if (ranked.empty()) return {0, INFINITY};
-  double sum = 0, squares = 0;
-  for (const float score : ranked) sum += score;
-  const double mean = sum / static_cast<double>(ranked.size());
-  for (const float score : ranked) squares += (score - mean) * (score - mean);
-  const double spread = std::sqrt(squares / static_cast<double>(ranked.size()));
-  return {mean, spread > 0 ? spread : 1};
+namespace detail {
+
+// The bits of the largest distance from 0: those of floats that are not negative rise with their values.
+VIZSLA_CLONES static std::uint32_t largest_magnitude(const float* scores, std::size_t count) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(scores[i]) & 0x7FFFFFFFU);
+  return largest;
+}
+
+// A mean of infinite scores is infinite, or no number; there is no spread.
+inline RowScale scale_of_infinite(std::span<const float> scores) {
+  double sum = 0;
+  for (const float score : scores) sum += std::isinf(score) ? double{score} : 0.0;
+  return {sum, 1};
+}
+
+}  // namespace detail
+
+// The mean becomes 0 and the spread 1; a row without spread keeps its unit. Scores are counted in units of a power of two, of
+// which the largest has so many that the sums of all counts and of their squares just fit: whole numbers add up to the same in any
+// order, so nobody has to rank a list for its scale. What is below a unit is cut off; for a hundred scores that is 2^-55 of the largest.
+inline RowScale zscore_scale(std::span<const float> scores) {
+  if (scores.empty()) return {0, INFINITY};
+  const float largest = std::bit_cast<float>(detail::largest_magnitude(scores.data(), scores.size()));
+  if (!std::isfinite(largest)) return detail::scale_of_infinite(scores);
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // the largest is below 2^exponent
+  const int shift = 62 - static_cast<int>(std::bit_width(scores.size())) - exponent;
+  const double unit = std::ldexp(1.0, -shift), units = std::ldexp(1.0, shift);
+  std::int64_t sum = 0;
+  Wide squares = 0;
+  for (const float score : scores) {
+    const auto count = static_cast<std::int64_t>(static_cast<double>(score) * units);
+    sum += count;
+    squares += static_cast<Wide>(static_cast<SignedWide>(count) * count);
+  }
+  const auto total = static_cast<double>(scores.size());
+  const Wide square_of_sum = static_cast<Wide>(static_cast<SignedWide>(sum) * sum);
+  const Wide spread = scores.size() * squares - square_of_sum;
+  const double one = std::sqrt(static_cast<double>(spread)) / total * unit;
+  return {static_cast<double>(sum) / total * unit, one > 0 ? one : 1};
 }
 
 }  // namespace vizsla

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/prefetch.hpp"
 #include "common/threads.hpp"
 #include "dense/best_hits.hpp"
 #include "dense/guard_best.hpp"
@@ -114,7 +115,7 @@ class GuardedSearch {
     }
   }
 
-  void prefetch(std::size_t item) const {
+  VIZSLA_PREFETCHES void prefetch(std::size_t item) const {
     const auto* row = reinterpret_cast<const char*>(guard_.codes + item * guard_.width);
     for (std::size_t at = 0; at < guard_.width; at += 64) __builtin_prefetch(row + at);
   }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "common/clones.hpp"
+#include "common/prefetch.hpp"
 #include "dense/half.hpp"
 #include "dense/kernels.hpp"
 
@@ -27,14 +28,14 @@ struct StoredRows {
   bool bytes() const { return rows.index() == 2; }
 
   // Asks memory for a row that is needed soon: rows in a line come by themselves, scattered ones do not.
-  void prefetch(std::size_t number) const {
-    constexpr std::size_t most = 2048, line = 64;
-    std::visit(
-        [&](auto first) {
-          const char* row = reinterpret_cast<const char*>(first + number * dim);
-          for (std::size_t at = 0; at < std::min(dim * sizeof(*first), most); at += line) __builtin_prefetch(row + at);
-        },
-        rows);
+  VIZSLA_PREFETCHES void prefetch(std::size_t number) const {
+    constexpr std::size_t most = 2048;
+    const char* first = nullptr;
+    std::size_t bytes = dim;
+    if (const auto* floats = std::get_if<0>(&rows)) first = reinterpret_cast<const char*>(*floats), bytes *= sizeof(float);
+    else if (const auto* halves = std::get_if<1>(&rows)) first = reinterpret_cast<const char*>(*halves), bytes *= sizeof(Half);
+    else if (const auto* codes = std::get_if<2>(&rows)) first = reinterpret_cast<const char*>(*codes);
+    prefetch_lines(first + number * bytes, std::min(bytes, most));
   }
 
   // A row as float32: where it lies, or decoded into `room`.

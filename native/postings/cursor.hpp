@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/prefetch.hpp"
 #include "postings/query.hpp"
 
 namespace vizsla {
@@ -25,7 +26,7 @@ class Cursor {
   const Postings::List& list() const { return list_; }
 
   // Short lists are over before the processor has guessed where they lie.
-  void prefetch() const {
+  VIZSLA_PREFETCHES void prefetch() const {
     constexpr std::size_t line = 64 / sizeof(std::int32_t), lines = 2;
     for (std::size_t at = 0; at < std::min(count_, lines * line); at += line) {
       __builtin_prefetch(items_ + at);

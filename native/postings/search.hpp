@@ -10,12 +10,51 @@
 #include <vector>
 
 #include "common/also_wanted.hpp"
+#include "common/clones.hpp"
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
 #include "postings/look_up.hpp"
 #include "postings/window_sums.hpp"
 
 namespace vizsla {
+
+namespace detail {
+
+struct Window {
+  const float* sums;
+  std::int32_t low;
+  std::uint32_t width;
+};
+
+// What a window's sums say of some items, where these lie in it; which ones do is not guessed.
+VIZSLA_CLONES static void note_scores(const Window& here, const std::int32_t* items, std::size_t count, float base, float* scores) {
+  const float* const sums = here.sums;
+  const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t at = static_cast<std::uint32_t>(items[i]) - low;
+    const bool inside = at < width;
+    const float score = sums[inside ? at : 0] + base;
+    scores[i] = inside ? score : scores[i];
+  }
+}
+
+struct AtMost {
+  double rest, factor, base;
+};
+
+VIZSLA_CLONES static void note_bounds(const Window& here, const std::int32_t* items, std::size_t count, const AtMost& most, float* bounds) {
+  const float* const sums = here.sums;
+  const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
+  const double rest = most.rest, factor = most.factor, base = most.base;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t at = static_cast<std::uint32_t>(items[i]) - low;
+    const bool inside = at < width;
+    const auto bound = static_cast<float>((static_cast<double>(sums[inside ? at : 0]) + rest) * factor + base);
+    bounds[i] = inside ? bound : bounds[i];
+  }
+}
+
+}  // namespace detail
 
 class Searcher {
  public:
@@ -112,14 +151,10 @@ class Searcher {
   // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it; else
   // the other lists' bounds tell what they are at most.
   void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) const {
-    const bool complete = rest_[walked] <= 0;
-    for (std::size_t i = 0; i < also.items.size(); ++i) {
-      const std::int64_t item = also.items[i];
-      if (item < low || item >= high) continue;
-      const float sum = sums_[static_cast<std::size_t>(item - low)];
-      if (complete) also.scores[i] = sum + base_;
-      else also.bounds[i] = static_cast<float>((double{sum} + rest_[walked]) * (2 - rounding_) + double{base_});
-    }
+    const detail::Window here{sums_.data(), static_cast<std::int32_t>(low), static_cast<std::uint32_t>(high - low)};
+    const std::size_t count = also.items.size();
+    if (rest_[walked] <= 0) detail::note_scores(here, also.items.data(), count, base_, also.scores.data());
+    else detail::note_bounds(here, also.items.data(), count, {rest_[walked], 2 - rounding_, double{base_}}, also.bounds.data());
   }
 
   std::size_t postings_met(std::size_t essential) const {

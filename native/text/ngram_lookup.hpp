@@ -13,6 +13,7 @@
 #include "common/checks.hpp"
 #include "common/count_sorted.hpp"
 #include "common/growing_array.hpp"
+#include "common/prefetch.hpp"
 #include "text/ascii_trigrams.hpp"
 #include "text/marked_text.hpp"
 #include "text/string_table.hpp"
@@ -154,11 +155,11 @@ class NgramLookup {
       probes[size++] = {ngram, hash};
     }
 
-    void prefetch_offsets() const {
+    VIZSLA_PREFETCHES void prefetch_offsets() const {
       for (std::size_t i = 0; i < size; ++i) kind.names.prefetch_offset(probes[i].hash);
     }
 
-    void prefetch_bytes() const {
+    VIZSLA_PREFETCHES void prefetch_bytes() const {
       for (std::size_t i = 0; i < size; ++i) kind.names.prefetch_bytes(probes[i].hash);
     }
 

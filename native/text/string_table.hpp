@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/hash.hpp"
+#include "common/prefetch.hpp"
 #include "common/threads.hpp"
 #include "text/utf8.hpp"
 
@@ -49,11 +50,11 @@ class StringTable {
   }
 
   // What `find` will touch, one step after another: many look-ups that take each step together wait for memory once.
-  void prefetch_slot(std::uint64_t hashed) const { __builtin_prefetch(&slots_[hashed & (slots_.size() - 1)]); }
-  void prefetch_offset(std::uint64_t hashed) const {
+  VIZSLA_PREFETCHES void prefetch_slot(std::uint64_t hashed) const { __builtin_prefetch(&slots_[hashed & (slots_.size() - 1)]); }
+  VIZSLA_PREFETCHES void prefetch_offset(std::uint64_t hashed) const {
     if (const std::uint32_t entry = slots_[hashed & (slots_.size() - 1)]) __builtin_prefetch(&offsets_[entry - 1]);
   }
-  void prefetch_bytes(std::uint64_t hashed) const {
+  VIZSLA_PREFETCHES void prefetch_bytes(std::uint64_t hashed) const {
     if (const std::uint32_t entry = slots_[hashed & (slots_.size() - 1)]) __builtin_prefetch((*this)[entry - 1].data());
   }
 

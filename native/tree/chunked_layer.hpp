@@ -16,6 +16,7 @@
 #endif
 
 #include "common/checks.hpp"
+#include "common/prefetch.hpp"
 
 namespace vizsla {
 
@@ -71,7 +72,7 @@ class ChunkTable {
     return static_cast<std::uint32_t>(begin << 8 | (count - 1));
   }
 
-  void prefetch(std::uint32_t hash) const { __builtin_prefetch(buckets_ + std::size_t{home(hash, count_)} * words_per_bucket); }
+  VIZSLA_PREFETCHES void prefetch(std::uint32_t hash) const { __builtin_prefetch(buckets_ + std::size_t{home(hash, count_)} * words_per_bucket); }
 
   // The row of a feature, or one without entries. A place that leads out of the chunk counts as none, so that a damaged
   // file can be searched without harm.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/prefetch.hpp"
 #include "common/wide_pages.hpp"
 #include "tree/chunked_layer.hpp"
 #include "tree/query_values.hpp"
@@ -34,13 +35,16 @@ class LeafRows {
   std::size_t nbytes() const { return leaves_.size() * sizeof leaves_[0] + lower_.size() * sizeof lower_[0] + rest_.size(); }
   std::size_t count(std::size_t leaf) const { return leaves_[leaf + 1].begin - leaves_[leaf].begin; }
 
-  void prefetch(std::size_t leaf) const {
+  VIZSLA_PREFETCHES void prefetch(std::size_t leaf) const {
     prefetch_features(leaf);
-    prefetch(rest_.data() + leaves_[leaf].begin * rest_bytes(), count(leaf) * rest_bytes());
+    prefetch_lines(rest_.data() + leaves_[leaf].begin * rest_bytes(), std::min(count(leaf) * rest_bytes(), most_ahead));
   }
 
+  // Where the others begin.
+  VIZSLA_PREFETCHES void prefetch_place(std::size_t leaf) const { __builtin_prefetch(&leaves_[leaf]); }
+
   // What `margins_at_most` reads.
-  void prefetch_features(std::size_t leaf) const { prefetch(lower(leaf), count(leaf) * half); }
+  VIZSLA_PREFETCHES void prefetch_features(std::size_t leaf) const { prefetch_lines(lower(leaf), std::min(count(leaf) * half, most_ahead)); }
 
   // w·x of a leaf, features in ascending order; `factor` is its chunk's.
   float margin(const QueryValues& query, std::size_t leaf, float factor) const {
@@ -192,11 +196,6 @@ class LeafRows {
 
   Row weights_of(std::size_t leaf) const {
     return {rest_.data() + leaves_[leaf].begin * rest_bytes() + count(leaf) * half, count(leaf)};
-  }
-
-  static void prefetch(const std::uint8_t* begin, std::size_t bytes) {
-    const std::uint8_t* end = begin + std::min(bytes, most_ahead);
-    for (begin -= reinterpret_cast<std::uintptr_t>(begin) % 64; begin < end; begin += 64) __builtin_prefetch(begin);
   }
 
   // An entry without the lower half of its feature.

@@ -59,9 +59,18 @@ class LiveTree : public LivePart {
 
   bool tells() const override { return traced(); }
 
+  void expect(std::span<const std::int32_t> items) override {
+    for (const std::int32_t item : items) __builtin_prefetch(&model_.place(item));
+  }
+
   void tell(const AlsoWanted& about) override {
+    const LeafRows* rows = leaves_.ready();
+    const TreeTrace& trace = scratch_->trace;
+    const float last = scratch_->searcher.last();
     for (std::size_t i = 0; i < about.items.size(); ++i) {
-      const TreeTrace::Known known = scratch_->trace.about(model_, leaf_of(about.items[i]), scratch_->searcher.last());
+      const TreeModel::Place place = model_.place(about.items[i]);
+      if (rows != nullptr) rows->prefetch_place(place.leaf);
+      const TreeTrace::Known known = trace.about(model_, place, last);
       about.scores[i] = known.score;
       about.bounds[i] = known.bound;
     }
@@ -73,12 +82,12 @@ class LiveTree : public LivePart {
     if (rows == nullptr || !traced()) return;
     std::vector<std::uint32_t>& asked = scratch_->asked;
     asked.clear();
-    for (const std::int32_t item : items) asked.push_back(static_cast<std::uint32_t>(leaf_of(item)));
+    for (const std::int32_t item : items) asked.push_back(model_.place(item).leaf);
     for (const std::uint32_t leaf : asked) rows->prefetch_features(leaf);
     if (!ready_) take_values();
     rows->margins_at_most(scratch_->values, asked, model_.bias().value, scratch_->matches, bounds);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const float above = scratch_->trace.parent(parent_of(asked[i]));
+      const float above = scratch_->trace.parent(model_.place(items[i]).parent);
       bounds[i] = std::isnan(above) ? INFINITY : above + most_activation<transform>(bounds[i]);
     }
   }
@@ -87,10 +96,10 @@ class LiveTree : public LivePart {
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
-    for (const std::int32_t item : items) rows->prefetch(leaf_of(item));
+    for (const std::int32_t item : items) rows->prefetch(model_.place(item).leaf);
     if (!ready_) take_values();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::size_t leaf = leaf_of(items[i]), chunk = parent_of(leaf);
+      const std::size_t leaf = model_.place(items[i]).leaf, chunk = model_.place(items[i]).parent;
       const float above = scratch_->trace.parent(chunk);
       if (std::isnan(above)) {
         score_paths(items.subspan(i, 1), scores.subspan(i, 1));
@@ -106,10 +115,6 @@ class LiveTree : public LivePart {
   }
 
  private:
-  std::size_t leaf_of(std::int32_t item) const { return model_.positions()[static_cast<std::size_t>(item)]; }
-
-  std::size_t parent_of(std::size_t leaf) const { return model_.parents(model_.layers().size() - 1)[leaf]; }
-
   bool traced() const { return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
 
   // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.

@@ -54,7 +54,7 @@ class PathScorer {
   void gather(const TreeModel& model, std::span<const std::int32_t> items) {
     prepare(model);
     nodes_.clear();
-    for (const std::int32_t item : items) nodes_.push_back(model.positions()[static_cast<std::size_t>(item)]);
+    for (const std::int32_t item : items) nodes_.push_back(model.place(item).leaf);
     for (std::size_t t = levels_.size(); t-- > 0;) {
       const ChunkedLayer& layer = model.layers()[t];
       levels_[t].clear();
@@ -119,7 +119,7 @@ class PathScorer {
     }
   }
 
-  static std::size_t leaf_of(const TreeModel& model, std::int32_t item) { return model.positions()[static_cast<std::size_t>(item)]; }
+  static std::size_t leaf_of(const TreeModel& model, std::int32_t item) { return model.place(item).leaf; }
 
   static constexpr std::size_t items_ahead = 3;
   static constexpr std::size_t entries_a_lookup = 16;  // so many entries of an item's row are read in the time of a look-up

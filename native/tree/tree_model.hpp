@@ -40,25 +40,29 @@ class TreeModel {
   const std::vector<ChunkedLayer>& layers() const { return layers_; }
   std::span<const std::int32_t> items() const { return items_; }
   const BiasFeature& bias() const { return bias_; }
-  // Of each item: its leaf position.
-  const std::vector<std::uint32_t>& positions() const { return positions_; }
+  // An item's leaf position, and that leaf's parent: side by side, since who asks for one soon asks for the other.
+  struct Place {
+    std::uint32_t leaf, parent;
+  };
+
+  const Place& place(std::int32_t item) const { return places_[static_cast<std::size_t>(item)]; }
   // Of each node of a layer: its parent, which is its chunk.
   const std::vector<std::uint32_t>& parents(std::size_t layer) const { return parents_[layer]; }
 
   // Of what is derived here: the ways from items to the root.
   std::size_t nbytes() const {
-    std::size_t nodes = positions_.size();
+    std::size_t nodes = 0;
     for (const auto& parents : parents_) nodes += parents.size();
-    return nodes * sizeof(std::uint32_t);
+    return places_.size() * sizeof(Place) + nodes * sizeof(std::uint32_t);
   }
 
  private:
   void index_items() {
-    positions_.assign(items_.size(), UINT32_MAX);
+    places_.assign(items_.size(), {UINT32_MAX, 0});
     for (std::size_t p = 0; p < items_.size(); ++p) {
       const auto item = static_cast<std::size_t>(items_[p]);
-      require(items_[p] >= 0 && item < items_.size() && positions_[item] == UINT32_MAX, "each item must have one leaf position");
-      positions_[item] = static_cast<std::uint32_t>(p);
+      require(items_[p] >= 0 && item < items_.size() && places_[item].leaf == UINT32_MAX, "each item must have one leaf position");
+      places_[item].leaf = static_cast<std::uint32_t>(p);
     }
     for (const ChunkedLayer& layer : layers_) {
       std::vector<std::uint32_t>& parents = parents_.emplace_back(layer.nodes());
@@ -66,12 +70,13 @@ class TreeModel {
         for (std::size_t i = 0; i < layer.child_count(p); ++i) parents[layer.first_child(p) + i] = static_cast<std::uint32_t>(p);
       }
     }
+    for (Place& place : places_) place.parent = parents_.back()[place.leaf];
   }
 
   std::vector<ChunkedLayer> layers_;
   std::span<const std::int32_t> items_;
   BiasFeature bias_;
-  std::vector<std::uint32_t> positions_;
+  std::vector<Place> places_;  // by item
   std::vector<std::vector<std::uint32_t>> parents_;
 };
 

@@ -48,20 +48,16 @@ class TreeTrace {
 
   // An activation is at most 1, so whoever is above a leaf is a bound; and who could have been looked at is no better than the
   // `last` that was found.
-  Known about(const TreeModel& model, std::size_t leaf, float last) const {
-    if (layers_.empty()) return {root_ < unread ? leaves_[root_ + leaf] : NAN, last};
-    std::size_t node = model.parents(layers_.size())[leaf];
+  Known about(const TreeModel& model, const TreeModel::Place& place, float last) const {
+    if (layers_.empty()) return {root_ < unread ? leaves_[root_ + place.leaf] : NAN, last};
+    std::size_t node = place.parent;
     const Met* met = &layers_.back()[node];
-    if (met->mark == mark_ && met->leaves < unread) {
-      const float score = leaves_[met->leaves + leaf - model.layers().back().first_child(node)];
-      return {score, score};
-    }
+    if (met->mark == mark_) return about(*met, place.leaf - model.layers().back().first_child(node), last);
     for (std::size_t t = layers_.size() - 1; met->mark != mark_ && t > 0; --t) {
       node = model.parents(t)[node];
       met = &layers_[t - 1][node];
     }
-    if (met->mark != mark_) return {NAN, INFINITY};
-    return {NAN, met->leaves == unread ? std::min(met->score, last) : met->score};
+    return {NAN, met->mark == mark_ ? met->score : INFINITY};
   }
 
   // The score of a leaf's parent; NaN where the search did not come by it.
@@ -73,6 +69,17 @@ class TreeTrace {
 
  private:
   static constexpr std::uint32_t left = UINT32_MAX, unread = left - 1;
+
+  struct Met;
+
+  // Of a node's child. Half of them were read, so whether is not guessed.
+  Known about(const Met& met, std::size_t child, float last) const {
+    const bool read = met.leaves < unread;
+    const float unknown[] = {NAN};
+    const float* scores = read ? leaves_.data() + met.leaves + child : unknown;
+    const float most = met.leaves == unread ? std::min(met.score, last) : met.score;
+    return {*scores, read ? *scores : most};
+  }
 
   struct Met {
     std::uint32_t mark = 0;

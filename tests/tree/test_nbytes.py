@@ -17,7 +17,7 @@ def test_leaves_by_item_count_from_when_they_are_made(weights):
     matchers, queries = make_matchers(pick, layers), make_queries(pick, 20)
     index = TreeIndex.build(layers, items, matchers, dim=DIM, weights=weights)
     given = index.leaf_items.nbytes + sum(array.nbytes for layer in index.layers for array in layer)
-    ways = 4 * (len(items) + sum(int(offsets[-1]) for offsets in layers))
+    ways = 8 * len(items) + 4 * sum(int(offsets[-1]) for offsets in layers)
     index.search(queries, 10)
     assert index.nbytes == given + ways
     for _ in range(100):
