@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, report
 from benchmarks.sidr import minilm
-from benchmarks.sidr_train import SETTINGS, measured, minilm_vectors
+from benchmarks.sidr_train import SETTINGS, SPLITS, measured, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense, load, sidr, train_sidr
 
 PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_bags": False}
@@ -44,6 +44,7 @@ def main() -> None:
     options = arguments("sidr_ablations", own=_own)
     if options.quick:
         options.most_steps, options.queries = 2, 20
+        options.only = options.only or ["sidr", "w/o SP objective"]
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")
@@ -69,7 +70,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
         systems: dict[str, Any] = {f"{name}, beta": beta}
         if options.full:
             systems[f"{name}, full"] = sidr(dataset, beta.encoder)
-        for split in ("test-seen", "test-unseen"):
+        for split in SPLITS:
             yield from measured(dataset, split, systems, options.queries)
 
 

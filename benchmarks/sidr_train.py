@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,9 +37,11 @@ from vizsla.encoder import Encoder
 from vizsla.evaluate.evaluate import evaluate
 from vizsla.retriever import Retriever
 
+SPLITS = ("test-seen", "test-unseen")
 MEASURES = ["R@10", "R@100", "RR@10"]
 SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 2, "max_tokens": 96}
 """What a CPU can afford; rates and scales are the defaults."""
+Built = TypeVar("Built", bound=Any)
 
 
 def main() -> None:
@@ -65,24 +67,32 @@ def _own(parser: argparse.ArgumentParser) -> None:
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
-    start = process_time()
-    base = bag(dataset, analyser=WordPiece.open(model))
-    yield Row("indexing bags", process_time() - start, "none", None, "CPU s")
-    yield Row("bags", base.index.nbytes / 1e6, "none", None, "MB")
+    words, costs = _indexed("bm25", lambda: bm25(dataset))
+    yield from costs
+    base, costs = _indexed("bags", lambda: bag(dataset, analyser=WordPiece.open(model)))
+    yield from costs
     start = process_time()
     beta = _trained(options, base, dataset, model)
     yield Row("training", process_time() - start, "none", None, "CPU s")
     systems = {
-        "bm25": bm25(dataset),
+        "bm25": words,
         "bag": base,
         "learned table": train_tokens(base, dataset, epochs=1 if options.quick else 3),
     }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
-    for split in ("test-seen", "test-unseen"):
+    for split in SPLITS:
         yield from measured(dataset, split, systems, options.queries)
-    yield from _late(options, dataset, beta)
+    yield from _late(options, dataset, {"sidr beta": beta, "bm25": words})
     if options.items is None or len(base.items) <= options.items:
         yield from _full(options, dataset, beta)
+
+
+def _indexed(name: str, build: Callable[[], Built]) -> tuple[Built, list[Row]]:
+    """Build an index, and say what it took."""
+    start = process_time()
+    made = build()
+    seconds, size = process_time() - start, made.index.nbytes / 1e6
+    return made, [Row(f"indexing {name}", seconds, "none", None, "CPU s"), Row(name, size, "none", None, "MB")]
 
 
 def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: str) -> Bag:
@@ -101,20 +111,28 @@ def _forms(base: Bag, beta: Bag) -> dict[str, Retriever]:
     return {f"sidr beta {name}": base.with_table(beta.encoder.with_forms(queries=form)) for name, form in forms.items()}
 
 
-def _late(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
+def _late(options: argparse.Namespace, dataset: Dataset, firsts: dict[str, Any]) -> Iterator[Row]:
     """Yield what a second stage makes of beta's items and of BM25's: SiDR's own, or another model's (Table 8)."""
-    encoders: dict[str, Encoder] = {"sidr": beta.encoder, **minilm_vectors(options.set, dataset)}
+    encoders: dict[str, Encoder] = {"sidr": firsts["sidr beta"].encoder, **minilm_vectors(options.set, dataset)}
     with tempfile.TemporaryDirectory() as folder:
         stages = {name: LateParametric(one, dataset, Path(folder) / "vectors.db") for name, one in encoders.items()}
-        firsts = {"sidr beta": beta, "bm25": bm25(dataset)}
-        for depth, (name, first), (second, late) in product(options.depths, firsts.items(), stages.items()):
-            for split in ("test-seen", "test-unseen"):
+        for depth, (name, first) in product(options.depths, firsts.items()):
+            yield _cost(options, dataset, f"{name} (m={depth})", first, depth)
+            for (second, late), split in product(stages.items(), SPLITS):
                 pipeline = {f"{name} + {second} (m={depth})": (first % depth) >> late}
                 yield from measured(dataset, split, pipeline, options.queries)
-        encoded = stages["sidr"].encoded
-        yield Row("late parametric: items encoded", encoded, "all", len(beta.items), "items")
         for late in stages.values():
             late.close()
+
+
+def _cost(options: argparse.Namespace, dataset: Dataset, name: str, first: Retriever, depth: int) -> Row:
+    """Return how many items a second stage has to encode for both splits' queries, of all there are."""
+    found = set()
+    for split in SPLITS:
+        part = dataset if options.queries is None else _some(dataset, split, options.queries)
+        asked = np.flatnonzero(np.diff(part.qrels(split).indptr)).tolist()
+        found |= {item for ids in first([part.queries[row].text for row in asked], k=depth).ids for item in ids}
+    return Row(f"{name}: items to encode", len(found), "all", len(first.items), "items")
 
 
 def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
@@ -128,12 +146,10 @@ def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
 
 
 def _full(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
-    start = process_time()
-    full = sidr(dataset, beta.encoder)
-    yield Row("indexing vectors", process_time() - start, "none", None, "CPU s")
-    yield Row("vectors", full.index.nbytes / 1e6, "bags", beta.index.nbytes / 1e6, "MB")
+    full, costs = _indexed("vectors", lambda: sidr(dataset, beta.encoder))
+    yield from costs
     alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("bag")
-    for split in ("test-seen", "test-unseen"):
+    for split in SPLITS:
         yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries)
 
 

@@ -141,6 +141,17 @@ def test_int8_is_taken_only_if_recall_holds(trained):
     assert not check.accepted and same is trained[0]
 
 
+def test_an_int8_model_says_the_same_of_a_text_in_any_company(trained):
+    from vizsla.methods.sidr.quantise import quantise_sidr
+
+    texts, small = (
+        ["fig auto", "a plum cake please in the old town", "orchard"],
+        quantise_sidr(trained[0], dataset(), most_loss=1.0)[0],
+    )
+    together = small.encoder.queries(texts).toarray()
+    assert (together == np.concatenate([small.encoder.queries([text]).toarray() for text in texts])).all()
+
+
 def test_the_command_line_trains_and_saves(tmp_path, capsys):
     data = dataset()
     items, clicks = tmp_path / "items.jsonl", tmp_path / "clicks.tsv"
