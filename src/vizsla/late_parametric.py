@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.encoder import Encoder, Rows
+from vizsla.encoders.token_shares import token_shares
 from vizsla.errors import check_positive
+from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.inverted import InvertedIndex
@@ -18,11 +20,9 @@ from vizsla.queries import Queries
 from vizsla.scored import Scored
 from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
+from vizsla.text.bag import BagOfWords
 from vizsla.text_scorer import TextScorer
 from vizsla.vector_store import VectorStore
-
-if TYPE_CHECKING:
-    pass
 
 
 class LateParametric(TextScorer):
@@ -98,6 +98,15 @@ class LateParametric(TextScorer):
         inside = Candidates.trusted(candidates.offsets, places.astype(np.int32), None, None, Stats())
         scored: Scored = _index(rows).scores(queries.encoded(self.encoder), inside, threads=threads)
         return scored
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        said, bag = super()._explain(queries, item, filter), getattr(self.encoder, "bag", None)
+        if not isinstance(bag, BagOfWords):
+            return said
+        given = SparseRows.of(self._vectors(self._item_texts(np.array([item], np.int32))))
+        asked = SparseRows.of(queries.encoded(self.encoder))
+        parts = token_shares(bag, queries.texts[0], asked, given)
+        return Explanation(said.score, "learned tokens, query × item, encoded when first found", parts)
 
     def _vectors(self, texts: list[str]) -> Rows:
         """Return the texts' vectors; those that are not stored are made, and stored."""

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from vizsla.arguments import check_type
 from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError, check_positive
+from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
 from vizsla.queries import Queries
 from vizsla.scored import Scored
+from vizsla.stats import Stats
 from vizsla.strings import Strings
 
 
@@ -94,6 +96,11 @@ class Scorer(ABC):
     @abstractmethod
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that carry this scorer's own item numbers, in their order."""
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        """Say where an item's score for the one query comes from; here, from whom."""
+        one = Candidates.trusted(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
+        return Explanation(float(self._score(queries, one, filter, 1).scores[0]), f"score by {self}")
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
         """Raise a BudgetError if these pairs, one count a query, may not be scored.

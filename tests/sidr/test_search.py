@@ -199,6 +199,22 @@ def test_explanations_add_up_and_mark_expansions(encoder):
         assert "(expansion)" in str(why)
 
 
+def test_late_parametric_search_explains_itself_as_full_search_does(encoder, tmp_path):
+    late = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
+    search, full = (tiny_bag().with_table(encoder) % 5) >> late, sidr(ITEMS, encoder)
+    why, wanted = (one.explain("fig auto", "fig-car") for one in (search, full))
+    assert why.score == wanted.score and why.parts == wanted.parts
+    late.close()
+
+
+def test_a_dense_second_stage_explains_itself_by_its_name(encoder, tmp_path):
+    lengths = vizsla.FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
+    late = LateParametric(lengths, ITEMS, tmp_path / "vectors.db")
+    why = ((tiny_bag().with_table(encoder) % 5) >> late).explain("fig auto", "fig-car")
+    assert "LateParametric" in why.reason and why.score == 8 * len(ITEMS["fig-car"]) and not why.parts
+    late.close()
+
+
 def test_a_trained_model_cannot_forget_clicks(encoder):
     for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
         with pytest.raises(InputError, match="cannot forget clicks. Give a function"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from tests.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
-from vizsla import FunctionEncoder, bag, dense, load
+from tests.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag, tokens
+from vizsla import Dataset, FunctionEncoder, WordPiece, bag, dense, load
 from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.methods.sidr.train import train_sidr
@@ -140,6 +141,17 @@ def test_int8_is_taken_only_if_recall_holds(trained):
     assert not check.accepted and same is trained[0]
 
 
+def test_an_int8_model_says_the_same_of_a_text_in_any_company(trained):
+    from vizsla.methods.sidr.quantise import quantise_sidr
+
+    texts, small = (
+        ["fig auto", "a plum cake please in the old town", "orchard"],
+        quantise_sidr(trained[0], dataset(), most_loss=1.0)[0],
+    )
+    together = small.encoder.queries(texts).toarray()
+    assert (together == np.concatenate([small.encoder.queries([text]).toarray() for text in texts])).all()
+
+
 def test_the_command_line_trains_and_saves(tmp_path, capsys):
     data = dataset()
     items, clicks = tmp_path / "items.jsonl", tmp_path / "clicks.tsv"
@@ -188,3 +200,56 @@ def test_some_held_out_queries_are_cold_and_warm_alike():
     assert sorted(some.cold.tolist()) == [False, True]
     place = held.clicked.texts.index(some.clicked.texts[0])
     assert (held.queries[place] == some.queries[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"garbage"), "deserializing"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no file named"),
+        (lambda folder: (folder / "config.json").write_text("{}"), "model_type"),
+        (lambda folder: (folder / "config.json").write_text("{"), "JSON"),
+        (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+    ],
+)
+def test_a_broken_model_is_named(tmp_path, change, message):
+    folder = tmp_path / "broken"
+    shutil.copytree(model_folder(), folder)
+    change(folder)
+    with pytest.raises(InputError, match=f"`model` must be .*broken.*{message}"):
+        train_sidr(tiny_bag(), dataset(), folder, **FAST)
+
+
+def test_what_is_no_dataset_is_refused():
+    with pytest.raises(InputError, match="`dataset` must be a Dataset"):
+        train_sidr(tiny_bag(), [("fig auto", "fig-car")], model_folder(), **FAST)
+
+
+def test_an_answer_must_stand_in_a_list():
+    data = dataset()
+    with pytest.raises(InputError, match="put it into a list"):
+        train_sidr(tiny_bag(), data, model_folder(), answers={data.queries[0].text: "plum"}, **FAST)
+
+
+def test_items_without_any_token_are_refused():
+    data = Dataset.of({"a": "?"}, queries={"1": "fig"}, clicks={"1": {"a": 1}})
+    with pytest.raises(InputError, match="at least one token"):
+        train_sidr(bag(data, analyser=WordPiece(tokens())), data, model_folder(), **FAST)
+
+
+def test_a_checkpoint_is_a_folder_of_the_same_teacher(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="`checkpoint` must be a folder"):
+        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "file", **FAST)
+    options = {**FAST, "epochs": 1, "checkpoint": tmp_path / "c"}
+    train_sidr(tiny_bag(), dataset(), model_folder(), **options)
+    with pytest.raises(InputError, match="same settings"):
+        train_sidr(tiny_bag(), dataset(), model_folder(), teacher=bag(ITEMS), **options)
+
+
+def test_without_its_loss_beta_search_judges_no_epoch():
+    """Held-out queries of beta search would bring the first epoch back: what is trained for is not measured."""
+    watched = []
+    options = {**FAST, "semi_parametric": False, "item_bags": False}
+    train_sidr(tiny_bag(), dataset(), model_folder(), watch=watched.append, **options)
+    assert watched[-1].step == watched[-1].steps and not watched[-1].held_out

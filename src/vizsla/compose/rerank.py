@@ -55,7 +55,7 @@ class Rerank(Composition):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         side = self._aligned_scorer
-        if isinstance(self.scorer, Retriever) and side.own_item(item) >= 0:
+        if side.own_item(item) >= 0:
             return self.scorer._explain(queries, side.own_item(item), side.own_filter(filter))
         return Explanation(self._score_one(queries, item, filter), f"score by {self.scorer}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -14,6 +15,8 @@ from vizsla.extra import import_extra
 
 Ids = NDArray[np.int64]
 INPUTS = {"input_ids", "attention_mask"}
+ROUNDS = b"DynamicQuantizeLinear"
+"""What an int8 model holds that rounds a batch by its largest value: a text's values would depend on its company."""
 
 
 class VocabularySession:
@@ -26,7 +29,7 @@ class VocabularySession:
     width : int
         How many tokens its head scores.
     batch : int
-        How many texts are run together.
+        How many texts are run together; an int8 model runs them one by one.
     threads : int
         What ONNX Runtime may use.
     """
@@ -39,9 +42,14 @@ class VocabularySession:
     def values(self, texts: Sequence[Ids]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield some texts' numbers and their values, until all had their turn."""
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        for start in range(0, len(order), self.batch):
-            chosen = order[start : start + self.batch]
+        batch = 1 if self._rounds else self.batch
+        for start in range(0, len(order), batch):
+            chosen = order[start : start + batch]
             yield chosen, self._run([texts[number] for number in chosen])
+
+    @cached_property
+    def _rounds(self) -> bool:
+        return ROUNDS in self.model.tobytes()
 
     def _run(self, texts: list[Ids]) -> NDArray[np.float32]:
         ids = np.zeros((len(texts), max(map(len, texts))), np.int64)

@@ -26,6 +26,15 @@ def load_head(folder: Path, dropout: float) -> Loaded:
     transformers: Any = import_extra("transformers", "Training SiDR", "neural")
     if not (folder / "config.json").exists():
         raise InputError(f"`model` must be the folder of a BERT-like model. Got {folder}, which has no config.json.")
+    safetensors: Any = import_extra("safetensors", "Training SiDR", "neural")
+    try:
+        return _loaded(transformers, folder, dropout)
+    except (OSError, ValueError, RuntimeError, safetensors.SafetensorError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"`model` must be the folder of a BERT-like model. Got {folder}: {reason}") from error
+
+
+def _loaded(transformers: Any, folder: Path, dropout: float) -> Loaded:
     with warnings.catch_warnings(), _silence(transformers):
         warnings.simplefilter("ignore")
         config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoders.sidr import SidrEncoder
+from vizsla.encoders.token_shares import token_shares
 from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -63,17 +62,10 @@ class Sidr(Encoded):
         )
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        row = SparseRows.of(self._rows(queries), name="queries")
-        held: Any = self.index.to_csr()[[item]]
-        gives = dict(zip(held.indices.tolist(), held.data.tolist(), strict=True))
-        own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
-        parts = [
-            _share(self.encoder.bag.terms[token], weight, gives[token], own=token in own)
-            for token, weight in zip(row.columns.tolist(), row.values.tolist(), strict=True)
-            if token in gives
-        ]
-        score = self._score_one(queries, item)
-        return Explanation(score, "learned tokens, query × item", sorted(parts, key=lambda part: -part.score))
+        asked = SparseRows.of(self._rows(queries), name="queries")
+        given = SparseRows.of(self.index.to_csr()[[item]], name="items")
+        parts = token_shares(self.encoder.bag, queries.texts[0], asked, given)
+        return Explanation(self._score_one(queries, item), "learned tokens, query × item", parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.catalogue("items", self.items)
@@ -113,8 +105,3 @@ def sidr(items: Dataset | Mapping[str, str] | Iterable[Any], encoder: SidrEncode
             texts = []
     parts.append(encoder.items(texts))
     return Sidr(stream.ids, encoder, parametric_index(SparseRows.stacked(parts, encoder.dim)))
-
-
-def _share(token: str, asked: float, given: float, *, own: bool) -> Explanation:
-    name = f"{token!r}{'' if own else ' (expansion)'}"
-    return Explanation(float(np.float32(asked) * np.float32(given)), f"{name}: {asked:.4f} × {given:.4f}")

@@ -40,7 +40,7 @@ def prepared(
     items = sequences(pieces, texts, settings.max_tokens)
     asked = bag.encoder.bag.queries(clicked.texts)
     tables, new = _tables(bag, clicked, left, settings)
-    found = None if answers is None else [[a.lower() for a in answers.get(text, ())] for text in clicked.texts]
+    found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
     lessons = Lessons(queries, items, asked, tables, left, bag.index, found, lowered)
     if held is None:
@@ -49,6 +49,12 @@ def prepared(
     cold = np.arange(len(rows)) < len(held.cold)
     chosen = [queries[number] for number in rows.tolist()]
     return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), cold))
+
+
+def _answers(given: Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        raise InputError(f"`answers` must hold a list of texts for each query. Got {given!r}: put it into a list.")
+    return [answer.lower() for answer in given]
 
 
 def wordpiece_of(bag: Bag) -> WordPiece:

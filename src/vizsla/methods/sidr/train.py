@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vizsla.checked import checked
+from vizsla.dataset import Dataset
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
@@ -29,9 +30,6 @@ from vizsla.training.masked_language import train_masked
 from vizsla.training.teacher import Teacher
 from vizsla.training.vocabulary_model import VocabularyModel
 from vizsla.training.watched import Watch
-
-if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
 
 ALONE, BESIDE_BAGS = 0.1, 0.025
 """Where the scale of items' values begins: a token that an item says weighs about as much as in a bag with norms; and
@@ -80,17 +78,33 @@ def train_sidr(
     """
     chosen = SidrSettings(**settings)
     clicked = Clicked.of(dataset, bag.items)
-    if not len(clicked):
-        raise InputError("`dataset` must hold at least one click. Got none.")
-    if bag.learned:
-        raise InputError(f"`bag` must not be learned: SiDR learns a table of its own. Got {bag!r}.")
+    _check(bag, clicked)
+    path = _folder(checkpoint)
     ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
     learner = _begun(bag, ready.lessons, model, chosen)
     taught = _teacher(bag, teacher, clicked, chosen)
     training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
-    path = None if checkpoint is None else Path(checkpoint)
-    SidrRun(training, ready.held, key=_key(bag, clicked, learner, chosen), checkpoint=path, watch=watch).run()
+    held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
+    guides = type(teacher).__name__, None if answers is None else len(answers)
+    key = repr((_key(bag, clicked, learner, chosen), *guides))
+    SidrRun(training, held, key=key, checkpoint=path, watch=watch).run()
     return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
+
+
+def _check(bag: Bag, clicked: Clicked) -> None:
+    if not len(clicked):
+        raise InputError("`dataset` must hold at least one click. Got none.")
+    if bag.learned:
+        raise InputError(f"`bag` must not be learned: SiDR learns a table of its own. Got {bag!r}.")
+    if not bag.frequencies.any():
+        raise InputError("`bag` must hold at least one token of the model. Got items without any.")
+
+
+def _folder(checkpoint: str | Path | None) -> Path | None:
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and path.exists() and not path.is_dir():
+        raise InputError(f"`checkpoint` must be a folder, or new. Got {path}, which is a file.")
+    return path
 
 
 def _texts(bag: Bag, dataset: Dataset) -> list[str]:

@@ -1,0 +1,92 @@
+"""What each part of SiDR's training is worth, in the shape of the paper's Table 4.
+
+Every row is trained under equal conditions, without a table beside it and with items' vectors that the transformer says
+alone, as in the paper, so that the model alone shows. Run it with `python -m benchmarks.sidr_ablations [--quick]
+[--full] [--only NAME ...] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N] [--saved FOLDER] [--json FILE]`.
+`--full` measures full parametric search too, which encodes every item; `--saved` keeps each trained model there, and
+takes it from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from benchmarks.corpus import data_folder
+from benchmarks.rows import Row, arguments, report
+from benchmarks.sidr import minilm
+from benchmarks.sidr_train import SETTINGS, SPLITS, measured, minilm_vectors
+from vizsla import Bag, Dataset, WordPiece, bag, dense, load, sidr, train_sidr
+
+PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_bags": False}
+"""SiDR as the paper has it."""
+FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
+"""Steps eight times as long: they lead further from where the model began."""
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "sidr": {},
+    "w/o SP objective": {"semi_parametric": False},
+    "w/o retrieved neg": {"retrieved": 0},
+    "retrieved neg (m=1)": {"retrieved": 1},
+    "retrieved neg (m=100)": {"retrieved": 100},
+    "masked words first": {"masked_steps": 60},
+    "minilm as teacher": {},
+    "item bags": {"item_bags": True},
+    "far": FAR,
+    "far, w/o SP objective": {**FAR, "semi_parametric": False},
+    "far, w/o SP objective, w/o retrieved neg": {**FAR, "semi_parametric": False, "retrieved": 0},
+}
+
+
+def main() -> None:
+    options = arguments("sidr_ablations", own=_own)
+    if options.quick:
+        options.most_steps, options.queries = 2, 20
+        options.only = options.only or ["sidr", "w/o SP objective"]
+    model = options.model or minilm()
+    if model is None:
+        raise SystemExit("no model: give --model FOLDER")
+    report(list(_rows(options, model)), options.json)
+
+
+def _own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", nargs="+", choices=list(ABLATIONS), metavar="NAME", help="some of the rows")
+    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
+    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
+    parser.add_argument("--most-steps", type=int, default=100, help="of each training (default: 100)")
+    parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
+    parser.add_argument("--saved", metavar="FOLDER", help="keep the trained models here, and take them from here")
+
+
+def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
+    dataset = Dataset.open(data_folder() / options.set)
+    base = bag(dataset, analyser=WordPiece.open(model))
+    for name in options.only or ABLATIONS:
+        start = process_time()
+        beta = _trained(options, name, base, dataset, model)
+        yield Row(f"{name}: training", process_time() - start, "none", None, "CPU s")
+        systems: dict[str, Any] = {f"{name}, beta": beta}
+        if options.full:
+            systems[f"{name}, full"] = sidr(dataset, beta.encoder)
+        for split in SPLITS:
+            yield from measured(dataset, split, systems, options.queries)
+
+
+def _trained(options: argparse.Namespace, name: str, base: Bag, dataset: Dataset, model: str) -> Bag:
+    """Train one of the ablations, or take it from where it was kept."""
+    path = Path(options.saved) / "".join(each if each.isalnum() else "-" for each in name) if options.saved else None
+    if path is not None and (path / "model").exists():
+        return load(path / "model")  # type: ignore[return-value]
+    settings = {"most_steps": options.most_steps, **PAPER, **ABLATIONS[name]}
+    if name == "minilm as teacher":
+        settings["teacher"] = dense(dataset, minilm_vectors(options.set, dataset)["minilm"])
+    made = train_sidr(base, dataset, model, checkpoint=None if path is None else path / "state", **settings)
+    if path is not None:
+        made.save(path / "model")
+    return made
+
+
+if __name__ == "__main__":
+    main()

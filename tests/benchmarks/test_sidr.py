@@ -1,0 +1,67 @@
+"""SiDR's benchmarks run from end to end, on a random BERT of a few thousand numbers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from argparse import Namespace
+
+import pytest
+
+from benchmarks import sidr_ablations, sidr_train
+from tests.sidr.tiny import ITEMS, dataset, model_folder
+from vizsla import bag
+from vizsla.methods.sidr.settings import SidrSettings
+
+for package in ("ir_measures", "torch", "transformers", "onnx", "onnxruntime"):
+    pytest.importorskip(package, reason="the extras neural and eval are not installed")
+
+CHEAP = {**sidr_train.SETTINGS, "max_tokens": 12, "frozen_layers": 1}
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch) -> Namespace:
+    """Write the tiny clicks as a set of the data: two of three to learn from."""
+    data, folder = dataset(), tmp_path / "tiny"
+    (folder / "qrels").mkdir(parents=True)
+    records = {"corpus": data.items, "queries": data.queries}
+    for name, texts in records.items():
+        with gzip.open(folder / f"{name}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps({"_id": one.id, "text": one.text}) + "\n" for one in texts)
+    pairs = [f"{data.queries[q].id}\t{data.items[i].id}\t1\n" for q, i in zip(*data.clicks.nonzero(), strict=True)]
+    for number, split in enumerate(("train", *sidr_train.SPLITS)):
+        part = [pair for place, pair in enumerate(pairs) if (place % 6 < 4, place % 6 == 4, place % 6 == 5)[number]]
+        (folder / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(part))
+    monkeypatch.setenv("VIZSLA_DATA", str(tmp_path))
+    monkeypatch.setattr(sidr_train, "SETTINGS", CHEAP)
+    monkeypatch.setattr(sidr_ablations, "PAPER", {**CHEAP, "table_epochs": 0, "item_bags": False})
+    given = {"set": "tiny", "most_steps": 1, "queries": None, "saved": None, "checkpoint": None, "items": None}
+    return Namespace(**given, quick=True, depths=[5], full=True, only=None)
+
+
+def test_tables_1_7_and_8_have_quality_index_time_bytes_and_cost(options):
+    rows = {row.work: row for row in sidr_train._rows(options, str(model_folder()))}
+    assert {"indexing bm25", "indexing bags", "indexing vectors", "bags", "vectors"} <= set(rows)
+    for system in ("bm25", "bag", "learned table", "sidr beta", "sidr full", "sidr alpha", "bm25 + sidr (m=5)"):
+        assert 0 <= rows[f"test-unseen: {system}"].ours <= 1
+    assert 5 <= rows["sidr beta (m=5): items to encode"].ours <= len(ITEMS)
+
+
+def test_the_cost_of_a_second_stage_is_the_distinct_items_it_meets(options):
+    data = sidr_train.Dataset.open(sidr_train.data_folder() / "tiny")
+    first = bag(data)
+    asked = [data.queries[row].text for split in sidr_train.SPLITS for row in data.qrels(split).nonzero()[0].tolist()]
+    wanted = {item for text in asked for item in first(text, k=2).ids[0]}
+    assert sidr_train._cost(options, data, "bag", first, 2).ours == len(wanted)
+
+
+def test_table_4_measures_beta_and_full_search_of_a_saved_model(options, tmp_path):
+    options.only, options.saved = ["w/o SP objective"], tmp_path / "saved"
+    found = [sidr_ablations._rows(options, str(model_folder())) for _ in range(2)]
+    first, again = ({(row.work, row.unit): row.ours for row in rows if row.unit != "CPU s"} for rows in found)
+    assert first == again and len(first) == 12
+
+
+def test_every_ablation_is_a_setting():
+    for changes in sidr_ablations.ABLATIONS.values():
+        SidrSettings(**{**sidr_ablations.PAPER, **changes})
