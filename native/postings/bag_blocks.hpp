@@ -12,7 +12,7 @@
 
 namespace vizsla {
 
-// A list of one block: a bitmap if it is as long as one would be, else ascending places.
+// A list of one block: a bitmap if it takes as much room as one would, else ascending places.
 struct BagList {
   const std::uint16_t* data = nullptr;
   std::uint32_t size = 0;
@@ -34,6 +34,13 @@ class BagBlocks {
  public:
   static constexpr std::size_t most_items = 65'536;
 
+  // A bitmap has a bit for each item. After a large one 32 words are left empty: without them, the same items' words of one
+  // bitmap after another would fall into the same few places of the cache.
+  static std::size_t bitmap_size(std::size_t items) {
+    const std::size_t words = (items + 15) / 16;
+    return words + (words >= 1024 ? 32 : 0);
+  }
+
   // One stretch of blocks: `items` has the number of items of each, `tokens` the tokens that each holds, ascending, and
   // `starts` where each token's list begins in `data`, counted from the block's first (one more than tokens, a block).
   struct Arrays {
@@ -53,7 +60,8 @@ class BagBlocks {
     std::size_t words() const { return (items + 15) / 16; }
     BagList list(std::size_t at) const {
       const std::uint32_t size = starts[at + 1] - starts[at];
-      return {data + starts[at], size, size == words()};
+      const bool bitmap = size == bitmap_size(items);
+      return {data + starts[at], bitmap ? static_cast<std::uint32_t>(words()) : size, bitmap};
     }
   };
 
@@ -122,6 +130,8 @@ class BagBlocks {
   static std::size_t checked_bitmap(const BagList& list, const Block& block) {
     const std::size_t beyond = block.words() * 16 - block.items;
     require((list.data[list.size - 1] >> (16 - beyond)) == 0, "a bitmap must not go beyond its block");
+    const std::uint16_t* const end = list.data + bitmap_size(block.items);
+    require(std::all_of(list.data + list.size, end, [](std::uint16_t word) { return word == 0; }), "a bitmap must not go beyond its block");
     std::size_t found = 0;
     for (std::uint32_t word = 0; word < list.size; ++word) found += static_cast<std::size_t>(std::popcount(list.data[word]));
     return found;

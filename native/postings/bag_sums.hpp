@@ -32,6 +32,12 @@ struct Bits {
   const std::uint16_t* words[most];
   std::int32_t units[most];
   std::size_t count = 0;
+
+  bool full() const { return count == most; }
+  void take(const std::uint16_t* bitmap, std::int32_t weight) {
+    words[count] = bitmap;
+    units[count++] = weight;
+  }
 };
 
 inline void add_bits_plain(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
@@ -93,28 +99,46 @@ inline bool wide_words() {
 #endif
 }
 
-// Adds each list's units to the sums whose bits are set, in words from `first` to `last`.
-inline void add_bits(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+// Adds each list's units to the sums whose bits are set, in words from `first` to `last`, and forgets the lists.
+inline void add_bits(Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
 #ifdef VIZSLA_BAG_AVX2
   static const AddWords* const ways =
       wide_words() ? by_count_avx512 : __builtin_cpu_supports("avx2") ? by_count_avx2 : nullptr;
   if (bits.count == 0) return;
-  if (ways != nullptr) return ways[bits.count - 1](bits, first, last, sums);
+  if (ways != nullptr) {
+    ways[bits.count - 1](bits, first, last, sums);
+    bits.count = 0;
+    return;
+  }
 #endif
   add_bits_plain(bits, first, last, sums);
+  bits.count = 0;
 }
 
 inline constexpr std::size_t group = 64;
 
-// Writes the numbers of the groups in which any sum, with `more` added and times its norm, is above `passing`, and returns
-// how many they are. Floats that are not negative are ordered as their bits are, which lets the maximum be taken several
-// at a time.
+struct Pass {
+  std::int32_t more;     // what a sum may still get
+  float largest;         // no norm is above
+  float passing;         // what a sum times its norm must be above
+
+  // No sum up to this passes, whatever its norm; a little lower than that, as roundings may be.
+  std::int32_t too_low() const {
+    const double low = double{passing} / double{largest} * (1 - 1e-6) - more - 1;
+    return low > 0 ? static_cast<std::int32_t>(low < 1e9 ? low : 1e9) : -1;
+  }
+};
+
+// Writes the numbers of the groups in which any sum passes, and returns how many they are. Norms are only looked at where the
+// sums allow it. Floats that are not negative are ordered as their bits are, which lets the maximum be taken several at a time.
 VIZSLA_CLONES static std::size_t passing_groups(const std::int32_t* sums, const float* norms, std::size_t groups,
-                                                std::int32_t more, float passing, std::uint32_t* found) {
-  const std::int32_t limit = std::bit_cast<std::int32_t>(passing);
+                                                const Pass& pass, std::uint32_t* found) {
+  const std::int32_t limit = std::bit_cast<std::int32_t>(pass.passing), more = pass.more, low = pass.too_low();
   std::size_t count = 0;
   for (std::size_t at = 0; at < groups; ++at) {
-    std::int32_t most = 0;
+    std::int32_t largest = 0, most = 0;
+    for (std::size_t i = at * group; i < (at + 1) * group; ++i) largest = sums[i] > largest ? sums[i] : largest;
+    if (largest <= low) continue;
     for (std::size_t i = at * group; i < (at + 1) * group; ++i) {
       const std::int32_t bits = std::bit_cast<std::int32_t>(static_cast<float>(sums[i] + more) * norms[i]);
       most = bits > most ? bits : most;
