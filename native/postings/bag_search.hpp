@@ -207,11 +207,7 @@ class BagSearcher {
     const std::size_t sliced = std::min(count, BagSlices::most);
     for (std::size_t i = 0; i < sliced; ++i) slices_.take(bitmaps_[i].data, bitmaps_[i].units);
     const std::size_t first = low / 16, last = (high + 15) / 16, end = slices_.add(first, last);
-    bag_sums::Bits bits;
-    for (std::size_t i = 0; i < slices_.digits(); ++i) {
-      bits.take(slices_.digit(i), slices_.units(i));
-      if (bits.full() || i + 1 == slices_.digits()) bag_sums::add_bits(bits, 0, end - first, sums_.data() + low);
-    }
+    slices_.add_to(sums_.data() + low);
     read_ += sliced * (end - first);
     if (end < last) add_bitmaps(0, sliced, end, last);
     if (sliced < count) add_bitmaps(sliced, count, first, last);
@@ -296,7 +292,7 @@ class BagSearcher {
   std::size_t cost_of_all() const {
     std::size_t cost = 0;
     for (const Hit& hit : lists_) cost += hit.size;
-    for (const Hit& hit : bitmaps_) cost += hit.size * std::size_t{bag_sums::wide_words() ? 1U : 4U};
+    for (const Hit& hit : bitmaps_) cost += hit.size * std::size_t{bag_sums::has_avx512() ? 1U : 4U};
     return cost;
   }
 

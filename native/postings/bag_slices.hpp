@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "common/clones.hpp"
+#include "postings/bag_sums.hpp"
 
 namespace vizsla {
 
@@ -18,72 +18,109 @@ namespace bag_slices {
 
 inline constexpr std::size_t line_items = 512, line_words = line_items / 16;
 
-// Bits of 512 items; the compiler takes as many registers for it as the processor needs.
-using Line = std::uint64_t __attribute__((vector_size(64)));
-
-#define VIZSLA_INLINE inline __attribute__((always_inline))
-
-VIZSLA_INLINE void read(const std::uint16_t* words, Line& line) { __builtin_memcpy(&line, words, sizeof(Line)); }
-
-// Three bits become one, and one that is carried to the next digit.
-VIZSLA_INLINE void add_two(Line& sum, const Line& one, const Line& two, Line& carry) {
-  const Line before = sum;
-  carry = (before & one) | (two & (before | one));
-  sum = before ^ one ^ two;
-}
-
-// What is carried is added to the next digit at once, and what that carries is for the one after it.
-VIZSLA_INLINE void add_four(Line& sum, Line& next, const Line (&four)[4], Line& carry) {
-  Line one, two;
-  add_two(sum, four[0], four[1], one);
-  add_two(sum, four[2], four[3], two);
-  add_two(next, one, two, carry);
-}
-
-#undef VIZSLA_INLINE
-
 // Which bitmaps count in which digit, the lowest digit first.
 struct Plan {
   const std::uint16_t* const* inputs;  // by digit: a bitmap for every digit that its weight has
   const std::uint32_t* ends;           // of each digit's inputs
   std::size_t digits;
-  Line* carries;     // room for three times `room` lines
+  void* carries;     // room for three times `room` lines
   std::size_t room;  // more than bitmaps, by eight
 };
 
-inline constexpr std::size_t ahead = 4;  // lines that are asked for from memory before they are added
+// As many items' bits as a register holds.
+template <std::size_t bytes>
+struct Register {
+  typedef std::uint64_t Bits __attribute__((vector_size(bytes)));
+};
 
-// Adds up the bitmaps' words from `first` on, a line, and writes the digits of the sums, `stride` words apart.
-VIZSLA_CLONES static void add_line(const Plan& plan, std::size_t first, std::uint16_t* digits, std::size_t stride) {
+#define VIZSLA_INLINE inline __attribute__((always_inline))
+
+template <class Bits>
+VIZSLA_INLINE void read(const std::uint16_t* words, Bits& bits) {
+  __builtin_memcpy(&bits, words, sizeof(Bits));
+}
+
+// Three bits become one, and one that is carried to the next digit.
+template <class Bits>
+VIZSLA_INLINE void add_two(Bits& sum, const Bits& one, const Bits& two, Bits& carry) {
+  const Bits before = sum;
+  carry = (before & one) | (two & (before | one));
+  sum = before ^ one ^ two;
+}
+
+// What is carried is added to the next digit at once, and what that carries is for the one after it.
+template <class Bits>
+VIZSLA_INLINE void add_four(Bits& sum, Bits& next, const Bits& a, const Bits& b, const Bits& c, const Bits& d, Bits& carry) {
+  Bits one, two;
+  add_two(sum, a, b, one);
+  add_two(sum, c, d, two);
+  add_two(next, one, two, carry);
+}
+
+inline constexpr std::size_t ahead = 4 * line_words;  // words that are asked for from memory before they are added
+
+// Adds up a register of the bitmaps' words from `first` on, and writes the digits of the sums, `stride` words apart.
+template <class Bits>
+VIZSLA_INLINE void add_register(const Plan& plan, std::size_t first, std::uint16_t* digits, std::size_t stride) {
   std::size_t carried[3] = {0, 0, 0};  // to this digit, the next, and the one after it, by turns
   const std::uint16_t* const* input = plan.inputs;
-  Line next = {}, four[4];
+  Bits next = {}, a, b, c, d;
   for (std::size_t digit = 0; digit < plan.digits; ++digit) {
     const std::size_t turn = digit % 3, later = (digit + 1) % 3, last = (digit + 2) % 3;
-    Line* const here = plan.carries + turn * plan.room;
-    Line* out = plan.carries + last * plan.room;
-    Line sum = next;
-    next = Line{};
+    Bits* const carries = static_cast<Bits*>(plan.carries);
+    Bits *const here = carries + turn * plan.room, *const start = carries + last * plan.room;
+    Bits sum = next, *out = start;
+    next = Bits{};
     const std::uint16_t* const* const end = plan.inputs + plan.ends[digit];
     for (; end - input >= 4; input += 4) {
-      for (int i = 0; i < 4; ++i) __builtin_prefetch(input[i] + first + ahead * line_words, 0, 2);
-      for (int i = 0; i < 4; ++i) read(input[i] + first, four[i]);
-      add_four(sum, next, four, *out++);
+      for (int i = 0; i < 4; ++i) __builtin_prefetch(input[i] + first + ahead, 0, 2);
+      read(input[0] + first, a), read(input[1] + first, b), read(input[2] + first, c), read(input[3] + first, d);
+      add_four(sum, next, a, b, c, d, *out++);
     }
     std::size_t count = carried[turn], i = 0;
     for (; input < end; ++input) read(*input + first, here[count++]);
-    for (; count - i >= 4; i += 4) {
-      for (std::size_t j = 0; j < 4; ++j) four[j] = here[i + j];
-      add_four(sum, next, four, *out++);
-    }
+    for (; count - i >= 4; i += 4) add_four(sum, next, here[i], here[i + 1], here[i + 2], here[i + 3], *out++);
     for (; i < count; ++i) {
-      plan.carries[later * plan.room + carried[later]++] = sum & here[i];
+      carries[later * plan.room + carried[later]++] = sum & here[i];
       sum ^= here[i];
     }
     carried[turn] = 0;
-    carried[last] = static_cast<std::size_t>(out - (plan.carries + last * plan.room));
-    __builtin_memcpy(digits + digit * stride, &sum, sizeof(Line));
+    carried[last] = static_cast<std::size_t>(out - start);
+    __builtin_memcpy(digits + digit * stride, &sum, sizeof(Bits));
   }
+}
+
+// Adds up a line, in as many steps as its bits need registers.
+template <std::size_t bytes>
+VIZSLA_INLINE void add_line_with(const Plan& plan, std::size_t first, std::uint16_t* digits, std::size_t stride) {
+  for (std::size_t word = 0; word < line_words; word += bytes / 2)
+    add_register<typename Register<bytes>::Bits>(plan, first + word, digits + word, stride);
+}
+
+#undef VIZSLA_INLINE
+
+inline void add_line_plain(const Plan& plan, std::size_t first, std::uint16_t* digits, std::size_t stride) {
+  add_line_with<16>(plan, first, digits, stride);
+}
+
+#ifdef VIZSLA_BAG_AVX2
+__attribute__((target("avx2"))) inline void add_line_avx2(const Plan& plan, std::size_t first, std::uint16_t* digits,
+                                                          std::size_t stride) {
+  add_line_with<32>(plan, first, digits, stride);
+}
+
+__attribute__((target("avx512f"))) inline void add_line_avx512(const Plan& plan, std::size_t first, std::uint16_t* digits,
+                                                               std::size_t stride) {
+  add_line_with<64>(plan, first, digits, stride);
+}
+#endif
+
+inline void add_line(const Plan& plan, std::size_t first, std::uint16_t* digits, std::size_t stride) {
+#ifdef VIZSLA_BAG_AVX2
+  if (bag_sums::has_avx512()) return add_line_avx512(plan, first, digits, stride);
+  if (bag_sums::has_avx2()) return add_line_avx2(plan, first, digits, stride);
+#endif
+  add_line_plain(plan, first, digits, stride);
 }
 
 }  // namespace bag_slices
@@ -108,23 +145,26 @@ class BagSlices {
     last_ = first + stride_;
     plan();
     if (slices_.size() < stride_ * digits()) slices_.resize(stride_ * digits());
-    const bag_slices::Plan plan{inputs_.data(), ends_.data(), digits(), &carries_.data()->line, room_};
+    const bag_slices::Plan plan{inputs_.data(), ends_.data(), digits(), carries_.data(), room_};
     for (std::size_t word = 0; word < stride_; word += bag_slices::line_words)
       bag_slices::add_line(plan, first + word, slices_.data() + word, stride_);
     return last_;
   }
 
-  // The sums, as bitmaps from the word that was first on, the number n with 2^n times the unit.
-  std::size_t digits() const { return ends_.size(); }
-  const std::uint16_t* digit(std::size_t number) const { return slices_.data() + number * stride_; }
-  std::int32_t units(std::size_t number) const { return 1 << (static_cast<int>(number) + shift_); }
+  // Adds what was found; `sums` begins with the first word's items.
+  void add_to(std::int32_t* sums) const {
+    for (std::size_t i = 0; i < digits(); i += bag_sums::Digits::most) {
+      const std::size_t count = std::min(digits() - i, bag_sums::Digits::most);
+      bag_sums::add_digits({digit(i), stride_, count, shift_ + static_cast<int>(i)}, stride_, sums);
+    }
+  }
 
   // By how much an item's digits are above the units of the bitmaps that hold it.
   std::int32_t excess(std::uint32_t place) const {
     const std::size_t word = place / 16;
     if (word < first_ || word >= last_) return 0;
     std::int32_t above = 0;
-    for (std::size_t i = 0; i < digits(); ++i) above += (digit(i)[word - first_] >> (place % 16) & 1) * units(i);
+    for (std::size_t i = 0; i < digits(); ++i) above += (digit(i)[word - first_] >> (place % 16) & 1) << (static_cast<int>(i) + shift_);
     for (const Taken& one : taken_) above -= (one.bitmap[word] >> (place % 16) & 1) * one.units;
     return above;
   }
@@ -134,9 +174,13 @@ class BagSlices {
     const std::uint16_t* bitmap;
     std::int32_t units;
   };
-  struct alignas(64) Room {
-    bag_slices::Line line;
+  struct alignas(64) Line {
+    std::uint16_t words[bag_slices::line_words];
   };
+
+  // The sums' bits of 2^number units, from the first word on.
+  std::size_t digits() const { return ends_.size(); }
+  const std::uint16_t* digit(std::size_t number) const { return slices_.data() + number * stride_; }
 
   std::uint32_t rounded(const Taken& one) const { return static_cast<std::uint32_t>((one.units + (1 << shift_) - 1) >> shift_); }
 
@@ -164,7 +208,7 @@ class BagSlices {
   std::vector<const std::uint16_t*> inputs_;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint16_t> slices_;
-  std::vector<Room> carries_;
+  std::vector<Line> carries_;
 };
 
 }  // namespace vizsla
