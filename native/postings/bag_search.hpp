@@ -80,18 +80,16 @@ class BagSearcher {
     std::uint32_t at = 0;  // the first place of the list that is not below the last window's end
   };
 
-  // The lists and the bitmaps of the query's tokens. Both the query's tokens and the block's ascend.
+  // The lists and the bitmaps of the query's tokens, which ascend.
   void find_lists(const BagBlocks::Block& block) {
     lists_.clear();
     bitmaps_.clear();
-    auto at = block.tokens.begin();
+    std::size_t from = 0;
     for (const BagQuery::Term& term : query_.terms()) {
-      std::ptrdiff_t step = 1;
-      while (block.tokens.end() - at > step && at[step] < term.token) step *= 2;
-      at = std::lower_bound(at, at + std::min(step + 1, block.tokens.end() - at), term.token);
-      if (at == block.tokens.end()) break;
-      if (*at != term.token) continue;
-      const BagList list = block.list(static_cast<std::size_t>(at - block.tokens.begin()));
+      const std::size_t at = block.find(term.token, from);
+      if (at == block.tokens.size()) continue;
+      from = at;
+      const BagList list = block.list(at);
       (list.bitmap ? bitmaps_ : lists_).push_back({list.data, list.size, term.units});
     }
   }
