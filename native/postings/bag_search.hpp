@@ -118,7 +118,7 @@ class BagSearcher {
     add_long_lists(low, high);
     const float passing = top_.threshold() / query_.unit();
     std::size_t added = bitmaps_.size();
-    slices_.start(std::clamp(std::ilogb(passing / largest) - precision, 0, 16));
+    slices_.start(std::clamp(std::ilogb(passing / largest), precision, precision + 16) - precision);
     if (passing > 0 && bitmaps_.size() > few_bitmaps) {
       added -= left_for_last(passing, largest);
       add_sliced(added, low, high);
@@ -178,7 +178,7 @@ class BagSearcher {
   // A window's part of a list is short, so that the processor would see where it goes on only when it is over.
   static void prefetch(const Hit& hit) {
     const char* const next = reinterpret_cast<const char*>(hit.data + hit.at);
-    for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
+    for (std::size_t line = 0; line < 8; ++line) __builtin_prefetch(next + 64 * line);
   }
 
   void add_places(Hit& hit, std::uint32_t low, std::uint32_t high) {
