@@ -1,5 +1,5 @@
 // Binary inverted lists in blocks of at most 65,536 items: token -> items, as 16-bit places in the block, or as a bitmap
-// where that is smaller. A view over flat arrays, which may be memory-mapped.
+// where that is smaller, or faster and not much larger. A view over flat arrays, which may be memory-mapped.
 #pragma once
 
 #include <algorithm>
@@ -174,7 +174,8 @@ class BagBlocks {
     const std::size_t beyond = block.words() * 16 - block.items;
     require((list.data[list.size - 1] >> (16 - beyond)) == 0, "a bitmap must not go beyond its block");
     const std::uint16_t* const end = list.data + bitmap_size(block.items);
-    require(std::all_of(list.data + list.size, end, [](std::uint16_t word) { return word == 0; }), "a bitmap must not go beyond its block");
+    const bool empty = std::all_of(list.data + list.size, end, [](std::uint16_t word) { return word == 0; });
+    require(empty, "a bitmap must not go beyond its block");
     std::size_t found = 0;
     for (std::uint32_t word = 0; word < list.size; ++word) found += static_cast<std::size_t>(std::popcount(list.data[word]));
     return found;

@@ -57,7 +57,7 @@ class BagBuild {
 
   // Gives each token its list, and returns where the block's lists begin.
   std::uint16_t* lay_out(std::uint32_t bitmap, std::size_t postings) {
-    // A bitmap is faster to search than a list of half its size; no more are made than two bytes a posting have room for.
+    // A bitmap is faster to search than a list of half its size, and taken if a posting still needs no more than two bytes.
     frequent_ = (bitmap + 1) / 2;
     if (size_with(bitmap) > postings) frequent_ = bitmap;
     std::uint64_t size = 0;
@@ -79,9 +79,12 @@ class BagBuild {
     return lists;
   }
 
+  // Of the lists and what names them, a token and a start each, in data's words.
   std::uint64_t size_with(std::uint32_t bitmap) const {
+    constexpr std::uint64_t name = (sizeof(std::int32_t) + sizeof(std::uint32_t)) / sizeof(std::uint16_t);
     std::uint64_t size = 0;
-    for (const std::uint32_t count : counts_) size += count < frequent_ ? count : bitmap;
+    for (const std::uint32_t count : counts_)
+      if (count > 0) size += name + (count < frequent_ ? count : bitmap);
     return size;
   }
 

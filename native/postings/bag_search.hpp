@@ -1,9 +1,10 @@
-// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Lists that are long and
-// light are left for last, and looked up only for the items that could still make it: what is left out never changes the
-// answer.
+// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Bitmaps are rounded up to
+// find what may pass, and the lightest are left for last; only for the items that could still make it are they looked up, as
+// they are. Neither ever changes the answer.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>

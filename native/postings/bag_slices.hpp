@@ -164,7 +164,8 @@ class BagSlices {
     const std::size_t word = place / 16;
     if (word < first_ || word >= last_) return 0;
     std::int32_t above = 0;
-    for (std::size_t i = 0; i < digits(); ++i) above += (digit(i)[word - first_] >> (place % 16) & 1) << (static_cast<int>(i) + shift_);
+    for (std::size_t i = 0; i < digits(); ++i)
+      above += (digit(i)[word - first_] >> (place % 16) & 1) << (static_cast<int>(i) + shift_);
     for (const Taken& one : taken_) above -= (one.bitmap[word] >> (place % 16) & 1) * one.units;
     return above;
   }
@@ -196,8 +197,10 @@ class BagSlices {
     for (std::size_t i = 0; i < digits; ++i) counts[i + 1] += counts[i];
     ends_.assign(counts + 1, counts + 1 + digits);
     inputs_.resize(counts[digits]);
-    for (const Taken& one : taken_)
-      for (std::uint32_t bits = rounded(one); bits != 0; bits &= bits - 1) inputs_[counts[std::countr_zero(bits)]++] = one.bitmap;
+    for (const Taken& one : taken_) {
+      for (std::uint32_t bits = rounded(one); bits != 0; bits &= bits - 1)
+        inputs_[counts[std::countr_zero(bits)]++] = one.bitmap;
+    }
     room_ = taken_.size() + 8;  // a third of the bitmaps at most is carried to a digit, and a few more wait for it
     if (carries_.size() < 3 * room_) carries_.resize(3 * room_);
   }
