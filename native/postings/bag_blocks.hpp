@@ -1,18 +1,19 @@
 // Binary inverted lists in blocks of at most 65,536 items: token -> items, as 16-bit places in the block, or as a bitmap
-// where that is smaller. A view over flat arrays, which may be memory-mapped.
+// where that is smaller, or faster and not much larger. A view over flat arrays, which may be memory-mapped.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/checks.hpp"
 
 namespace vizsla {
 
-// A list of one block: a bitmap if it is as long as one would be, else ascending places.
+// A list of one block: a bitmap if it takes as much room as one would, else ascending places.
 struct BagList {
   const std::uint16_t* data = nullptr;
   std::uint32_t size = 0;
@@ -34,6 +35,17 @@ class BagBlocks {
  public:
   static constexpr std::size_t most_items = 65'536;
 
+  BagBlocks() = default;
+  BagBlocks(const BagBlocks&) = delete;  // blocks point into it
+  BagBlocks& operator=(const BagBlocks&) = delete;
+
+  // A bitmap has a bit for each item. After a large one 32 words are left empty: without them, the same items' words of one
+  // bitmap after another would fall into the same few places of the cache.
+  static std::size_t bitmap_size(std::size_t items) {
+    const std::size_t words = (items + 15) / 16;
+    return words + (words >= 1024 ? 32 : 0);
+  }
+
   // One stretch of blocks: `items` has the number of items of each, `tokens` the tokens that each holds, ascending, and
   // `starts` where each token's list begins in `data`, counted from the block's first (one more than tokens, a block).
   struct Arrays {
@@ -49,11 +61,35 @@ class BagBlocks {
     std::span<const std::int32_t> tokens;
     const std::uint32_t* starts;
     const std::uint16_t* data;
+    std::span<const std::uint32_t> shelves;  // how many of its tokens come before each 64th; empty if they are far apart
+
+    // Where a token stands among the block's, looked for from a place on that is not behind it; their number if it is not there.
+    std::size_t find(std::int32_t token, std::size_t from) const {
+      if (shelves.empty()) return gallop(token, from);
+      const auto shelf = static_cast<std::size_t>(token) / 64;
+      if (shelf + 1 >= shelves.size()) return tokens.size();
+      std::size_t at = shelves[shelf];
+      const std::size_t end = shelves[shelf + 1];
+      if (end - at == 64) return at + static_cast<std::size_t>(token) % 64;
+      std::size_t before = 0;
+      for (std::size_t i = at; i < end; ++i) before += tokens[i] < token;
+      at += before;
+      return at < end && tokens[at] == token ? at : tokens.size();
+    }
+
+    std::size_t gallop(std::int32_t token, std::size_t from) const {
+      const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(from);
+      std::ptrdiff_t step = 1;
+      while (tokens.end() - begin > step && begin[step] < token) step *= 2;
+      const auto at = std::lower_bound(begin, begin + std::min(step + 1, tokens.end() - begin), token);
+      return at != tokens.end() && *at == token ? static_cast<std::size_t>(at - tokens.begin()) : tokens.size();
+    }
 
     std::size_t words() const { return (items + 15) / 16; }
     BagList list(std::size_t at) const {
       const std::uint32_t size = starts[at + 1] - starts[at];
-      return {data + starts[at], size, size == words()};
+      const bool bitmap = size == bitmap_size(items);
+      return {data + starts[at], bitmap ? static_cast<std::uint32_t>(words()) : size, bitmap};
     }
   };
 
@@ -86,15 +122,30 @@ class BagBlocks {
     const std::size_t lists = static_cast<std::size_t>(arrays.token_offsets[number + 1]) - begin;
     const auto data = static_cast<std::size_t>(arrays.data_offsets[number]);
     const std::size_t size = static_cast<std::size_t>(arrays.data_offsets[number + 1]) - data;
-    const Block block{items_, static_cast<std::size_t>(count), arrays.tokens.subspan(begin, lists),
-                      arrays.starts.data() + begin + number, arrays.data.data() + data};
+    Block block{items_, static_cast<std::size_t>(count), arrays.tokens.subspan(begin, lists),
+                arrays.starts.data() + begin + number, arrays.data.data() + data, {}};
     check_tokens(block.tokens, token_count);
+    block.shelves = shelve(block.tokens);
     require(block.starts[0] == 0 && block.starts[lists] == size && std::is_sorted(block.starts, block.starts + lists + 1),
             "starts must rise from 0 to the block's end");
     for (std::size_t at = 0; at < lists; ++at) postings_ += checked_list(block.list(at), block);
     items_ += block.items;
     require(items_ <= INT32_MAX, "an index holds fewer than 2^31 items");
     blocks_.push_back(block);
+  }
+
+  // Shelves take less room than lists, or there are none.
+  std::span<const std::uint32_t> shelve(std::span<const std::int32_t> tokens) {
+    if (tokens.empty() || static_cast<std::size_t>(tokens.back()) / 64 >= tokens.size()) return {};
+    std::vector<std::uint32_t> shelves;
+    std::uint32_t before = 0;
+    for (std::int64_t first = 0; before < tokens.size(); first += 64) {
+      shelves.push_back(before);
+      while (before < tokens.size() && tokens[before] < first + 64) ++before;
+    }
+    shelves.push_back(before);
+    shelves_.push_back(std::move(shelves));
+    return shelves_.back();
   }
 
   static void check_tokens(std::span<const std::int32_t> tokens, std::size_t token_count) {
@@ -122,6 +173,9 @@ class BagBlocks {
   static std::size_t checked_bitmap(const BagList& list, const Block& block) {
     const std::size_t beyond = block.words() * 16 - block.items;
     require((list.data[list.size - 1] >> (16 - beyond)) == 0, "a bitmap must not go beyond its block");
+    const std::uint16_t* const end = list.data + bitmap_size(block.items);
+    const bool empty = std::all_of(list.data + list.size, end, [](std::uint16_t word) { return word == 0; });
+    require(empty, "a bitmap must not go beyond its block");
     std::size_t found = 0;
     for (std::uint32_t word = 0; word < list.size; ++word) found += static_cast<std::size_t>(std::popcount(list.data[word]));
     return found;
@@ -129,6 +183,7 @@ class BagBlocks {
 
   std::size_t items_ = 0, postings_ = 0;
   std::vector<Block> blocks_;
+  std::vector<std::vector<std::uint32_t>> shelves_;  // which the blocks point to
 };
 
 }  // namespace vizsla

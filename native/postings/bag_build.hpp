@@ -42,21 +42,24 @@ class BagBuild {
  private:
   void add(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens) {
     const std::size_t items = offsets.size() - 1;
-    const auto words = static_cast<std::uint32_t>((items + 15) / 16);
+    const auto bitmap = static_cast<std::uint32_t>(BagBlocks::bitmap_size(items));
     const auto mine = tokens.subspan(static_cast<std::size_t>(offsets.front()),
                                      static_cast<std::size_t>(offsets.back() - offsets.front()));
     for (const std::int32_t token : mine) ++counts_[static_cast<std::size_t>(token)];
-    std::uint16_t* const lists = lay_out(words);
+    std::uint16_t* const lists = lay_out(bitmap, mine.size());
     for (std::size_t item = 0; item < items; ++item) {
       for (std::int64_t i = offsets[item]; i < offsets[item + 1]; ++i)
-        put(static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]), static_cast<std::uint32_t>(item), words, lists);
+        put(static_cast<std::size_t>(tokens[static_cast<std::size_t>(i)]), static_cast<std::uint32_t>(item), lists);
     }
     for (const std::int32_t token : mine) counts_[static_cast<std::size_t>(token)] = 0;
     built_.items.push_back(static_cast<std::int32_t>(items));
   }
 
   // Gives each token its list, and returns where the block's lists begin.
-  std::uint16_t* lay_out(std::uint32_t words) {
+  std::uint16_t* lay_out(std::uint32_t bitmap, std::size_t postings) {
+    // A bitmap is faster to search than a list of half its size, and taken if a posting still needs no more than two bytes.
+    frequent_ = (bitmap + 1) / 2;
+    if (size_with(bitmap) > postings) frequent_ = bitmap;
     std::uint64_t size = 0;
     for (std::size_t token = 0; token < counts_.size(); ++token) {
       if (counts_[token] == 0) continue;
@@ -64,7 +67,7 @@ class BagBuild {
       built_.starts.push_back(static_cast<std::uint32_t>(size));
       place_of_[token] = static_cast<std::uint32_t>(size);
       last_[token] = 0;
-      size += std::min(counts_[token], words);
+      size += counts_[token] < frequent_ ? counts_[token] : bitmap;
       require(size <= UINT32_MAX, "a block holds fewer than 2^32 postings");
     }
     built_.starts.push_back(static_cast<std::uint32_t>(size));
@@ -76,10 +79,19 @@ class BagBuild {
     return lists;
   }
 
-  void put(std::size_t token, std::uint32_t item, std::uint32_t words, std::uint16_t* lists) {
+  // Of the lists and what names them, a token and a start each, in data's words.
+  std::uint64_t size_with(std::uint32_t bitmap) const {
+    constexpr std::uint64_t name = (sizeof(std::int32_t) + sizeof(std::uint32_t)) / sizeof(std::uint16_t);
+    std::uint64_t size = 0;
+    for (const std::uint32_t count : counts_)
+      if (count > 0) size += name + (count < frequent_ ? count : bitmap);
+    return size;
+  }
+
+  void put(std::size_t token, std::uint32_t item, std::uint16_t* lists) {
     require(last_[token] != item + 1, "a row must name each token once");
     last_[token] = item + 1;
-    if (counts_[token] >= words) {
+    if (counts_[token] >= frequent_) {
       std::uint16_t& word = lists[place_of_[token] + item / 16];
       word = static_cast<std::uint16_t>(word | 1U << item % 16);
     } else {
@@ -88,6 +100,7 @@ class BagBuild {
   }
 
   std::vector<std::uint32_t> counts_, place_of_, last_;
+  std::uint32_t frequent_ = 0;  // tokens of so many items get a bitmap
   BuiltBlocks built_;
 };
 

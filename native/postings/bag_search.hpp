@@ -1,9 +1,10 @@
-// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Lists that are long and
-// light are left for last, and looked up only for the items that could still make it: what is left out never changes the
-// answer.
+// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Bitmaps are rounded up to
+// find what may pass, and the lightest are left for last; only for the items that could still make it are they looked up, as
+// they are. Neither ever changes the answer.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "common/topk.hpp"
 #include "postings/bag_blocks.hpp"
 #include "postings/bag_query.hpp"
+#include "postings/bag_slices.hpp"
 #include "postings/bag_sums.hpp"
 
 namespace vizsla {
@@ -66,134 +68,162 @@ class BagSearcher {
 
  private:
   static constexpr std::uint32_t window = 16'384;
-  static constexpr std::size_t ahead = 12;        // lists that are asked for from memory before they are added
-  static constexpr std::size_t lookup_cost = 64;  // looking up an item in a list that lies in no cache, in postings added
+  static constexpr std::uint32_t first_window = 2'048;  // what passes is known soon, and few are looked at in vain
+  static constexpr std::uint32_t short_list = 512;      // is added to a block's sums at once
+  static constexpr std::size_t ahead = 12;              // lists that are asked for from memory before they are added
+  static constexpr int precision = 8;                   // bits of what an item needs to pass, when bitmaps are rounded
+  static constexpr std::size_t lookup_cost = 48;        // looking up an item in a bitmap, in words added
+  static constexpr std::size_t few_bitmaps = 12;        // as many as their sums have digits, or hardly more
 
   struct Hit {
-    BagList list;
+    const std::uint16_t* data;
+    std::uint32_t size;
     std::int32_t units;
     std::uint32_t at = 0;  // the first place of the list that is not below the last window's end
-
-    // In postings added.
-    std::size_t cost() const { return list.bitmap ? list.size * std::size_t{bag_sums::wide_words() ? 1U : 4U} : list.size; }
   };
 
-  // Both the query's tokens and the block's ascend.
+  // The lists and the bitmaps of the query's tokens, which ascend.
   void find_lists(const BagBlocks::Block& block) {
-    hits_.clear();
-    auto at = block.tokens.begin();
+    lists_.clear();
+    bitmaps_.clear();
+    std::size_t from = 0;
     for (const BagQuery::Term& term : query_.terms()) {
-      std::ptrdiff_t step = 1;
-      while (block.tokens.end() - at > step && at[step] < term.token) step *= 2;
-      at = std::lower_bound(at, at + std::min(step + 1, block.tokens.end() - at), term.token);
-      if (at == block.tokens.end()) break;
-      if (*at == term.token) hits_.push_back({block.list(static_cast<std::size_t>(at - block.tokens.begin())), term.units});
+      const std::size_t at = block.find(term.token, from);
+      if (at == block.tokens.size()) continue;
+      from = at;
+      const BagList list = block.list(at);
+      (list.bitmap ? bitmaps_ : lists_).push_back({list.data, list.size, term.units});
     }
   }
 
   void search_block(const BagView& index, const BagBlocks::Block& block, float largest) {
     find_lists(block);
-    if (hits_.empty()) return;
-    // Those that cost most for what they weigh come last: they are the first to be left.
-    std::sort(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) {
-      const double left = static_cast<double>(a.cost()) * b.units, right = static_cast<double>(b.cost()) * a.units;
-      return left != right ? left < right : a.list.data < b.list.data;
-    });
+    if (lists_.empty() && bitmaps_.empty()) return;
+    // All cost the same; those that weigh least are the first to be left.
+    std::sort(bitmaps_.begin(), bitmaps_.end(), [](const Hit& a, const Hit& b) { return a.units > b.units; });
+    add_short_lists();
     const float* norms = index.norms.data() + block.first;
-    for (std::uint32_t low = 0; low < block.items; low += window)
-      search_window(block, norms, largest, low, std::min<std::uint32_t>(low + window, static_cast<std::uint32_t>(block.items)));
+    const auto items = static_cast<std::uint32_t>(block.items);
+    for (std::uint32_t low = 0; low < items;) {
+      const std::uint32_t high = std::min(low + window_after(block.first + low), items);
+      search_window(block, norms, largest, low, high);
+      low = high;
+    }
+  }
+
+  // As large as what is known to pass is worth: as many items as were seen before.
+  static std::uint32_t window_after(std::size_t seen) {
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(seen / first_window * first_window, first_window, window));
   }
 
   void search_window(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high) {
-    std::size_t added = hits_.size() - left_for_last(largest);
-    add(0, added, low, high);
-    collect(block, norms, low, high, added);
-    // More to look up than to add: so add, and look less far next time.
-    const std::size_t late = hits_.size() - added;
-    if (late > 0) {
-      std::size_t saved = 0;
-      for (std::size_t i = added; i < hits_.size(); ++i) saved += hits_[i].cost();
-      saved = saved * (high - low) / block.items;
-      const std::size_t looking = found_.size() * late * lookup_cost / 2;
-      if (looking > saved) {
-        add(added, hits_.size(), low, high);
-        added = hits_.size();
-        collect(block, norms, low, high, added);
-        share_ *= 0.7;
-      } else if (looking * 4 < saved) {
-        share_ = std::min(share_ * 1.15, 0.95);
-      }
+    add_long_lists(low, high);
+    const float passing = top_.threshold() / query_.unit();
+    std::size_t added = bitmaps_.size();
+    slices_.start(std::clamp(std::ilogb(passing / largest), precision, precision + 16) - precision);
+    if (passing > 0 && bitmaps_.size() > few_bitmaps) {
+      added -= left_for_last(passing, largest);
+      add_sliced(added, low, high);
+    } else {
+      left_ = 0;
+      add_bitmaps(0, added, low / 16, (high + 15) / 16);
     }
+    collect(block, norms, largest, low, high);
+    if (added < bitmaps_.size()) added = add_left(block, norms, largest, low, high, added);
     push(block, norms, added);
     std::fill_n(sums_.begin() + low, high - low, 0);
     top_.settle();
   }
 
-  // How many lists, from the end, weigh together less than a share of what an item needs to pass.
-  std::size_t left_for_last(float largest) {
-    const float passing = top_.threshold() / query_.unit();
+  // If more is to be looked up than to be added: adds it, and looks less far next time.
+  std::size_t add_left(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high,
+                       std::size_t added) {
+    const std::size_t looking = found_.size() * lookup_cost, saved = (high - low) / 16;
+    if (looking * 4 < saved) share_ = std::min(share_ * 1.15, 0.95);
+    if (looking <= saved) return added;
+    add_bitmaps(added, bitmaps_.size(), low / 16, (high + 15) / 16);
     left_ = 0;
-    if (!(passing > 0) || !(largest > 0)) return 0;
+    collect(block, norms, largest, low, high);
+    share_ *= 0.7;
+    return bitmaps_.size();
+  }
+
+  // How many bitmaps, from the end, weigh together less than a share of what an item needs to pass.
+  std::size_t left_for_last(float passing, float largest) {
     const double room = share_ * double{passing} / double{largest};
     std::size_t count = 0;
     double sum = 0;
-    for (; count < hits_.size(); ++count) {
-      sum += hits_[hits_.size() - 1 - count].units;
+    left_ = 0;
+    for (; count < bitmaps_.size(); ++count) {
+      sum += bitmaps_[bitmaps_.size() - 1 - count].units;
       if (sum >= room) break;
       left_ = static_cast<std::int32_t>(sum);
     }
     return count;
   }
 
-  void add(std::size_t begin, std::size_t end, std::uint32_t low, std::uint32_t high) {
-    bag_sums::Bits bits;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i + ahead < end) prefetch(hits_[i + ahead]);
-      if (hits_[i].list.bitmap) {
-        bits.words[bits.count] = hits_[i].list.data;
-        bits.units[bits.count++] = hits_[i].units;
-        if (bits.count == bag_sums::Bits::most) add_bits(bits, low, high);
-      } else {
-        add_places(hits_[i], low, high);
-      }
+  void add_short_lists() {
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      if (i + ahead < lists_.size()) prefetch(lists_[i + ahead]);
+      if (lists_[i].size < short_list) add_places(lists_[i], 0, BagBlocks::most_items);
     }
-    add_bits(bits, low, high);
+    std::erase_if(lists_, [](const Hit& hit) { return hit.size < short_list; });
+  }
+
+  void add_long_lists(std::uint32_t low, std::uint32_t high) {
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      if (i + ahead < lists_.size()) prefetch(lists_[i + ahead]);
+      add_places(lists_[i], low, high);
+    }
   }
 
   // A window's part of a list is short, so that the processor would see where it goes on only when it is over.
   VIZSLA_PREFETCHES static void prefetch(const Hit& hit) {
-    const char* const next = reinterpret_cast<const char*>(hit.list.data + hit.at);
-    for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(next + 64 * line);
-  }
-
-  void add_bits(bag_sums::Bits& bits, std::uint32_t low, std::uint32_t high) {
-    bag_sums::add_bits(bits, low / 16, (high + 15) / 16, sums_.data());
-    read_ += bits.count * ((high - low) / 16);
-    bits.count = 0;
+    const char* const next = reinterpret_cast<const char*>(hit.data + hit.at);
+    for (std::size_t line = 0; line < 8; ++line) __builtin_prefetch(next + 64 * line);
   }
 
   void add_places(Hit& hit, std::uint32_t low, std::uint32_t high) {
-    const std::uint16_t* const end = hit.list.data + hit.list.size;
-    const std::uint16_t* at = hit.list.data + hit.at;
+    const std::uint16_t* const end = hit.data + hit.size;
+    const std::uint16_t* at = hit.data + hit.at;
     if (at < end && *at < low) at = std::lower_bound(at, end, low);
     const std::uint16_t* const after = bag_sums::add_places(at, end, high, hit.units, sums_.data());
     read_ += static_cast<std::size_t>(after - at);
-    hit.at = static_cast<std::uint32_t>(after - hit.list.data);
+    hit.at = static_cast<std::uint32_t>(after - hit.data);
   }
 
-  // The places that can still make it when the lists that were left out are looked up.
-  void collect(const BagBlocks::Block& block, const float* norms, std::uint32_t low, std::uint32_t high, std::size_t added) {
+  // Words from `first` to `last` of some bitmaps.
+  void add_bitmaps(std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
+    bag_sums::Bits bits;
+    for (std::size_t i = begin; i < end; ++i) {
+      bits.take(bitmaps_[i].data, bitmaps_[i].units);
+      if (bits.full() || i + 1 == end) bag_sums::add_bits(bits, first, last, sums_.data());
+    }
+    read_ += (end - begin) * (last - first);
+  }
+
+  // The first bitmaps, rounded up: enough to find what may pass.
+  void add_sliced(std::size_t count, std::uint32_t low, std::uint32_t high) {
+    const std::size_t sliced = std::min(count, BagSlices::most);
+    for (std::size_t i = 0; i < sliced; ++i) slices_.take(bitmaps_[i].data, bitmaps_[i].units);
+    const std::size_t first = low / 16, last = (high + 15) / 16, end = slices_.add(first, last);
+    slices_.add_to(sums_.data() + low);
+    read_ += sliced * (end - first);
+    if (end < last) add_bitmaps(0, sliced, end, last);
+    if (sliced < count) add_bitmaps(sliced, count, first, last);
+  }
+
+  // The places that can still make it when the bitmaps that were left out are looked up.
+  void collect(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high) {
     found_.clear();
-    if (added == hits_.size()) left_ = 0;
     const float passing = top_.threshold() / query_.unit();
     const auto passes = [&](std::uint32_t place) {
-      return static_cast<float>(sums_[place] + left_) * norms[place] > passing &&
-             (allowed_.empty() || allowed_[block.first + place] != 0);
+      return may_pass(sums_[place] + left_, norms[place], passing) && (allowed_.empty() || allowed_[block.first + place] != 0);
     };
     const std::size_t groups = (high - low) / bag_sums::group;
     groups_.resize(groups + 1);
-    const std::size_t passing_groups =
-        bag_sums::passing_groups(sums_.data() + low, norms + low, groups, left_, passing, groups_.data());
+    const bag_sums::Pass pass{left_, largest, passing};
+    const std::size_t passing_groups = bag_sums::passing_groups(sums_.data() + low, norms + low, groups, pass, groups_.data());
     for (std::size_t i = 0; i < passing_groups; ++i) {
       const std::uint32_t first = low + groups_[i] * static_cast<std::uint32_t>(bag_sums::group);
       for (std::uint32_t place = first; place < first + bag_sums::group; ++place)
@@ -203,23 +233,24 @@ class BagSearcher {
       if (passes(place)) found_.push_back(place);
   }
 
+  static bool may_pass(std::int32_t sum, float norm, float passing) { return static_cast<float>(sum) * norm > passing; }
+
   void push(const BagBlocks::Block& block, const float* norms, std::size_t added) {
     for (const std::uint32_t place : found_) {
-      const float norm = norms[place];
-      const std::int32_t sum = looked_up(place, sums_[place], norm, added);
+      const float norm = norms[place], passing = top_.threshold() / query_.unit();
+      if (!may_pass(sums_[place] + left_, norm, passing)) continue;  // what is needed has risen
+      const std::int32_t sum = looked_up(place, sums_[place] - slices_.excess(place), norm, passing, added);
       if (sum > 0) top_.push(ranking_key(scored(sum, norm), static_cast<std::uint32_t>(block.first) + place));
     }
   }
 
   // The whole sum of an item; 0 as soon as it cannot pass any more.
-  std::int32_t looked_up(std::uint32_t place, std::int32_t sum, float norm, std::size_t added) {
-    if (added == hits_.size()) return sum;
-    const float passing = top_.threshold() / query_.unit();
+  std::int32_t looked_up(std::uint32_t place, std::int32_t sum, float norm, float passing, std::size_t added) {
     std::int32_t rest = left_;
-    for (std::size_t i = added; i < hits_.size(); ++i) {
-      if (!(static_cast<float>(sum + rest) * norm > passing)) return 0;
-      if (hits_[i].list.has(place)) sum += hits_[i].units;
-      rest -= hits_[i].units;
+    for (std::size_t i = added; i < bitmaps_.size(); ++i) {
+      if (!may_pass(sum + rest, norm, passing)) return 0;
+      if ((bitmaps_[i].data[place / 16] >> (place % 16) & 1) != 0) sum += bitmaps_[i].units;
+      rest -= bitmaps_[i].units;
       ++read_;
     }
     return sum;
@@ -240,12 +271,12 @@ class BagSearcher {
     const auto first = static_cast<std::uint32_t>(item_at(next) - block.first);
     const std::uint32_t low = first / window * window;
     const std::uint32_t high = std::min<std::uint32_t>(low + window, static_cast<std::uint32_t>(block.items));
-    std::size_t last = next, cost = 0;
+    std::size_t last = next;
     while (last < places_.size() && item_at(last) < block.first + high) ++last;
-    for (const Hit& hit : hits_) cost += hit.cost();
-    const bool dense = (last - next) * hits_.size() * lookup_cost > cost * (high - low) / block.items;
+    const bool dense = (last - next) * cost_of_one() > cost_of_all() * (high - low) / block.items;
     if (dense) {
-      add(0, hits_.size(), low, high);
+      add_long_lists(low, high);
+      add_bitmaps(0, bitmaps_.size(), low / 16, (high + 15) / 16);
     }
     for (; next < last; ++next) {
       const auto place = static_cast<std::uint32_t>(item_at(next) - block.first);
@@ -256,18 +287,29 @@ class BagSearcher {
     return next;
   }
 
+  // Of looking up an item, and of adding all lists, in postings added.
+  std::size_t cost_of_one() const { return 64 * (lists_.size() + bitmaps_.size()); }
+  std::size_t cost_of_all() const {
+    std::size_t cost = 0;
+    for (const Hit& hit : lists_) cost += hit.size;
+    for (const Hit& hit : bitmaps_) cost += hit.size * std::size_t{bag_sums::has_avx512() ? 1U : 4U};
+    return cost;
+  }
+
   std::int32_t sum_of(std::uint32_t place) {
     std::int32_t sum = 0;
-    for (const Hit& hit : hits_) sum += hit.list.has(place) ? hit.units : 0;
-    read_ += hits_.size();
+    for (const Hit& hit : lists_) sum += BagList{hit.data, hit.size, false}.has(place) ? hit.units : 0;
+    for (const Hit& hit : bitmaps_) sum += BagList{hit.data, hit.size, true}.has(place) ? hit.units : 0;
+    read_ += lists_.size() + bitmaps_.size();
     return sum;
   }
 
   BagQuery query_;
-  std::vector<Hit> hits_;  // the block's lists; in a search, those that cost least for their weight first
+  std::vector<Hit> lists_, bitmaps_;  // the block's; in a search, the heaviest bitmaps first
   std::vector<std::int32_t> sums_;
   std::vector<std::uint32_t> found_, groups_;
   std::vector<std::uint64_t> places_;
+  BagSlices slices_;
   std::span<const std::uint8_t> allowed_;
   TopK top_;
   double share_ = 0.5;       // how much of what an item needs may be left for last
