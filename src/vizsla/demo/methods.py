@@ -97,7 +97,9 @@ def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     base = built["lsa"]
     if not isinstance(base, Dense):
         return base
-    return jpq(base, dataset, bytes=min(16, base.index.dim), rounds=5, share=0.5, epochs=2, stop=2, recodings=1)
+    size = min(16, base.index.dim)
+    # Whatever is not given would be tried on held-out clicks, which takes a minute.
+    return jpq(base, dataset, bytes=size, rounds=5, share=0.5, epochs=2, stop=2, recodings=1, handicap=0.0)
 
 
 METHODS: dict[str, Method] = {
