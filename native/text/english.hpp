@@ -3,6 +3,7 @@
 // With these, a word becomes its root, the stem that Snowball has.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -161,7 +162,19 @@ class Word {
     const std::size_t letters = ends("ed") ? 2 : ends("ing") ? 3 : 0;
     if (letters == 0 || !any_vowel(std::string_view(word_).substr(0, word_.size() - letters))) return;
     cut(letters);
-    mend();
+    if (letters == 3 && a_letter_and_y()) {
+      word_.back() = 'i';  // tying, vying: tie, vie
+      word_.push_back('e');
+    } else {
+      mend();
+    }
+  }
+
+  // Whether a consonant and a y are all that is left; a letter outside of ASCII has several bytes.
+  bool a_letter_and_y() const {
+    if (word_.size() < 2 || word_.back() != 'y' || vowel(word_[0])) return false;
+    const auto further = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; };
+    return std::all_of(word_.begin() + 1, word_.end() - 1, further);
   }
 
   // What stood before -ed or -ing: its e again, or one of two equal letters.

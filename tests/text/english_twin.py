@@ -58,6 +58,8 @@ def _without_ed(word: str, first: int) -> str:
     if not found:
         return word
     rest = found[1]
+    if word.endswith("ing") and re.fullmatch("[^aeiou\x80-\xbf][\x80-\xbf]*y", rest):
+        return rest[:-1] + "ie"
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
     if re.search(r"([bdfgmnprt])\1$", rest) and not re.fullmatch("[aeo]..", rest):
