@@ -162,7 +162,7 @@ class Word {
     const std::size_t letters = ends("ed") ? 2 : ends("ing") ? 3 : 0;
     if (letters == 0 || !any_vowel(std::string_view(word_).substr(0, word_.size() - letters))) return;
     cut(letters);
-    if (letters == 3 && a_letter_and_y()) {
+    if (letters == 3 && !adverb_ && a_letter_and_y()) {
       word_.back() = 'i';  // tying, vying: tie, vie
       word_.push_back('e');
     } else {
@@ -208,7 +208,8 @@ class Word {
   void drop_adverb() {
     if (!ends("edly") && !ends("ingly")) return;
     const std::size_t letters = ends("edly") ? 4 : 5;
-    if (ends("eedly") || any_vowel(std::string_view(word_).substr(0, word_.size() - letters))) cut(2);
+    adverb_ = ends("eedly") || any_vowel(std::string_view(word_).substr(0, word_.size() - letters));
+    if (adverb_) cut(2);
   }
 
   void replace(std::span<const Suffix> endings, std::size_t region) {
@@ -233,6 +234,7 @@ class Word {
 
   std::string& word_;
   std::size_t first_ = 0, second_ = 0;  // after the first syllable, and after the second
+  bool adverb_ = false;                 // it has lost -ly
 };
 
 inline void uninflect(std::string& word) { Word(word).uninflect(); }
