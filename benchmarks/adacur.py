@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import benchmarks.blas_threads  # noqa: F401 - before numpy's first product
 from benchmarks.adacur_costs import cost_rows
 from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
-from benchmarks.adacur_replay import Replay, systems
+from benchmarks.adacur_replay import FAMILIES, Replay, systems
 from benchmarks.adacur_scores import Matrix
 from benchmarks.adacur_verdicts import Curves, verdicts
 from benchmarks.adacur_worlds import WORLDS, Wish, World
@@ -55,6 +56,7 @@ def main() -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scorers", nargs="+", default=["late interaction", "alignment"], choices=list(WORLDS))
+    parser.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES, help="of systems (default: all)")
     parser.add_argument("--folder", type=Path, help="of the trained cross-encoder: see cross_encoder_model")
     parser.add_argument("--items", type=int, metavar="N", help="of the world; of squad-sent the first ones")
     parser.add_argument("--anchors", type=int, metavar="N", help="anchor queries, at most 500 of squad-sent")
@@ -72,7 +74,7 @@ def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
     world = WORLDS[name](Wish(given.quick, given.folder, given.items, given.anchors, given.testing))
     budgets, asked = (50,) if given.quick else BUDGETS, 10 if given.quick else given.queries
     part = np.random.default_rng(0).permutation(world.asked.part(given.part))[:asked]
-    curves, judged = _curves(world, part, budgets)
+    curves, judged = _curves(world, part, budgets, given.families)
     if given.oracles:
         curves |= _oracles(world.scores[world.asked.part("anchors")], world.scores[part], budgets)
     file = name.replace(",", "").replace(" ", "-")
@@ -83,7 +85,9 @@ def _scorer_rows(name: str, given: argparse.Namespace) -> list[Row]:
     return [*verdicts(name, curves, DEPTHS), *judged_rows(name, judged)]
 
 
-def _curves(world: World, part: Any, budgets: tuple[int, ...]) -> tuple[Curves, dict[str, dict[str, float]]]:
+def _curves(
+    world: World, part: Any, budgets: tuple[int, ...], families: Collection[str]
+) -> tuple[Curves, dict[str, dict[str, float]]]:
     """Return each system's recall at every budget and depth, and what its answers at the second one are worth."""
     asked, exact = world.asked, world.scores[part]
     texts = [asked.texts[row] for row in part]
@@ -92,7 +96,7 @@ def _curves(world: World, part: Any, budgets: tuple[int, ...]) -> tuple[Curves, 
     anchors = AnchorScores.of(scorer.items, rows, world.scores[list(rows.values())])
     curves: Curves = {}
     judged: dict[str, dict[str, float]] = {}
-    for name, system in systems(scorer, anchors, _cheap(world), world.minilm).items():
+    for name, system in systems(scorer, anchors, _cheap(world), world.minilm, families).items():
         for budget in budgets:
             found = system(budget)(texts, k=budget)
             most = int(np.diff(found.offsets).max())

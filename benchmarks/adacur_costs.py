@@ -16,6 +16,7 @@ from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.first_round import first_rounds
 from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan, spend
 
@@ -37,8 +38,12 @@ def cost_rows(*, quick: bool) -> list[Row]:
     residual, pooled = {}, {}
     for count in (small, large):
         fit, own = _residual(count)
-        residual[count] = median([_timed(lambda fit=fit, own=own: fit.estimates(own), count) for _ in range(repeats)])
-        pooled[count] = median([_timed(_pooled(fit), POOL) for _ in range(repeats)])
+        residual[count] = median(
+            [_timed(lambda fit=fit, own=own: fit.estimates(own), count, 1) for _ in range(repeats)]
+        )
+        for storage in ("float32", "float16"):
+            stored = fit.over(Factors.of(fit.factors.values, storage))
+            pooled[count, storage] = median([_timed(_pooled(stored), POOL, 1) for _ in range(2 * repeats + 1)])
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
@@ -54,8 +59,16 @@ def cost_rows(*, quick: bool) -> list[Row]:
             "CPU ms",
             ">= 1",
         ),
-        Row(
-            f"{what}: pool of {POOL:,} of {large:,}", pooled[large], f"of {small:,}", pooled[small], "CPU ms", ">= 0.8"
+        *(
+            Row(
+                f"{what}: pool of {POOL:,} of {large:,}, {storage}",
+                pooled[large, storage],
+                f"of {small:,}",
+                pooled[small, storage],
+                "CPU ms",
+                ">= 0.9",
+            )
+            for storage in ("float32", "float16")
         ),
     ]
 
@@ -91,14 +104,16 @@ def _pooled(fit: ResidualFit) -> Callable[[], Estimates]:
     return make
 
 
-def _timed(make: Callable[[], Estimates], count: int) -> float:
-    """Return CPU milliseconds a query of all rounds, scoring left out."""
+def _timed(make: Callable[[], Estimates], count: int, retrievers: int = 0) -> float:
+    """Return CPU milliseconds a query of all rounds, scoring left out; without retrievers the first one is drawn."""
     exact = np.random.default_rng(2).standard_normal((BATCH, count), np.float32)
     randoms = [np.random.default_rng(row) for row in range(BATCH)]
-    firsts = [random.permutation(count)[:50] for random in randoms]
+    drawn = [random.permutation(count)[:50] for random in randoms]
     start = process_time()
+    estimates, allowed = make(), np.ones((BATCH, count), np.bool_)
+    firsts = first_rounds(estimates, np.ones(retrievers), allowed, PLAN.sizes()[0]) or drawn
     score = lambda chosen: [exact[row, items] for row, items in enumerate(chosen)]  # noqa: E731
-    spend(make(), np.ones((BATCH, count), np.bool_), firsts, PLAN, score, randoms)
+    spend(estimates, allowed, firsts, PLAN, score, randoms)
     return (process_time() - start) * 1e3 / BATCH
 
 

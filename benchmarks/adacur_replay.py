@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from vizsla.scorer import Scorer
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
+FAMILIES = ("residual", "axn", "adacur", "anncur")
+"""Beside re-ranking, which all are held against."""
 ROUNDS = 10
 """Of ADACUR and of residual CUR alike."""
 Matrix = NDArray[np.float32]
@@ -46,21 +48,43 @@ class Replay(Scorer):
         return Scored(self._scores[rows.astype(np.int64), candidates.items], Stats(model_calls=len(candidates.items)))
 
 
-def systems(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever], vectors: Dense) -> dict[str, System]:
-    """Return all systems by name; "plain" is the paper's pseudo-inverse, without a ridge."""
+def systems(
+    scorer: Scorer,
+    anchors: AnchorScores,
+    cheap: Mapping[str, Retriever],
+    vectors: Dense,
+    families: Collection[str] = FAMILIES,
+) -> dict[str, System]:
+    """Return the systems of some families by name; "plain" is the paper's pseudo-inverse, without a ridge."""
     found: dict[str, System] = {f"re-rank {name}": _rerank(part, scorer) for name, part in cheap.items()}
-    for label, names in {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}.items():
-        found[f"residual {label}"] = residual_cur(
-            scorer, anchors, [cheap[name] for name in names], rounds=ROUNDS
-        ).with_budget
-    found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors, rounds=ROUNDS).with_budget
-    found["adacur random"] = adacur(scorer, anchors, rounds=ROUNDS).with_budget
-    found["adacur random plain"] = adacur(scorer, anchors, rounds=ROUNDS, ridge=0).with_budget
+    if "residual" in families:
+        found |= _residuals(scorer, anchors, cheap)
+    if "axn" in families:
+        found["axn minilm"] = residual_cur(scorer, priors=cheap["minilm"], vectors=vectors, rounds=ROUNDS).with_budget
+    if "adacur" in families:
+        found |= _adacurs(scorer, anchors, cheap)
+    if "anncur" in families:
+        for share in (0.3, 0.5, 0.7):
+            found[f"anncur {share} plain"] = _anncur(scorer, anchors, share, 0.0)
+            found[f"anncur {share}"] = _anncur(scorer, anchors, share, RIDGE)
+    return found
+
+
+def _residuals(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever]) -> dict[str, System]:
+    told = {"bm25": ["bm25"], "minilm": ["minilm"], "both": ["minilm", "bm25"]}
+    return {
+        f"residual {label}": residual_cur(scorer, anchors, [cheap[name] for name in names], rounds=ROUNDS).with_budget
+        for label, names in told.items()
+    }
+
+
+def _adacurs(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retriever]) -> dict[str, System]:
+    found = {
+        "adacur random": adacur(scorer, anchors, rounds=ROUNDS).with_budget,
+        "adacur random plain": adacur(scorer, anchors, rounds=ROUNDS, ridge=0).with_budget,
+    }
     for name in ("bm25", "minilm"):
         found[f"adacur {name}"] = adacur(scorer, anchors, rounds=ROUNDS, first=cheap[name]).with_budget
-    for share in (0.3, 0.5, 0.7):
-        found[f"anncur {share} plain"] = _anncur(scorer, anchors, share, 0.0)
-        found[f"anncur {share}"] = _anncur(scorer, anchors, share, RIDGE)
     return found
 
 

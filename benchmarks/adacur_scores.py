@@ -53,9 +53,10 @@ def questions(
     return Questions(texts, ids, anchors, tuning)
 
 
-def late_interaction(name: str, texts: Sequence[str], queries: Sequence[str]) -> Matrix:
-    """Return the scores by exact late interaction of every query and every item."""
-    items, asked = minilm_tokens(f"{name}.items", texts), minilm_tokens(f"{name}.queries", queries)
+def late_interaction(name: str, texts: Sequence[str], queries: Sequence[str], *, narrow: bool = False) -> Matrix:
+    """Return the scores by exact late interaction of every query and every item; `narrow` as in `minilm_tokens`."""
+    items = minilm_tokens(f"{name}.items", texts, narrow=narrow)
+    asked = minilm_tokens(f"{name}.queries", queries, narrow=narrow)
     return _kept(f"{name}.late", queries, lambda at: maxsim([asked.of(number) for number in at], items))
 
 

@@ -32,9 +32,9 @@ def verdicts(name: str, curves: Curves, depths: Sequence[int]) -> list[Row]:
         for at, depth in enumerate(depths):
             here = {system: curve[budget][at] for system, curve in curves.items()}
             work = f"{name}: top-{depth} recall, {budget} calls"
-            rows += [row for ours in RESIDUALS for row in _residual_rows(work, ours, here, depth)]
+            rows += [row for ours in RESIDUALS if ours in here for row in _residual_rows(work, ours, here, depth)]
             splits = {system: value for system, value in here.items() if system.startswith("anncur")}
-            rows += [_row(f"{work}, {ours}", here[ours], splits, ">= 1") for ours in ADACURS]
+            rows += [_row(f"{work}, {ours}", here[ours], splits, ">= 1") for ours in ADACURS if ours in here and splits]
     return rows
 
 

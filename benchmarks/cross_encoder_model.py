@@ -55,7 +55,7 @@ def untrained(folder: Path, *, layers: int = LAYERS) -> TorchPairModel:
     """Return the model as it is before training; it lies in `folder`, so that it can be exported."""
     path = folder / "untrained"
     if not path.exists():
-        TorchPairModel(minilm(), layers=layers, max_tokens=MAX_TOKENS, download=False).save(path)
+        TorchPairModel(minilm(), layers=layers, max_tokens=MAX_TOKENS, download=False, untrained=True).save(path)
     return TorchPairModel(path, download=False)
 
 

@@ -119,7 +119,7 @@ def away(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def nearness(opened: dict[str, Callable[[int], Encoder]], texts: list[str]) -> list[Row]:
-    """Return how far vectors are from torch's; and from themselves alone, since a dynamic scale is a batch's."""
+    """Return how far vectors are from torch's; and from themselves alone, which should be nothing."""
     rows, truth = [], np.asarray(opened[TORCH](2).items(texts))
     for name, limit in ((FULL, 1e-6), (CHANNEL, 0.02), (TENSOR, 0.1)):
         encoder = opened[name](2)

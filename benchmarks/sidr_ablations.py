@@ -25,7 +25,10 @@ PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_bags": False}
 """SiDR as the paper has it."""
 FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 """Steps eight times as long: they lead further from where the model began."""
+STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "most_steps": 1}
+"""One step that moves nothing."""
 ABLATIONS: dict[str, dict[str, Any]] = {
+    "before training": {**STILL, "semi_parametric": False, "retrieved": 0},
     "sidr": {},
     "w/o SP objective": {"semi_parametric": False},
     "w/o retrieved neg": {"retrieved": 0},
@@ -35,8 +38,13 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "minilm as teacher": {},
     "item bags": {"item_bags": True},
     "far": FAR,
+    "far, w/o retrieved neg": {**FAR, "retrieved": 0},
+    "far, minilm as teacher": FAR,
     "far, w/o SP objective": {**FAR, "semi_parametric": False},
     "far, w/o SP objective, w/o retrieved neg": {**FAR, "semi_parametric": False, "retrieved": 0},
+    "far, whole head": {**FAR, "whole_head": True},
+    "far, w/o SP objective, whole head": {**FAR, "semi_parametric": False, "whole_head": True},
+    "far, as VDR": {**FAR, "semi_parametric": False, "retrieved": 0, "whole_head": True},
 }
 
 
@@ -80,7 +88,7 @@ def _trained(options: argparse.Namespace, name: str, base: Bag, dataset: Dataset
     if path is not None and (path / "model").exists():
         return load(path / "model")  # type: ignore[return-value]
     settings = {"most_steps": options.most_steps, **PAPER, **ABLATIONS[name]}
-    if name == "minilm as teacher":
+    if name.endswith("minilm as teacher"):
         settings["teacher"] = dense(dataset, minilm_vectors(options.set, dataset)["minilm"])
     made = train_sidr(base, dataset, model, checkpoint=None if path is None else path / "state", **settings)
     if path is not None:

@@ -8,7 +8,11 @@ from time import process_time
 
 from benchmarks.rows import Row
 from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
+from vizsla.clicks.choice import Choice
 from vizsla.evaluate.evaluate import evaluate
+from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.bag.learner import LearningSettings
+from vizsla.methods.bag.train import chosen_epochs
 from vizsla.retriever import Retriever
 
 MEASURES = ["R@10", "R@100", "RR@10"]
@@ -27,16 +31,28 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
     for name in sorted({name for name, _ in TARGETS}):
         dataset = Dataset.open(data / name)
         base = bag(dataset, analyser=pieces)
+        count = epochs
+        if isinstance(count, str):
+            choice = chosen_epochs(base, Clicked.of(dataset, base.items), LearningSettings(), seed=0)
+            yield from _tried(name, choice)
+            count = int(choice.chosen["epochs"])
         start = process_time()
-        learned = train_tokens(base, dataset, epochs=3 if epochs == "auto" else epochs)
-        seconds = (process_time() - start) / (3 if epochs == "auto" else int(epochs))
+        learned = train_tokens(base, dataset, epochs=count)
+        seconds = (process_time() - start) / count
         limit = SECONDS_AN_EPOCH * dataset.clicks.nnz / CLICKS_AN_EPOCH
         yield Row(f"{name}: an epoch over {dataset.clicks.nnz:,} clicks", seconds, "limit", limit, "CPU s", ">= 1.0")
-        if epochs == "auto":
-            learned = train_tokens(base, dataset)
         systems = {"bm25": bm25(dataset), "bag": base, "learned": learned}
         for split in ("test-seen", "test-unseen"):
             yield from _measured(name, dataset, split, systems)
+
+
+def _tried(name: str, choice: Choice) -> Iterator[Row]:
+    """Yield what held-out clicks say of each number of epochs."""
+    for place, trial in enumerate(choice.trials):
+        mark = " (chosen)" if place == choice.best else ""
+        for kind in ("cold", "warm"):
+            work = f"{name}: {trial['epochs']} epochs{mark}, {kind} clicks held out"
+            yield Row(work, float(trial[kind]), "none", None, choice.measure, "", False)
 
 
 def _measured(name: str, dataset: Dataset, split: str, systems: dict[str, Retriever]) -> Iterator[Row]:

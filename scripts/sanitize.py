@@ -18,7 +18,7 @@ import toolchain
 ROOT = Path(__file__).resolve().parent.parent
 # A new folder of tests takes part unless it is named here: these reach no native code that the others do not.
 LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "evaluate", "rivals", "io", "dataset"}
-LEFT_OUT |= {"clicks", "examples", "scorers", "interrupts"}
+LEFT_OUT |= {"clicks", "examples", "scorers", "interrupts", "forking"}
 LEFT_OUT |= {"benchmarks"}  # they evaluate, and the evaluator under ir-measures frees what it did not allocate so
 # And these mostly call the same kernels again, through more Python: CI has no time for them (--quick).
 SLOW = {"contract", "formats", "fuzz", "pefa", "xrlinear", "fuse", "jpq", "training"}

@@ -12,6 +12,7 @@
 #include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "common/checks.hpp"
+#include "common/instructions.hpp"
 #include "pq/book.hpp"
 #include "pq/codes.hpp"
 #include "pq/search.hpp"
@@ -48,9 +49,10 @@ PqCodes codes_of(const Bytes& array, std::size_t items, const PqBook& book) {
   codes.parts = book.parts;
   codes.halves = book.count == 16;
   require(items <= INT32_MAX, "there must be fewer than 2^31 items");
-  require(array.ndim() == 3 && (!codes.halves || book.parts % 2 == 0), "codes must be blocks × bytes × 64");
-  require(array.shape(0) == codes.blocks() && array.shape(1) == codes.row_bytes() && array.shape(2) == PqCodes::lanes,
-          "codes must be those of all items and sub-spaces");
+  require(array.ndim() == 3 && (!codes.halves || book.parts % 2 == 0), "codes must be blocks × bytes × 64 or 1");
+  codes.side = array.shape(2);
+  require(codes.side == PqCodes::lanes || codes.side == 1, "codes must be blocks × bytes × 64 or 1");
+  require(array.shape(0) == codes.blocks() && array.shape(1) == codes.row_bytes(), "codes must be those of all items and sub-spaces");
   return codes;
 }
 
@@ -103,10 +105,11 @@ nb::object pq_pairs(Floats queries, std::optional<Floats> rotation, Cube centroi
 }
 
 nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroids, Bytes codes, std::size_t count,
-                    std::size_t k, std::optional<InArray<std::int32_t>> numbers, std::size_t threads, bool portable) {
+                    std::size_t k, std::optional<InArray<std::int32_t>> numbers, std::size_t threads, int instructions) {
   const PqBook book = book_of(queries, rotation, centroids);
   const PqCodes coded = codes_of(codes, count, book);
   require(k > 0 && threads > 0, "k and threads must be above 0");
+  require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512_vbmi), "instructions must be from 0 to 3");
   const ChosenItems chosen{coded.items, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
@@ -117,7 +120,7 @@ nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroi
     check_below(chosen.numbers, coded.items, "numbers must be below the number of items");
     const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
     require(turn == chosen.numbers.end(), "numbers must ascend");
-    PqSearch search(book, coded, chosen, k, portable);
+    PqSearch search(book, coded, chosen, k, instructions_here(static_cast<Instructions>(instructions)));
     answers = search.run(queries.data(), queries.shape(0), threads, poll);
     reads = search.reads();
   }
@@ -135,9 +138,10 @@ void register_pq(nb::module_& module) {
              nb::arg("items").noconvert(), "The score of each query row with its item, as bytes of float32.");
   module.def("pq_search", &pq_search, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
              nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("k"),
-             nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
+             nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("instructions") = static_cast<int>(Instructions::avx512_vbmi),
              "The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items "
-             "and float32 scores, and how often the codes were read.");
+             "and float32 scores, and how often the codes were read. Of the CPU's instructions those of AVX-512 with VBMI (3), AVX-512 (2), "
+             "AVX2 (1) or none of these (0) are used at most.");
 }
 
 }  // namespace vizsla

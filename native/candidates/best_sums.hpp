@@ -10,6 +10,7 @@
 
 #include "common/clones.hpp"
 #include "common/keep_largest.hpp"
+#include "common/pick_places.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
@@ -19,7 +20,7 @@ namespace detail {
 inline constexpr std::size_t sum_lanes = 32;
 
 // At least k of the totals are not below this. Every 32nd total shares a lane; the k-th of the lanes' largest is no better
-// than the k-th of all, and little worse. NaN is no total. k is at most the number of lanes.
+// than the k-th of all, and little worse. NaN is no total. k is at most the number of lanes, by which the count can be divided.
 VIZSLA_CLONES static float least_of_best(const float* totals, std::size_t count, std::int32_t k) {
   float largest[sum_lanes];
   std::int32_t as_large[sum_lanes];
@@ -27,16 +28,11 @@ VIZSLA_CLONES static float least_of_best(const float* totals, std::size_t count,
     largest[lane] = -std::numeric_limits<float>::infinity();
     as_large[lane] = 0;
   }
-  std::size_t at = 0;
-  for (; at + sum_lanes <= count; at += sum_lanes) {
+  for (std::size_t at = 0; at < count; at += sum_lanes) {
     for (std::size_t lane = 0; lane < sum_lanes; ++lane) {
       const float total = totals[at + lane];
       largest[lane] = total > largest[lane] ? total : largest[lane];
     }
-  }
-  for (std::size_t lane = 0; at + lane < count; ++lane) {
-    const float total = totals[at + lane];
-    largest[lane] = total > largest[lane] ? total : largest[lane];
   }
   for (std::size_t other = 0; other < sum_lanes; ++other) {
     const float there = largest[other];
@@ -53,20 +49,16 @@ VIZSLA_CLONES static float least_of_best(const float* totals, std::size_t count,
 
 class BestSums {
  public:
-  // Takes a row's totals, NaN where there is none.
-  void start(std::size_t k, std::span<const std::int32_t> items, const float* totals) {
+  // Takes a row's totals, NaN where there is none; as many lanes as are begun are filled up with NaN.
+  void start(std::size_t k, std::span<const std::int32_t> items, std::span<const float> totals) {
     k_ = k;
     least_ = -std::numeric_limits<float>::infinity();
-    const bool few = k <= detail::sum_lanes / 2;
-    const float least = few ? detail::least_of_best(totals, items.size(), static_cast<std::int32_t>(k)) : least_;
-    keys_.resize(items.size() + 1);
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < items.size(); ++at) {
-      keys_[count] = at;
-      count += totals[at] >= least;
-    }
-    keys_.resize(count);
-    for (std::uint64_t& one : keys_) one = key(items[one], totals[one]);
+    const bool in_lanes = k <= detail::sum_lanes / 2;
+    const float least = in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
+    places_.resize(items.size() + beyond_picked);
+    places_.resize(pick_places(totals.data(), items.size(), least, places_.data()));
+    keys_.clear();
+    for (const std::uint32_t at : places_) keys_.push_back(key(items[at], totals[at]));
     sorted_ = false;
     raise();
   }
@@ -112,6 +104,7 @@ class BestSums {
   std::size_t k_ = 1;
   float least_ = 0;
   bool sorted_ = false;
+  std::vector<std::uint32_t> places_;
   std::vector<std::uint64_t> keys_, other_;
 };
 

@@ -32,6 +32,13 @@ class ItemSlots {
     return at;
   }
 
+  // Notes an item that was not met before.
+  void put(std::int32_t item, std::uint32_t place) {
+    std::size_t at = first_slot(item);
+    while (is_taken(slots_[at])) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {item, static_cast<std::uint32_t>(first_) + place};
+  }
+
   std::uint32_t known(std::int32_t item) {
     const Slot& slot = find(item);
     return is_taken(slot) ? place_of(slot) : none;
@@ -46,8 +53,12 @@ class ItemSlots {
   bool is_taken(const Slot& slot) const { return slot.mark >= first_; }
   std::uint32_t place_of(const Slot& slot) const { return slot.mark - static_cast<std::uint32_t>(first_); }
 
+  std::size_t first_slot(std::int32_t item) const {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(item)) * 0x9E3779B97F4A7C15ULL) >> shift_;
+  }
+
   Slot& find(std::int32_t item) {
-    std::size_t at = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(item)) * 0x9E3779B97F4A7C15ULL) >> shift_;
+    std::size_t at = first_slot(item);
     while (is_taken(slots_[at]) && slots_[at].item != item) at = (at + 1) & (slots_.size() - 1);
     return slots_[at];
   }

@@ -9,9 +9,38 @@
 #include <vector>
 
 #include "common/also_wanted.hpp"
+#include "common/clones.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
+
+namespace detail {
+
+struct KeyEnds {
+  float highest, lowest;
+};
+
+template <float score(std::uint64_t)>
+[[gnu::always_inline]] inline KeyEnds read_keys(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {
+  std::uint64_t first = 0, last = UINT64_MAX;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    items[i] = static_cast<std::int32_t>(item_of(keys[i]));
+    scores[i] = score(keys[i]);
+    first = std::max(first, keys[i]);
+    last = std::min(last, keys[i]);
+  }
+  return {score(first), score(last)};
+}
+
+VIZSLA_CLONES static KeyEnds read_positive_keys(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {
+  return read_keys<score_of>(keys, items, scores);
+}
+
+VIZSLA_CLONES static KeyEnds read_signed_keys(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {
+  return read_keys<signed_score_of>(keys, items, scores);
+}
+
+}  // namespace detail
 
 // What one query's search found, best first if that was wanted.
 struct LiveAnswer {
@@ -21,20 +50,17 @@ struct LiveAnswer {
   float ceiling = INFINITY;  // no item outside of the list scores above it
   bool certain = false;      // nobody is missing from the list
 
-  // `score` reads the score of a key.
-  template <float score(std::uint64_t)>
-  void take(std::span<const std::uint64_t> keys) {
+  // Scores are not negative: the others' keys have other bits.
+  void take_positive(std::span<const std::uint64_t> keys) { take(keys, detail::read_positive_keys); }
+  void take_signed(std::span<const std::uint64_t> keys) { take(keys, detail::read_signed_keys); }
+
+ private:
+  void take(std::span<const std::uint64_t> keys, detail::KeyEnds read(std::span<const std::uint64_t>, std::int32_t*, float*)) {
     items.resize(keys.size());
     scores.resize(keys.size());
-    std::uint64_t first = 0, last = UINT64_MAX;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      items[i] = static_cast<std::int32_t>(item_of(keys[i]));
-      scores[i] = score(keys[i]);
-      first = std::max(first, keys[i]);
-      last = std::min(last, keys[i]);
-    }
-    highest = keys.empty() ? -INFINITY : score(first);
-    lowest = keys.empty() ? INFINITY : score(last);
+    const detail::KeyEnds ends = read(keys, items.data(), scores.data());
+    highest = keys.empty() ? -INFINITY : ends.highest;
+    lowest = keys.empty() ? INFINITY : ends.lowest;
   }
 };
 

@@ -27,32 +27,31 @@ struct LiveColumn {
   float ceiling;
 };
 
-// Adds up scores, and again with bounds, which are lowered to the part's ceiling, where they are missing; each sum is rounded
-// once. Returns whether any of the highest is no number.
-VIZSLA_CLONES static bool add_columns(const LiveColumn* columns, std::size_t parts, std::size_t count, float* __restrict totals,
-                                      float* __restrict most) {
-  constexpr std::size_t together = 16;
+// Adds a part's scores, or where they are missing its bounds, which are lowered to its ceiling; notes by NaN where any is missing.
+VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count, double* __restrict sums, float* __restrict gaps) {
+  const float* __restrict const scores = column.scores;
+  float* __restrict const bounds = column.bounds;
+  const double weight = column.weight;
+  const float ceiling = column.ceiling;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float score = scores[i], bound = bounds[i] < ceiling ? bounds[i] : ceiling;
+    bounds[i] = bound;
+    gaps[i] = score == score ? gaps[i] : score;
+    sums[i] += weight * static_cast<double>(score == score ? score : bound);
+  }
+}
+
+// Rounds each sum once, and parts totals from what those with a gap add up to at most: NaN in the other's place. Returns whether
+// any sum is no number.
+VIZSLA_CLONES static bool part_sums(const double* __restrict sums, const float* __restrict gaps, std::size_t count,
+                                    float* __restrict totals, float* __restrict most) {
   std::int32_t strange = 0;
-  for (std::size_t first = 0; first < count; first += together) {  // there is room beyond the last
-    double sums[together] = {}, highest[together] = {};
-    for (std::size_t p = 0; p < parts; ++p) {
-      const float* __restrict const scores = columns[p].scores + first;
-      float* __restrict const bounds = columns[p].bounds + first;
-      const double weight = columns[p].weight;
-      const float ceiling = columns[p].ceiling;
-      for (std::size_t i = 0; i < together; ++i) {
-        const float score = scores[i], bound = bounds[i] < ceiling ? bounds[i] : ceiling;
-        bounds[i] = bound;
-        sums[i] += weight * static_cast<double>(score);
-        highest[i] += weight * static_cast<double>(score == score ? score : bound);
-      }
-    }
-    for (std::size_t i = 0; i < together; ++i) {
-      totals[first + i] = static_cast<float>(sums[i]);
-      const auto bound = static_cast<float>(highest[i]);
-      most[first + i] = bound;
-      strange |= bound == bound ? 0 : 1;
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto sum = static_cast<float>(sums[i]);
+    const bool whole = gaps[i] == gaps[i];
+    totals[i] = whole ? sum : missing_score;
+    most[i] = whole ? missing_score : sum;
+    strange |= sum == sum ? 0 : 1;
   }
   return strange != 0;
 }
@@ -72,13 +71,15 @@ class LiveSum {
     // Who can tell what others ask comes last; whose numbers would have to be translated for that, before.
     const auto turn = [this](std::size_t p) { return sides_[p].reads_along() ? sides_[p].renumbers() ? 1 : 2 : 0; };
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
-    room_ = (most_ / 16 + 1) * 16;
+    segments_.resize(sides_.size());
+    room_ = (most_ / 32 + 1) * 32;
     scores_.resize(sides_.size() * room_);
     bounds_.resize(sides_.size() * room_);
     items_.resize(room_);
     totals_.resize(room_);
     most_sums_.resize(room_);
-    columns_.resize(sides_.size());
+    sums_.resize(room_);
+    gaps_.resize(room_);
   }
 
   // The best k of a query, as keys for `signed_score_of` and `item_of`, valid until the next one.
@@ -86,6 +87,7 @@ class LiveSum {
     start();
     for (const std::size_t p : order_) ask(row, p);
     for (std::size_t p = 0; p < sides_.size(); ++p) look_deeper(p);
+    for (std::size_t p = 0; p < sides_.size(); ++p) tell(p);
     add_up();
     if (!open_.empty()) settle_open();
     return best_.finish();
@@ -108,6 +110,10 @@ class LiveSum {
   static constexpr float unknown = missing_score;
   static constexpr std::size_t few = 8;  // scored at a time: what they get rules out others
 
+  struct Segment {
+    std::size_t begin = 0, end = 0;
+  };
+
   void start() {
     slots_.start(most_);
     count_ = 0;
@@ -128,8 +134,21 @@ class LiveSum {
     for (LiveSide& other : sides_) {
       if (&other != &side) other.expect(found);
     }
-    const float* const scores = side.scores().data();
-    float* const into = column(p);
+    segments_[p].begin = count_;
+    if (count_ == 0) join_first(found, side.scores(), column(p));
+    else join(found, side.scores(), column(p));
+    segments_[p].end = count_;
+  }
+
+  // Nobody was found before, and no list names an item twice.
+  void join_first(std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
+    std::copy(found.begin(), found.end(), items_.begin());
+    std::copy_n(scores.begin(), found.size(), into);
+    for (std::size_t place = 0; place < found.size(); ++place) slots_.put(found[place], static_cast<std::uint32_t>(place));
+    count_ = static_cast<std::uint32_t>(found.size());
+  }
+
+  void join(std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
     std::int32_t* const items = items_.data();
     std::uint32_t count = count_;
     for (std::size_t place = 0; place < found.size(); ++place) {
@@ -157,31 +176,51 @@ class LiveSum {
     }
   }
 
+  // The part says of what only others found its scores, where its search came by them, or what they are at most.
+  void tell(std::size_t p) {
+    if (!sides_[p].part().tells()) return;
+    tell(p, 0, segments_[p].begin);
+    tell(p, segments_[p].end, count_);
+  }
+
+  void tell(std::size_t p, std::size_t first, std::size_t end) {
+    if (first == end) return;
+    const auto items = in_numbers_of(sides_[p], joined().subspan(first, end - first));
+    values_.resize(items.size());
+    sides_[p].tell({items, values_, {bounds(p) + first, items.size()}});
+    float* const scores = column(p) + first;
+    for (std::size_t i = 0; i < items.size(); ++i) scores[i] = scores[i] == scores[i] ? scores[i] : values_[i];
+  }
+
   // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of these.
   void add_up() {
-    for (std::size_t p = 0; p < sides_.size(); ++p) columns_[p] = {column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()};
-    if (detail::add_columns(columns_.data(), columns_.size(), count_, totals_.data(), most_sums_.data())) settle_strange();
-    best_.start(k_, joined(), totals_.data());
-    open_.start(std::span(totals_).first(count_), most_sums_, best_.least());
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    std::fill(gaps_.begin(), gaps_.end(), 0.0F);
+    for (std::size_t p = 0; p < sides_.size(); ++p) {
+      detail::add_column({column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()}, room_, sums_.data(), gaps_.data());
+    }
+    if (detail::part_sums(sums_.data(), gaps_.data(), room_, totals_.data(), most_sums_.data())) settle_strange();
+    std::fill(totals_.begin() + count_, totals_.end(), unknown);
+    best_.start(k_, joined(), totals_);
+    open_.start(std::span(most_sums_).first(count_), best_.least());
   }
 
   // Infinite scores of both signs: there is no saying what they add up to.
   void settle_strange() {
+    constexpr float endless = std::numeric_limits<float>::infinity();
     for (std::size_t at = 0; at < count_; ++at) {
-      if (!std::isnan(most_sums_[at])) continue;
-      most_sums_[at] = std::numeric_limits<float>::infinity();
-      if (complete(at)) totals_[at] = most_sums_[at];
+      if (std::isnan(totals_[at]) && std::isnan(most_sums_[at])) (complete(at) ? totals_ : most_sums_)[at] = endless;
     }
   }
 
   // Asks for what may reach the k-th best, the most promising first.
   void settle_open() {
-    for (std::size_t p = 0; p < sides_.size(); ++p) tell(p);
-    close_told();
+    bounded_ = false;
     for (std::size_t p = 0; p < sides_.size(); ++p) bound(p);
+    if (bounded_) bound_again();
     open_.drop_below(best_.least());
-    open_.put_best_first();
     const std::size_t step = std::max(few, k_ / 2);
+    if (open_.size() > step) open_.put_best_first();
     for (std::size_t first = 0; first < open_.size() && open_.bound(first) >= best_.least();) {
       std::size_t end = first + 1;
       while (end < std::min(first + step, open_.size()) && open_.bound(end) >= best_.least()) ++end;
@@ -193,37 +232,13 @@ class LiveSum {
     }
   }
 
-  // The part says of open items that it lacks what they have, or can have at most.
-  void tell(std::size_t p) {
-    if (!sides_[p].part().tells() || !find_lacking(p, open_.places())) return;
-    values_.resize(own_.size());
-    limits_.resize(own_.size());
-    sides_[p].tell({own_, values_, limits_});
-    put_values(p);
-    put_limits(p);
-    bound_again();
-  }
-
   // The part looks closer at who is still open.
   void bound(std::size_t p) {
     if (!sides_[p].part().tells() || !find_lacking(p, open_.places())) return;
     limits_.assign(own_.size(), std::numeric_limits<float>::infinity());
     sides_[p].bound(own_, limits_);
     put_limits(p);
-    bound_again();
-  }
-
-  // Those of whom all parts have told the scores raise the bar for the others.
-  void close_told() {
-    open_.drop_below(best_.least());
-    const auto closed = [this](std::uint32_t at, float bound) {
-      if (!complete(at)) return false;
-      best_.add(items_[at], bound);
-      return true;
-    };
-    if (!open_.drop_if(closed)) return;
-    best_.raise();
-    open_.drop_below(best_.least());
+    bounded_ = true;
   }
 
   void score(std::size_t p, std::span<const std::uint32_t> some) {
@@ -286,10 +301,13 @@ class LiveSum {
   BestSums best_;
   OpenItems open_;
   std::uint32_t count_ = 0;
+  bool bounded_ = false;  // somebody has looked closer
   std::vector<std::int32_t> items_;         // of all lists, each once; `count_` are joined
   std::vector<float> scores_, bounds_;      // a column a part: what it gives, and what at most where that is not known
-  std::vector<detail::LiveColumn> columns_;
-  std::vector<float> totals_, most_sums_;   // what they add up to, NaN where a score is missing; with its bound instead
+  std::vector<Segment> segments_;           // a part's list: those of whom it was the first to speak
+  std::vector<double> sums_;
+  std::vector<float> gaps_;                 // NaN where a score is missing
+  std::vector<float> totals_, most_sums_;   // what they add up to; where a score is missing, at most
   std::vector<std::int32_t> own_;
   std::vector<float> values_, limits_;
   std::vector<std::uint32_t> places_;

@@ -57,29 +57,69 @@ inline RowScale scale_of_infinite(std::span<const float> scores) {
   return {sum, 1};
 }
 
+inline double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52); }
+
+// The exponent of the least power of two above a finite number that is not negative; 0 for 0.
+inline int exponent_above(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  int exponent = static_cast<int>(bits >> 23) - 126;
+  if (bits < 1U << 23) std::frexp(number, &exponent);
+  return exponent;
+}
+
+struct WholeSums {
+  std::int64_t sum;
+  Wide squares;
+};
+
+// Scores counted in units; counts are below 2^62 over the smallest power of two above their number.
+inline WholeSums add_counts(std::span<const float> scores, double units) {
+  WholeSums whole{0, 0};
+  for (const float score : scores) {
+    const auto count = static_cast<std::int64_t>(static_cast<double>(score) * units);
+    whole.sum += count;
+    whole.squares += static_cast<Wide>(static_cast<SignedWide>(count) * count);
+  }
+  return whole;
+}
+
+// Numbers of scores of which `add_some_counts` can add up the squares' parts without overflow.
+inline constexpr std::size_t some_counts_from = 16, some_counts_to = 255;
+
+// The same numbers, several at a time: a count is high * 2^28 + low, and its square is made of three sums.
+VIZSLA_CLONES static WholeSums add_some_counts(const float* scores, std::size_t size, double units) {
+  constexpr int low_bits = 28;
+  std::int64_t sum = 0, mixed = 0;
+  std::uint64_t high_squares = 0, low_squares = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto count = static_cast<std::int64_t>(static_cast<double>(scores[i]) * units);
+    const std::int64_t high = count >> low_bits, low = count & ((std::int64_t{1} << low_bits) - 1);
+    sum += count;
+    high_squares += static_cast<std::uint64_t>(high * high);
+    mixed += high * low;
+    low_squares += static_cast<std::uint64_t>(low * low);
+  }
+  const auto twice = static_cast<Wide>(static_cast<SignedWide>(mixed) * 2);
+  return {sum, (Wide{high_squares} << 2 * low_bits) + (twice << low_bits) + low_squares};
+}
+
 }  // namespace detail
 
 // The mean becomes 0 and the spread 1; a row without spread keeps its unit. Scores are counted in units of a power of two, of
 // which the largest has so many that the sums of all counts and of their squares just fit: whole numbers add up to the same in any
 // order, so nobody has to rank a list for its scale. What is below a unit is cut off; for a hundred scores that is 2^-55 of the largest.
 inline RowScale zscore_scale(std::span<const float> scores) {
-  if (scores.empty()) return {0, INFINITY};
-  const float largest = std::bit_cast<float>(detail::largest_magnitude(scores.data(), scores.size()));
+  const std::size_t size = scores.size();
+  if (size == 0) return {0, INFINITY};
+  const float largest = std::bit_cast<float>(detail::largest_magnitude(scores.data(), size));
   if (!std::isfinite(largest)) return detail::scale_of_infinite(scores);
-  int exponent = 0;
-  std::frexp(largest, &exponent);  // the largest is below 2^exponent
-  const int shift = 62 - static_cast<int>(std::bit_width(scores.size())) - exponent;
-  const double unit = std::ldexp(1.0, -shift), units = std::ldexp(1.0, shift);
-  std::int64_t sum = 0;
-  Wide squares = 0;
-  for (const float score : scores) {
-    const auto count = static_cast<std::int64_t>(static_cast<double>(score) * units);
-    sum += count;
-    squares += static_cast<Wide>(static_cast<SignedWide>(count) * count);
-  }
-  const auto total = static_cast<double>(scores.size());
+  const int shift = 62 - static_cast<int>(std::bit_width(size)) - detail::exponent_above(largest);
+  const double unit = detail::power_of_two(-shift), units = detail::power_of_two(shift);
+  const bool some = size >= detail::some_counts_from && size <= detail::some_counts_to;
+  const auto [sum, squares] = some ? detail::add_some_counts(scores.data(), size, units) : detail::add_counts(scores, units);
+  const auto total = static_cast<double>(size);
   const Wide square_of_sum = static_cast<Wide>(static_cast<SignedWide>(sum) * sum);
-  const Wide spread = scores.size() * squares - square_of_sum;
+  const Wide spread = size * squares - square_of_sum;
   const double one = std::sqrt(static_cast<double>(spread)) / total * unit;
   return {static_cast<double>(sum) / total * unit, one > 0 ? one : 1};
 }

@@ -7,36 +7,18 @@
 #include <span>
 #include <vector>
 
-#include "common/clones.hpp"
+#include "common/pick_places.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
 
-namespace detail {
-
-// Adds a part's scores of some items, or its bounds where they are missing.
-VIZSLA_CLONES static void add_some(const float* scores, const float* bounds, const std::uint32_t* places, std::size_t count,
-                                   double weight, double* sums) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const float score = scores[places[i]], bound = bounds[places[i]];
-    sums[i] += weight * static_cast<double>(score == score ? score : bound);
-  }
-}
-
-}  // namespace detail
-
 class OpenItems {
  public:
-  // Those without a total whose bounds reach what is needed.
-  void start(std::span<const float> totals, std::span<const float> bounds, float needed) {
-    resize(totals.size());
-    std::size_t open = 0;
-    for (std::size_t at = 0; at < totals.size(); ++at) {
-      places_[open] = static_cast<std::uint32_t>(at);
-      bounds_[open] = bounds[at];
-      open += static_cast<std::size_t>(std::isnan(totals[at])) & static_cast<std::size_t>(bounds[at] >= needed);
-    }
-    resize(open);
+  // Those whose bounds reach what is needed; NaN is no bound.
+  void start(std::span<const float> bounds, float needed) {
+    places_.resize(bounds.size() + beyond_picked);
+    resize(pick_places(bounds.data(), bounds.size(), needed, places_.data()));
+    for (std::size_t i = 0; i < size(); ++i) bounds_[i] = bounds[places_[i]];
   }
 
   bool empty() const { return places_.empty(); }
@@ -47,8 +29,12 @@ class OpenItems {
   // Bounds are added up anew, part by part, and rounded.
   void clear_sums() { sums_.assign(size(), 0.0); }
 
+  // A part's scores, or its bounds where they are missing.
   void add(const float* scores, const float* bounds, double weight) {
-    detail::add_some(scores, bounds, places_.data(), size(), weight, sums_.data());
+    for (std::size_t i = 0; i < size(); ++i) {
+      const float score = scores[places_[i]], bound = bounds[places_[i]];
+      sums_[i] += weight * static_cast<double>(score == score ? score : bound);
+    }
   }
 
   void round() {
@@ -67,20 +53,6 @@ class OpenItems {
       kept += bound >= needed;
     }
     resize(kept);
-  }
-
-  // Drops those of whom `closed(place, bound)` says so; returns whether there were any.
-  template <class Closed>
-  bool drop_if(const Closed& closed) {
-    const std::size_t before = size();
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < before; ++i) {
-      places_[kept] = places_[i];
-      bounds_[kept] = bounds_[i];
-      kept += !closed(places_[i], bounds_[i]);
-    }
-    resize(kept);
-    return kept < before;
   }
 
   void put_best_first() {

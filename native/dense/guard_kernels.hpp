@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/instructions.hpp"
 #include "dense/kernels_avx2.hpp"
 
 namespace vizsla {
 
 struct GuardKernels {
-  static constexpr std::size_t lanes = 16;  // rows are a multiple of this long
+  static constexpr std::size_t lanes = 16;    // rows are a multiple of this long
+  static constexpr std::size_t together = 4;  // rows that share the loads of a query
 
-  std::int32_t (*dot)(const std::int16_t* query, const std::int8_t* row, std::size_t width);
+  void (*dots)(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width, std::int32_t* sums);
 
   static const GuardKernels& portable();
   static const GuardKernels& best();
@@ -19,16 +21,17 @@ struct GuardKernels {
 
 namespace plain {
 
-inline std::int32_t whole_dot(const std::int16_t* query, const std::int8_t* row, std::size_t width) {
-  std::int32_t sum = 0;
-  for (std::size_t at = 0; at < width; ++at) sum += std::int32_t{query[at]} * std::int32_t{row[at]};
-  return sum;
+inline void whole_dots(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width, std::int32_t* sums) {
+  for (std::size_t i = 0; i < GuardKernels::together; ++i) {
+    sums[i] = 0;
+    for (std::size_t at = 0; at < width; ++at) sums[i] += std::int32_t{query[at]} * std::int32_t{rows[i][at]};
+  }
 }
 
 }  // namespace plain
 
 #ifdef VIZSLA_HAS_AVX2
-#define VIZSLA_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
+#define VIZSLA_VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni")))
 
 namespace avx2 {
 
@@ -40,65 +43,81 @@ VIZSLA_AVX2 inline __m256i sixteen(const std::int16_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-VIZSLA_AVX2 inline std::int32_t whole_dot(const std::int16_t* query, const std::int8_t* row, std::size_t width) {
-  __m256i first = _mm256_setzero_si256(), second = first;
-  std::size_t at = 0;
-  for (; at + 32 <= width; at += 32) {
-    first = _mm256_add_epi32(first, _mm256_madd_epi16(sixteen(query + at), sixteen(row + at)));
-    second = _mm256_add_epi32(second, _mm256_madd_epi16(sixteen(query + at + 16), sixteen(row + at + 16)));
+VIZSLA_AVX2 inline __m256i added(__m256i sums, const std::int16_t* query, const std::int8_t* row) {
+  return _mm256_add_epi32(sums, _mm256_madd_epi16(sixteen(query), sixteen(row)));
+}
+
+VIZSLA_AVX2 inline __m128i halved(__m256i eight) {
+  return _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+}
+
+// The totals of four registers.
+VIZSLA_AVX2 inline void store_totals(const __m256i* eight, std::int32_t* sums) {
+  const __m128i first = _mm_hadd_epi32(halved(eight[0]), halved(eight[1]));
+  const __m128i second = _mm_hadd_epi32(halved(eight[2]), halved(eight[3]));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), _mm_hadd_epi32(first, second));
+}
+
+VIZSLA_AVX2 inline void whole_dots(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width,
+                                   std::int32_t* sums) {
+  __m256i eight[GuardKernels::together];
+  for (__m256i& one : eight) one = _mm256_setzero_si256();
+  for (std::size_t at = 0; at < width; at += 16) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < GuardKernels::together; ++i) eight[i] = added(eight[i], query + at, rows[i] + at);
   }
-  for (; at + 16 <= width; at += 16) {
-    first = _mm256_add_epi32(first, _mm256_madd_epi16(sixteen(query + at), sixteen(row + at)));
-  }
-  const __m256i eight = _mm256_add_epi32(first, second);
-  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
-  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+  store_totals(eight, sums);
 }
 
 }  // namespace avx2
 
 namespace vnni {
 
-VIZSLA_VNNI inline __m512i added(__m512i sum, const std::int16_t* query, const std::int8_t* row) {
+VIZSLA_VNNI inline __m512i added(__m512i sums, const std::int16_t* query, const std::int8_t* row) {
   const __m512i numbers = _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row)));
-  return _mm512_dpwssd_epi32(sum, numbers, _mm512_loadu_si512(query));
+  return _mm512_dpwssd_epi32(sums, numbers, _mm512_loadu_si512(query));
 }
 
-// Through memory: GCC 12 warns of what most instructions that fold a register are made of.
-VIZSLA_VNNI inline std::int32_t total(__m512i sums) {
-  alignas(64) std::int32_t lanes[16];
-  _mm512_store_si512(lanes, sums);
-  std::int32_t sum = 0;
-  for (const std::int32_t lane : lanes) sum += lane;
-  return sum;
+// With a mask that leaves nothing out: GCC 12 warns of what the instruction without one is made of.
+VIZSLA_VNNI inline __m256i halved(__m512i sums) {
+  return _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_maskz_extracti64x4_epi64(0xF, sums, 1));
 }
 
-VIZSLA_VNNI inline std::int32_t whole_dot(const std::int16_t* query, const std::int8_t* row, std::size_t width) {
-  __m512i first = _mm512_setzero_si512(), second = first;
+VIZSLA_VNNI inline void whole_dots(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width,
+                                   std::int32_t* sums) {
+  __m512i first[GuardKernels::together], second[GuardKernels::together];  // no sum waits for the last
+  for (std::size_t i = 0; i < GuardKernels::together; ++i) first[i] = second[i] = _mm512_setzero_si512();
   std::size_t at = 0;
   for (; at + 64 <= width; at += 64) {
-    first = added(first, query + at, row + at);
-    second = added(second, query + at + 32, row + at + 32);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < GuardKernels::together; ++i) {
+      first[i] = added(first[i], query + at, rows[i] + at);
+      second[i] = added(second[i], query + at + 32, rows[i] + at + 32);
+    }
   }
-  for (; at + 32 <= width; at += 32) first = added(first, query + at, row + at);
-  const std::int32_t sum = total(_mm512_add_epi32(first, second));
-  return at < width ? sum + avx2::whole_dot(query + at, row + at, width - at) : sum;
+  __m256i eight[GuardKernels::together];
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < GuardKernels::together; ++i) eight[i] = halved(_mm512_add_epi32(first[i], second[i]));
+  for (; at < width; at += 16) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < GuardKernels::together; ++i) eight[i] = avx2::added(eight[i], query + at, rows[i] + at);
+  }
+  avx2::store_totals(eight, sums);
 }
 
 }  // namespace vnni
 #endif
 
 inline const GuardKernels& GuardKernels::portable() {
-  static const GuardKernels kernels{&plain::whole_dot};
+  static const GuardKernels kernels{&plain::whole_dots};
   return kernels;
 }
 
 inline const GuardKernels& GuardKernels::best() {
 #ifdef VIZSLA_HAS_AVX2
-  static const GuardKernels wide{&vnni::whole_dot}, kernels{&avx2::whole_dot};
-  static const bool wider = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
-  static const bool here = __builtin_cpu_supports("avx2");
+  static const GuardKernels wide{&vnni::whole_dots}, kernels{&avx2::whole_dots};
+  static const bool here = instructions_here() >= Instructions::avx2;
+  static const bool wider = instructions_here() >= Instructions::avx512 && __builtin_cpu_supports("avx512vnni");
   if (wider) return wide;
   if (here) return kernels;
 #endif

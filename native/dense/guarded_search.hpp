@@ -84,7 +84,9 @@ class GuardedSearch {
   std::size_t scored() const { return scored_; }
 
  private:
-  static constexpr std::size_t ahead = 16, rows_a_look = 4096, bytes_a_part = 1 << 20;
+  static constexpr std::size_t together = GuardKernels::together;
+  static constexpr std::size_t rows_a_look = 4096, bytes_a_part = 1 << 20;
+  static constexpr std::size_t ahead = 64;  // rows, into the second cache: the first has too few places for lines on their way
 
   void scan(const GuardQuery& query, std::size_t parts, const Poll& poll) {
     share_work(parts, parts, [&] {
@@ -104,20 +106,33 @@ class GuardedSearch {
     const double wide = sound ? query.length() + query.rest() : std::numeric_limits<double>::infinity();
     const double fixed = (query.rest() + query.length() * 0x1p-21) * longest_ + 1e-37;
     best.start(k_);
-    for (std::size_t place = begin; place < end; ++place) {
+    for (std::size_t place = begin; place < end; place += together) {
       if ((place - begin) % rows_a_look == 0 && poll) poll();
-      const std::size_t item = chosen_.number(place);
-      if (place + ahead < end) prefetch(chosen_.number(place + ahead));
-      const std::int32_t product = whole_.dot(query.numbers(), guard_.codes + item * guard_.width, guard_.width);
-      const double about = sound ? product * (guard_.scales[item] * query.scale()) : 0;
-      const double off = sound ? wide * guard_.errors[item] + fixed : wide;
-      best.offer(static_cast<float>(about - off), static_cast<float>(about + off), static_cast<std::uint32_t>(item));
+      const std::size_t count = std::min(together, end - place);
+      std::int32_t products[together];
+      multiply(query, place, end, products);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t item = chosen_.number(place + i);
+        const double about = sound ? products[i] * (guard_.scales[item] * query.scale()) : 0;
+        const double off = sound ? wide * guard_.errors[item] + fixed : wide;
+        best.offer(static_cast<float>(about - off), static_cast<float>(about + off), static_cast<std::uint32_t>(item));
+      }
     }
+  }
+
+  // The products of the rows from `place` on; where fewer are left, the last one's again.
+  void multiply(const GuardQuery& query, std::size_t place, std::size_t end, std::int32_t* products) const {
+    const std::int8_t* rows[together];
+    for (std::size_t i = 0; i < together; ++i) {
+      rows[i] = guard_.codes + chosen_.number(std::min(place + i, end - 1)) * guard_.width;
+      if (place + i + ahead < end) prefetch(chosen_.number(place + i + ahead));
+    }
+    whole_.dots(query.numbers(), rows, guard_.width, products);
   }
 
   VIZSLA_PREFETCHES void prefetch(std::size_t item) const {
     const auto* row = reinterpret_cast<const char*>(guard_.codes + item * guard_.width);
-    for (std::size_t at = 0; at < guard_.width; at += 64) __builtin_prefetch(row + at);
+    for (std::size_t at = 0; at < guard_.width; at += 64) __builtin_prefetch(row + at, 0, 2);
   }
 
   // Scores the promising first: once k scores are above what the next could reach, nobody after it matters.

@@ -35,7 +35,7 @@ class LivePostings : public LivePart {
     row_ = row;
     const auto keys = searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, ranked_, also});
     read_ += searcher_->read();
-    found.take<score_of>(keys);
+    found.take_positive(keys);
     found.ceiling = found.lowest;
     found.certain = true;
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/also_wanted.hpp"
-#include "common/clones.hpp"
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
 #include "postings/look_up.hpp"
@@ -26,8 +25,9 @@ struct Window {
   std::uint32_t width;
 };
 
-// What a window's sums say of some items, where these lie in it; which ones do is not guessed.
-VIZSLA_CLONES static void note_scores(const Window& here, const std::int32_t* items, std::size_t count, float base, float* scores) {
+// What a window's sums say of some items, where these lie in it; which ones do is not guessed. One item after the other: gathering
+// instructions take longer.
+static void note_scores(const Window& here, const std::int32_t* items, std::size_t count, float base, float* scores) {
   const float* const sums = here.sums;
   const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
   for (std::size_t i = 0; i < count; ++i) {
@@ -42,7 +42,7 @@ struct AtMost {
   double rest, factor, base;
 };
 
-VIZSLA_CLONES static void note_bounds(const Window& here, const std::int32_t* items, std::size_t count, const AtMost& most, float* bounds) {
+static void note_bounds(const Window& here, const std::int32_t* items, std::size_t count, const AtMost& most, float* bounds) {
   const float* const sums = here.sums;
   const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
   const double rest = most.rest, factor = most.factor, base = most.base;

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "common/clones.hpp"
-#include "dense/kernels.hpp"
+#include "common/instructions.hpp"
+#include "pq/turning.hpp"
 
 namespace vizsla {
 
@@ -22,8 +23,20 @@ struct PqBook {
 namespace detail {
 
 // The product of two floats is exact in float64, so that fusing, or not, changes nothing.
-VIZSLA_CLONES static void add_products(const float* centroids, double number, std::size_t count, double* sums) {
-  for (std::size_t i = 0; i < count; ++i) sums[i] += number * static_cast<double>(centroids[i]);
+VIZSLA_CLONES static void fill_tables(const PqBook& book, const float* turned, float* table) {
+  constexpr std::size_t lanes = 16;
+  for (std::size_t part = 0; part < book.parts; ++part) {
+    const float* centroids = book.centroids + part * book.width * book.count;
+    for (std::size_t first = 0; first < book.count; first += lanes, table += lanes) {
+      double sums[lanes] = {};
+      for (std::size_t at = 0; at < book.width; ++at) {
+        const auto number = static_cast<double>(turned[part * book.width + at]);
+        const float* here = centroids + at * book.count + first;
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += number * static_cast<double>(here[lane]);
+      }
+      for (std::size_t lane = 0; lane < lanes; ++lane) table[lane] = static_cast<float>(sums[lane]);
+    }
+  }
 }
 
 }  // namespace detail
@@ -32,34 +45,24 @@ VIZSLA_CLONES static void add_products(const float* centroids, double number, st
 // batch and CPU.
 class PqTables {
  public:
-  explicit PqTables(const PqBook& book) : book_(book), turned_(book.wide()), sums_(book.count) {}
+  explicit PqTables(const PqBook& book, Instructions instructions = instructions_here())
+      : book_(book), turn_(turn_kernel(instructions)), turned_(book.wide()), query_(book.rotation ? book.dim : 0) {}
 
   void fill(const float* query, float* table) {
-    turn(query);
-    for (std::size_t part = 0; part < book_.parts; ++part) {
-      std::fill(sums_.begin(), sums_.end(), 0.0);
-      for (std::size_t at = part * book_.width; at < (part + 1) * book_.width; ++at) {
-        detail::add_products(book_.centroids + at * book_.count, double{turned_[at]}, book_.count, sums_.data());
-      }
-      for (std::size_t i = 0; i < book_.count; ++i) table[part * book_.count + i] = static_cast<float>(sums_[i]);
+    if (book_.rotation == nullptr) {
+      std::copy(query, query + book_.dim, turned_.begin());
+    } else {
+      std::copy(query, query + book_.dim, query_.begin());
+      turn_(query_.data(), book_.rotation, book_.wide(), book_.dim, turned_.data());
     }
+    detail::fill_tables(book_, turned_.data(), table);
   }
 
  private:
-  void turn(const float* query) {
-    if (book_.rotation == nullptr) {
-      std::copy(query, query + book_.dim, turned_.begin());
-      return;
-    }
-    const Kernels& kernels = Kernels::best();
-    for (std::size_t row = 0; row < turned_.size(); ++row) {
-      turned_[row] = kernels.pair_dot(query, book_.rotation + row * book_.dim, book_.dim);
-    }
-  }
-
   const PqBook& book_;
+  TurnKernel turn_;
   std::vector<float> turned_;
-  std::vector<double> sums_;
+  std::vector<double> query_;
 };
 
 }  // namespace vizsla

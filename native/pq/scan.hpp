@@ -28,7 +28,7 @@ struct PqQuery {
 
 class PqScan {
  public:
-  PqScan(const PqCodes& codes, const ChosenItems& chosen, const RoundedKernels& kernels)
+  PqScan(const PqCodes& codes, const ChosenItems& chosen, RoundedKernels kernels)
       : codes_(codes), chosen_(chosen), kernel_(codes.halves ? kernels.halves : kernels.bytes) {}
 
   // Offers the places from `begin` to `end` to each query's `near`, as item numbers.
@@ -38,7 +38,7 @@ class PqScan {
       near[query].start(k, queries[query].rounded ? queries[query].bytes.slack() : 0);
     }
     const std::size_t block_bytes = codes_.row_bytes() * PqCodes::lanes;
-    const std::size_t most = std::max<std::size_t>(1, tile_bytes / block_bytes);
+    const std::size_t most = std::max<std::size_t>(1, tile_bytes / block_bytes / together) * together;
     for (std::size_t place = begin; place < end;) {
       place = take_blocks(chosen_, place, end, most, blocks_);
       for (std::size_t query = 0; query < queries.size(); ++query) tile(queries[query], near[query]);
@@ -47,21 +47,21 @@ class PqScan {
   }
 
  private:
-  static constexpr std::size_t tile_bytes = 64 << 10;  // codes that stay near while all queries meet them
+  static constexpr std::size_t together = RoundedBlocks::together;
+  static constexpr std::size_t tile_bytes = 80 << 10;  // codes that stay near while all queries meet them
   static constexpr std::size_t bytes_a_look = 4 << 20;  // read between looks for Ctrl-C
 
   void tile(const PqQuery& query, NearBest& near) {
     if (query.rounded) return rounded(query, near);
-    codes_.halves ? exact_halves(query, near) : exact_bytes(query, near);
+    codes_.halves || codes_.side != PqCodes::lanes ? exact_items(query, near) : exact_bytes(query, near);
   }
 
   void rounded(const PqQuery& query, NearBest& near) {
-    constexpr std::size_t four = RoundedKernels::together;
-    for (std::size_t first = 0; first < blocks_.size(); first += four) {
-      const std::size_t count = std::min(four, blocks_.size() - first);
-      const std::uint8_t* codes[four];
-      for (std::size_t i = 0; i < four; ++i) codes[i] = codes_.block(blocks_[first + std::min(i, count - 1)].number);
-      RoundedSums found[four];
+    for (std::size_t first = 0; first < blocks_.size(); first += together) {
+      const std::size_t count = std::min(together, blocks_.size() - first);
+      const std::uint8_t* codes[together];
+      for (std::size_t i = 0; i < together; ++i) codes[i] = codes_.block(blocks_[first + std::min(i, count - 1)].number);
+      RoundedSums found[together];
       kernel_(codes, query.bytes.bytes(), codes_.row_bytes(), floor(near), found);
       for (std::size_t i = 0; i < count; ++i) offer(near, blocks_[first + i], found[i]);
     }
@@ -78,11 +78,19 @@ class PqScan {
     }
   }
 
-  void exact_halves(const PqQuery& query, NearBest& near) {
+  void exact_items(const PqQuery& query, NearBest& near) {
+    constexpr std::size_t few = 8;
+    std::uint32_t items[few];
+    float sums[few];
     for (const ChosenBlock& block : blocks_) {
-      for (std::uint64_t bits = block.bits; bits != 0; bits &= bits - 1) {
-        const std::size_t item = block.number * PqCodes::lanes + static_cast<std::size_t>(std::countr_zero(bits));
-        near.offer(codes_.sum(query.table.data(), item), static_cast<std::uint32_t>(item));
+      for (std::uint64_t bits = block.bits; bits != 0;) {
+        std::size_t count = 0;
+        for (; count < few && bits != 0; ++count, bits &= bits - 1) {
+          items[count] = static_cast<std::uint32_t>(block.number * PqCodes::lanes) + static_cast<std::uint32_t>(std::countr_zero(bits));
+        }
+        std::fill(items + count, items + few, items[0]);
+        codes_.sums<few>(query.table.data(), items, sums);
+        for (std::size_t i = 0; i < count; ++i) near.offer(sums[i], items[i]);
       }
     }
   }
@@ -107,7 +115,7 @@ class PqScan {
 
   const PqCodes& codes_;
   const ChosenItems& chosen_;
-  RoundedKernels::Blocks kernel_;
+  RoundedBlocks::Kernel kernel_;
   ByteSums bytes_;
   std::vector<ChosenBlock> blocks_;
   std::size_t read_ = 0;

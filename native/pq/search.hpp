@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/instructions.hpp"
 #include "common/threads.hpp"
 #include "common/topk.hpp"
 #include "dense/best_hits.hpp"
@@ -19,9 +20,9 @@ namespace vizsla {
 
 class PqSearch {
  public:
-  PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k, bool portable)
-      : book_(book), codes_(codes), chosen_(chosen), k_(k),
-        kernels_(portable ? RoundedKernels::portable() : RoundedKernels::best()) {}
+  PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k, Instructions instructions)
+      : book_(book), codes_(codes), chosen_(chosen), k_(k), instructions_(instructions),
+        kernels_(RoundedKernels::of(instructions)) {}
 
   std::vector<std::vector<Hit>> run(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
     static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -46,7 +47,7 @@ class PqSearch {
     const std::size_t groups = (count + size - 1) / size;
     reads_ = groups;
     share_work(groups, threads, [&] {
-      return [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_), asked = std::vector<PqQuery>(size),
+      return [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_, instructions_), asked = std::vector<PqQuery>(size),
               near = std::vector<NearBest>(size)](std::size_t group) mutable {
         const std::size_t first = group * size, here = std::min(size, count - first);
         for (std::size_t i = 0; i < here; ++i) prepare(tables, queries + (first + i) * book_.dim, asked[i]);
@@ -58,7 +59,7 @@ class PqSearch {
 
   // Fewer queries than threads: each looks at a part of the items.
   void by_rows(const float* queries, std::size_t count, std::size_t parts, const Poll& poll) {
-    PqTables tables(book_);
+    PqTables tables(book_, instructions_);
     std::vector<PqQuery> asked(count);
     std::vector<NearBest> near(count * parts);
     reads_ = 1;
@@ -76,7 +77,7 @@ class PqSearch {
   }
 
   // Whether tables of bytes are of use here.
-  bool rounds() const { return codes_.halves || kernels_.bytes != nullptr; }
+  bool rounds() const { return codes_.side == PqCodes::lanes && (codes_.halves || kernels_.bytes != nullptr); }
 
   void prepare(PqTables& tables, const float* query, PqQuery& asked) const {
     asked.table.resize(book_.table_size());
@@ -90,14 +91,22 @@ class PqSearch {
 
   // The most promising first: once k scores are above what the next could reach, nobody after it matters.
   std::vector<Hit> ranked_from_top(const PqQuery& asked, NearBest& near) const {
+    constexpr std::size_t few = 8;
     std::vector<Hit> hits;
     TopK top;
-    top.start(k_, k_ + k_ / 8 + 1);  // cut often: the floor is nearly the k-th best so far
-    for (const std::uint64_t key : near.finish_ranked()) {
-      if (top.floor() != 0 && asked.bytes.most(signed_score_of(key)) < double{signed_score_of(top.floor())}) break;
-      const std::uint32_t item = item_of(key);
-      hits.push_back(hit_of(codes_.sum(asked.table.data(), item), item));
-      top.push(hits.back().key);
+    top.start(k_, k_ + std::max<std::size_t>(k_ / 8, few));  // cut often: the floor is nearly the k-th best so far
+    const std::span<const std::uint64_t> keys = near.finish_ranked();
+    for (std::size_t first = 0; first < keys.size(); first += few) {
+      if (top.floor() != 0 && asked.bytes.most(signed_score_of(keys[first])) < double{signed_score_of(top.floor())}) break;
+      const std::size_t count = std::min(few, keys.size() - first);
+      std::uint32_t items[few];
+      float scores[few];
+      for (std::size_t i = 0; i < few; ++i) items[i] = item_of(keys[first + std::min(i, count - 1)]);
+      codes_.sums<few>(asked.table.data(), items, scores);
+      for (std::size_t i = 0; i < count; ++i) {
+        hits.push_back(hit_of(scores[i], items[i]));
+        top.push(hits.back().key);
+      }
     }
     keep_best(hits, k_);
     return hits;
@@ -115,7 +124,8 @@ class PqSearch {
   const PqCodes& codes_;
   const ChosenItems& chosen_;
   std::size_t k_, reads_ = 0;
-  const RoundedKernels& kernels_;
+  Instructions instructions_;
+  RoundedKernels kernels_;
   std::vector<std::vector<Hit>> answers_;
 };
 

@@ -19,8 +19,12 @@
 
 namespace vizsla {
 
-// A bit for each feature of some leaves that a query may have, up to 64 of a leaf at a time.
-using LeafMatches = std::vector<std::uint64_t>;
+// The features of some leaves that a query may have.
+struct LeafMatches {
+  std::vector<std::uint32_t> features;  // their lower 16 bits, leaf after leaf, and some room
+  std::vector<std::size_t> ends;        // of each leaf
+  std::vector<std::uint64_t> sums;      // of the magnitudes before each
+};
 
 class LeafRows {
  public:
@@ -61,20 +65,15 @@ class LeafRows {
   void margins_at_most(const QueryValues& query, std::span<const std::uint32_t> leaves, float bias, LeafMatches& matches,
                        std::span<float> margins) const {
     find_likely(query, leaves, matches);
-    std::size_t block = 0;
+    add_magnitudes(query, matches);
+    std::uint64_t before = 0;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const Leaf& known = leaves_[leaves[i]];
-      const std::uint8_t* features = lower(leaves[i]);
-      const std::size_t entries = count(leaves[i]) - known.has_bias();
-      double shared = 0;
-      for (std::size_t first = 0; first < entries; first += LikelyFeatures::most) {
-        for (std::uint64_t likely = matches[block++]; likely != 0; likely &= likely - 1) {
-          shared += double{query.magnitude(half_at(features, first + static_cast<std::size_t>(std::countr_zero(likely))))};
-        }
-      }
+      const std::uint64_t sum = matches.sums[matches.ends[i]];
+      const double shared = query.unit() * static_cast<double>(sum - std::exchange(before, sum));
       const double own = double{bias} * double{known.bias}, most = double{known.largest} * shared;
       // Float sums of n products may exceed the exact sum by a unit of the last place for each.
-      margins[i] = static_cast<float>(own + most + (std::abs(own) + most) * static_cast<double>(entries + 8) * 0x1p-23);
+      margins[i] = static_cast<float>(own + most + (std::abs(own) + most) * static_cast<double>(count(leaves[i]) + 8) * 0x1p-23);
     }
   }
 
@@ -91,14 +90,27 @@ class LeafRows {
 
   // Of all leaves before the next step looks at any: memory answers for several at a time, since nothing is guessed here.
   void find_likely(const QueryValues& query, std::span<const std::uint32_t> leaves, LeafMatches& matches) const {
-    matches.clear();
+    std::size_t most = LikelyFeatures::beyond;
+    for (const std::uint32_t leaf : leaves) most += count(leaf);
+    if (matches.features.size() < most) matches.features.resize(most);
+    matches.ends.clear();
+    std::size_t end = 0;
     for (const std::uint32_t leaf : leaves) {
-      const std::size_t entries = count(leaf) - leaves_[leaf].has_bias();
-      for (std::size_t first = 0; first < entries; first += LikelyFeatures::most) {
-        const std::size_t here = std::min(LikelyFeatures::most, entries - first);
-        matches.push_back(query.likely().among(lower(leaf) + first * half, here));
-      }
+      end += query.likely().keep(lower(leaf), count(leaf) - leaves_[leaf].has_bias(), matches.features.data() + end);
+      matches.ends.push_back(end);
     }
+  }
+
+  // One loop for all leaves: it ends once.
+  static void add_magnitudes(const QueryValues& query, LeafMatches& matches) {
+    const std::size_t count = matches.ends.empty() ? 0 : matches.ends.back();
+    matches.sums.resize(count + 1);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      matches.sums[i] = sum;
+      sum += query.magnitude(matches.features[i]);
+    }
+    matches.sums[count] = sum;
   }
 
   template <class Weight>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -15,9 +16,31 @@ namespace vizsla {
 class LikelyFeatures {
  public:
   static constexpr std::size_t most = 64;
+  static constexpr std::size_t beyond = 16;
 
   void add(std::uint32_t feature) { words_[word(feature)] = static_cast<std::uint16_t>(words_[word(feature)] | bit(feature)); }
   void clear() { words_.fill(0); }
+
+  // Writes the lower 16 bits of those that the query may have, and returns how many; there is room for as many as are given and
+  // `beyond` more. Nothing is guessed, as the numbers of such features differ from leaf to leaf.
+  std::size_t keep(const std::uint8_t* halves, std::size_t count, std::uint32_t* kept) const {
+#ifdef VIZSLA_LIKELY_FEATURES_AVX512
+    static const bool here = __builtin_cpu_supports("avx512bw");
+    if (here) return keep_avx512(halves, count, kept);
+#endif
+    return keep_plain(halves, count, kept);
+  }
+
+  std::size_t keep_plain(const std::uint8_t* halves, std::size_t count, std::uint32_t* kept) const {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint16_t half;
+      std::memcpy(&half, halves + i * sizeof half, sizeof half);
+      kept[found] = half;
+      found += (words_[word(half)] & bit(half)) != 0;
+    }
+    return found;
+  }
 
   // A bit for each of up to `most` features, of which the lower 16 bits are given one after another.
   std::uint64_t among(const std::uint8_t* halves, std::size_t count) const {
@@ -45,18 +68,44 @@ class LikelyFeatures {
   static unsigned bit(std::uint32_t feature) { return 1U << feature % 16; }
 
 #ifdef VIZSLA_LIKELY_FEATURES_AVX512
-  // All words lie in two registers, from which 32 are picked at once.
   __attribute__((target("avx512f,avx512bw"))) std::uint64_t among_avx512(const std::uint8_t* halves, std::size_t count) const {
-    const __m512i low = _mm512_loadu_si512(words_.data()), high = _mm512_loadu_si512(words_.data() + 32);
     std::uint64_t found = 0;
     for (std::size_t first = 0; first < count; first += 32) {
-      const auto lanes = static_cast<__mmask32>(count - first >= 32 ? ~0U : (1U << (count - first)) - 1);
-      const __m512i given = _mm512_maskz_loadu_epi16(lanes, halves + first * sizeof(std::uint16_t));
-      const __m512i picked = _mm512_permutex2var_epi16(low, _mm512_srli_epi16(given, 4), high);
-      const __m512i bits = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_and_si512(given, _mm512_set1_epi16(15)));
-      found |= std::uint64_t{_mm512_mask_test_epi16_mask(lanes, picked, bits)} << first;
+      found |= std::uint64_t{likely_avx512(given_avx512(halves, count, first), count - first)} << first;
     }
     return found;
+  }
+
+  __attribute__((target("avx512f,avx512bw"))) std::size_t keep_avx512(const std::uint8_t* halves, std::size_t count,
+                                                                      std::uint32_t* kept) const {
+    std::size_t found = 0;
+    for (std::size_t first = 0; first < count; first += 32) {
+      const __m512i given = given_avx512(halves, count, first);
+      const __mmask32 likely = likely_avx512(given, count - first);
+      found += keep_half_avx512(_mm512_castsi512_si256(given), static_cast<__mmask16>(likely), kept + found);
+      found += keep_half_avx512(_mm512_maskz_extracti64x4_epi64(0xF, given, 1), static_cast<__mmask16>(likely >> 16), kept + found);
+    }
+    return found;
+  }
+
+  static __mmask32 lanes_of(std::size_t count) { return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1; }
+
+  __attribute__((target("avx512f,avx512bw"))) static __m512i given_avx512(const std::uint8_t* halves, std::size_t count, std::size_t first) {
+    return _mm512_maskz_loadu_epi16(lanes_of(count - first), halves + first * sizeof(std::uint16_t));
+  }
+
+  // All words lie in two registers, from which 32 are picked at once.
+  __attribute__((target("avx512f,avx512bw"))) __mmask32 likely_avx512(__m512i given, std::size_t count) const {
+    const __m512i low = _mm512_loadu_si512(words_.data()), high = _mm512_loadu_si512(words_.data() + 32);
+    const __m512i picked = _mm512_permutex2var_epi16(low, _mm512_srli_epi16(given, 4), high);
+    const __m512i bits = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_and_si512(given, _mm512_set1_epi16(15)));
+    return _mm512_mask_test_epi16_mask(lanes_of(count), picked, bits);
+  }
+
+  __attribute__((target("avx512f,avx512bw"))) static std::size_t keep_half_avx512(__m256i given, __mmask16 likely, std::uint32_t* kept) {
+    const __m512i wide = _mm512_maskz_cvtepu16_epi32(0xFFFF, given);
+    _mm512_storeu_si512(kept, _mm512_maskz_compress_epi32(likely, wide));
+    return static_cast<std::size_t>(std::popcount(static_cast<unsigned>(likely)));
   }
 #endif
 

@@ -52,7 +52,7 @@ class LiveTree : public LivePart {
     query_ = queries_[row];
     ready_ = false;
     TreeTrace* trace = use_.scores ? &scratch_->trace : nullptr;
-    found.take<signed_score_of>(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked));
+    found.take_signed(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked));
     found.ceiling = scratch_->searcher.ceiling();
     found.certain = task_.exact || scratch_->searcher.certain();
   }

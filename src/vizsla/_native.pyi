@@ -165,9 +165,19 @@ def max_sims(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None),
     For each pair of a query and an item the sum over the query's tokens of the best inner product with a token of the item, as bytes of float32. `portable` leaves the CPU's own instructions unused, for tests.
     """
 
-def column_sums(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, portable: bool = False) -> object:
+def column_sums(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, kernels: str = 'best') -> object:
     """
-    Each query's weights times every item's column of numbers, and times its own features of the items, plus its bias: bytes of float32, queries × items. `portable` leaves the CPU's own instructions unused, for tests.
+    Each query's weights times every item's column of numbers, and times its own features of the items, plus its bias: bytes of float32, queries × items. `kernels` are best, plain, avx2 or avx512, for tests.
+    """
+
+def gather_columns(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    The columns of some items, each number times its row's step: bytes of float32, items × dimensions.
+    """
+
+def gather_pools(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> object:
+    """
+    The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: bytes of float32, dimensions × items of one query after the other.
     """
 
 def best_columns(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int) -> tuple:
@@ -239,9 +249,9 @@ def pq_tables(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None)
 def pq_pairs(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotation: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, centroids: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu', writable=False)], count: int, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """The score of each query row with its item, as bytes of float32."""
 
-def pq_search(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotation: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, centroids: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu', writable=False)], count: int, k: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int, portable: bool = False) -> tuple:
+def pq_search(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotation: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, centroids: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu', writable=False)], count: int, k: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int, instructions: int = 3) -> tuple:
     """
-    The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items and float32 scores, and how often the codes were read.
+    The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items and float32 scores, and how often the codes were read. Of the CPU's instructions those of AVX-512 with VBMI (3), AVX-512 (2), AVX2 (1) or none of these (0) are used at most.
     """
 
 unicode_version: str = '14.0.0'

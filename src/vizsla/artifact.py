@@ -15,7 +15,7 @@ from vizsla.artifacts.saving import Saving
 from vizsla.artifacts.staging import Staging
 from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.checked import checked
-from vizsla.errors import FormatError, MissingExtraError
+from vizsla.errors import FormatError, InputError, MissingExtraError
 
 # What a constructor may raise when sound files hold values that make no sense together.
 _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError)
@@ -90,6 +90,8 @@ class Artifact(ABC):
             artifact = kind._read(reader)
         except MissingExtraError:
             raise
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
         except _UNREADABLE as error:
             raise FormatError(f"{reader.path / MANIFEST}: not a sound {reader.kind!r} ({error}).") from error
         reader.verify_rest()
@@ -107,7 +109,7 @@ class Artifact(ABC):
     @classmethod
     @abstractmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        """Build the object from the reader's files and parameters; raise FormatError on anything odd."""
+        """Build the object from the files and parameters; what its constructor refuses becomes a FormatError."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         from vizsla.artifacts.pickling import reduced

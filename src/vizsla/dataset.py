@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vizsla.arguments import check_type
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_choice
 from vizsla.io.records import Records

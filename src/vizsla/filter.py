@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.details.condition import Conditions
 from vizsla.errors import InputError, check_choice
+from vizsla.forking.lock import ForkLock
 from vizsla.strings import Strings
 
 Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Filter:
         self.count = int(np.count_nonzero(mask))
         self._forms: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._last: tuple[Any, Any] = (_nobody, None)
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     @classmethod
     def of(cls, where: Where, items: Strings, *, unknown: str = "raise") -> Filter:

@@ -115,7 +115,7 @@ class LateParametric(TextScorer):
         for start in range(0, len(missing), self.chunk):
             some = missing[start : start + self.chunk]
             self._store.put(some, self.encoder.items(some))
-        found |= self._store.get(missing)
+        found |= self._store.stored(missing)
         return self._joined([found[text] for text in texts])
 
     def _joined(self, vectors: list[Any]) -> Rows:

@@ -8,12 +8,13 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vizsla.arguments import path_of
 from vizsla.errors import FormatError, InputError, VizslaError
+from vizsla.forking.gate import ForkGate
 
 T = TypeVar("T")
 
@@ -22,6 +23,8 @@ APPLICATION = 0x565A5343
 VERSION = 1
 PATIENCE_S = 120.0
 """How long to wait for another process that writes; a write takes milliseconds."""
+MOMENT_S = 0.05
+"""How long of that SQLite waits by itself: meanwhile nobody can fork."""
 
 _TABLES = (
     "CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text BLOB NOT NULL)",
@@ -38,6 +41,12 @@ _ODD = (UnicodeDecodeError, struct.error)
 
 # A connection must not be used, nor closed, by a child that was forked: it is kept for the parent's sake.
 _OF_PARENTS: list[sqlite3.Connection] = []
+
+# Each thread has a connection of its own, but it may be another that forgets it.
+_OPTIONS: Any = {"timeout": MOMENT_S, "isolation_level": None, "check_same_thread": False}
+
+# A child that is forked while SQLite locks its memory could never use it.
+_SQLITE = ForkGate()
 
 
 class ScoreFile:
@@ -77,7 +86,8 @@ class ScoreFile:
         """Close this thread's connection; the next use opens another."""
         pid, connection = self._opened()
         if connection is not None and pid == os.getpid():
-            connection.close()
+            with _SQLITE:
+                connection.close()
         self._local.opened = (0, None)
 
     def damaged(self, problem: str) -> FormatError:
@@ -89,8 +99,20 @@ class ScoreFile:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._named_errors(), _transaction(self._connection(), begin) as connection:
+        with self._named_errors(), ExitStack() as inside:
+            connection = _patiently(lambda: self._begun(begin, inside))
             yield connection
+            connection.execute("COMMIT")
+
+    def _begun(self, begin: str, inside: ExitStack) -> sqlite3.Connection:
+        """Begin a transaction that ends, unless it was committed, with the stack; who must wait, waits outside."""
+        with ExitStack() as so_far:
+            so_far.enter_context(_SQLITE)
+            connection = self._connection()
+            connection.execute(begin)
+            so_far.callback(_rolled_back, connection)
+            inside.push(so_far.pop_all())
+        return connection
 
     def _connection(self) -> sqlite3.Connection:
         pid, known = self._opened()
@@ -98,9 +120,9 @@ class ScoreFile:
             return known
         if known is not None:
             _OF_PARENTS.append(known)
-        connection = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
+        connection = sqlite3.connect(self.path, factory=_Connection, **_OPTIONS)
         try:
-            _patiently(lambda: self._prepare(connection))
+            self._prepare(connection)
         except BaseException:
             connection.close()
             raise
@@ -115,26 +137,36 @@ class ScoreFile:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Check whose file it is before anything is changed in it; make the tables of a new one."""
         connection.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing that it committed
-        with _transaction(connection, "BEGIN"):
-            if self._is_ours(connection):
-                return
+        connection.execute("BEGIN")  # all that is asked is of one moment
+        ours = self._is_ours(connection)
+        connection.execute("COMMIT")
+        if ours:
+            return
         connection.execute("PRAGMA journal_mode = WAL")
-        with _transaction(connection, "BEGIN IMMEDIATE"):
-            # Another process may have made them in the meantime.
-            for statement in () if self._is_ours(connection) else self.tables:
-                connection.execute(statement)
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have made them in the meantime.
+        for statement in () if self._is_ours(connection) else self.tables:
+            connection.execute(statement)
+        connection.execute("COMMIT")
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
         """Return whether the tables are there; raise if there is something else."""
         asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
         mark, version, tables = (connection.execute(sql).fetchone()[0] for sql in asked)
         if mark == self.application and version == VERSION:
+            self._check_tables(connection)
             return True
         if mark == self.application:
             raise self.damaged(f"its version is {version}, and this vizsla reads {VERSION}")
         if mark or tables:
             raise self.damaged("it is the database of another program")
         return False
+
+    def _check_tables(self, connection: sqlite3.Connection) -> None:
+        """Raise unless the tables are those that were made: a view or a trigger would make a program of a file."""
+        found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        if found != {statement for statement in self.tables if statement.startswith("CREATE")}:
+            raise self.damaged("its tables are not those of this vizsla")
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -143,7 +175,7 @@ class ScoreFile:
         except VizslaError:
             raise
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
+            if _code(error) in _UNUSABLE:
                 wanted = "`path` must be a file that can be read and written"
                 raise InputError(f"{wanted}. Got {self.path}, where SQLite says: {error}.") from error
             raise self.damaged(str(error)) from error
@@ -151,25 +183,32 @@ class ScoreFile:
             raise self.damaged(f"it holds what was never stored: {error}") from error
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[sqlite3.Connection]:
-    connection.execute(begin)
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+class _Connection(sqlite3.Connection):
+    """A connection that is forgotten, because its thread ended, is closed as any other."""
+
+    def __del__(self) -> None:
+        with _SQLITE:
+            self.close()
+
+
+def _rolled_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def _patiently(act: Callable[[], T]) -> T:
-    """Repeat while others hold the file: to change the journal, SQLite does not wait by itself."""
+    """Repeat while others hold the file; SQLite itself waits for a moment only, so that forks need not wait longer."""
     end = time.monotonic() + PATIENCE_S
     while True:
         try:
             return act()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(0.01)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's own number of an error; Python raises some that have none, as for texts that are no UTF-8."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF

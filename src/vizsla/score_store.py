@@ -66,6 +66,8 @@ class ScoreStore:
             rows = sorted((_digest(data), data) for data in map(_bytes, texts))
             connection.executemany("INSERT OR IGNORE INTO texts (digest, text) VALUES (?, ?)", rows)
             numbers = self._numbers(connection, texts)
+            if len(numbers) != len(texts):
+                raise self._file.damaged("a text that was stored is not there any more")
             keys = [(numbers[fingerprint], numbers[query], numbers[item]) for query, item in pairs]
             entries = [(*key, value, _seal(*key, value)) for key, value in zip(keys, bits, strict=True)]
             connection.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?)", entries)

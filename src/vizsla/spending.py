@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import BudgetError
+from vizsla.forking.lock import ForkLock
 from vizsla.queries import Queries
 
 Counts = NDArray[np.int64]
@@ -35,7 +35,7 @@ class Spending:
     def __init__(self, calls: int | None, per_query: int | None):
         self.calls, self.per_query = calls, per_query
         self.spent = 0
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def check(self, queries: Queries, pairs: Counts) -> None:
         """Raise if so many calls, one count a query, would exceed a limit."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate, islice
 from typing import Any, overload
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.arguments import array_of, is_several
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError
 from vizsla.short_text import short_text
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from errno import EPIPE
+from os import strerror
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vizsla.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 NUMERIC = "+-.,0123456789–"
 Spans = Callable[[str], Sequence[tuple[int, int]]]
@@ -40,10 +45,9 @@ def print_table(
         Printed in place of a table without rows.
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = _console()
     if empty is not None and not rows:
         return console.print(*([_cell(title)] if title else []), empty, sep="\n")
     if title:  # above the table and not its own title, which would be folded to the table's width
@@ -65,6 +69,17 @@ def print_table(
             *(_cell(text) if at < whole or not highlight else _bold(text, highlight) for at, text in enumerate(row))
         )
     console.print(table)
+
+
+def _console() -> Console:
+    """Return a console that tells its caller when the reader has gone; rich's own would end the program with 1."""
+    from rich import console
+
+    class Honest(console.Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(EPIPE, strerror(EPIPE))
+
+    return Honest(highlight=False, soft_wrap=False)
 
 
 def terminal_width() -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -12,8 +13,12 @@ from numpy.typing import NDArray
 
 from vizsla.encoder import Rows
 from vizsla.errors import FormatError
+from vizsla.offsets import are_rising
 from vizsla.score_file import VERSION, ScoreFile
 from vizsla.sparse_rows import SparseRows
+
+Vector = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""Columns, none of a plain vector, and values."""
 
 APPLICATION = 0x565A5645
 PART = 400
@@ -84,7 +89,7 @@ class VectorStore:
     def __bool__(self) -> bool:
         return True
 
-    def get(self, texts: Sequence[str]) -> dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]:
+    def get(self, texts: Sequence[str]) -> dict[str, Vector]:
         """Return columns and values of the texts that are stored."""
         wanted = {_digest(text): text for text in texts}
         keys, found = list(wanted), {}
@@ -103,6 +108,13 @@ class VectorStore:
         with self._file.writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)", entries)
 
+    def stored(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return columns and values of texts that must be stored; a file that does not give back all is damaged."""
+        found = self.get(texts)
+        if len(found) != len(set(texts)):
+            raise self._file.damaged("a vector that was stored is not there any more")
+        return found
+
     def close(self) -> None:
         """Close this thread's connection; the next use opens another."""
         self._file.close()
@@ -111,32 +123,40 @@ class VectorStore:
         key = _digest(text)
         return self._encoder, key, columns, numbers, _seal(self._encoder, key, columns, numbers)
 
-    def _checked(
-        self, key: bytes, columns: object, numbers: object, seal: object
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _checked(self, key: bytes, columns: object, numbers: object, seal: object) -> Vector:
         if not isinstance(columns, bytes) or not isinstance(numbers, bytes) or len(columns) % 4 or len(numbers) % 4:
             raise self._file.damaged("a vector is not one that was stored")
         if seal != _seal(self._encoder, key, columns, numbers):
             raise self._file.damaged("a vector does not fit its checksum")
         places, values = np.frombuffer(columns, np.int32), np.frombuffer(numbers, np.float32)
         length = len(places) if self.sparse else self.width
-        rising = not len(places) or (places[0] >= 0 and places[-1] < self.width and (np.diff(places) > 0).all())
-        if len(values) != length or not rising or not np.isfinite(values).all():
+        if len(values) != length or not are_rising(places, self.width) or not np.isfinite(values).all():
             raise self._file.damaged("a vector is not as wide as the encoder's")
         return places, values
 
 
-def stored_counts(path: str | Path) -> dict[str, tuple[int, int]]:
-    """Return the number of vectors and their bytes by the fingerprint of their encoder; the file must be there."""
+class StoredCount(NamedTuple):
+    """How many vectors an encoder has, their bytes, and how many of some texts have one."""
+
+    vectors: int
+    nbytes: int
+    among: int
+
+
+def stored_counts(path: str | Path, texts: Collection[str] = ()) -> dict[str, StoredCount]:
+    """Return what is stored by the fingerprint of its encoder, and how many of these texts; the file must be there."""
     if not Path(path).is_file():
         raise FormatError(f"{path}: not a store of vectors (there is no such file).")
-    file = VectorFile(path)
+    file, wanted = VectorFile(path), {_digest(text) for text in texts}
     sql = (
-        "SELECT fingerprint, COUNT(text), COALESCE(SUM(LENGTH(columns) + LENGTH(numbers)), 0) FROM encoders "
+        "SELECT fingerprint, digest, COUNT(text), COALESCE(SUM(LENGTH(columns) + LENGTH(numbers)), 0) FROM encoders "
         "LEFT JOIN vectors ON vectors.encoder = encoders.digest GROUP BY fingerprint ORDER BY fingerprint"
     )
+    found = {}
     with file.reading() as connection:
-        found = {str(name): (int(count), int(size)) for name, count, size in connection.execute(sql)}
+        for name, digest, count, size in connection.execute(sql).fetchall():
+            keys = connection.execute("SELECT text FROM vectors WHERE encoder = ?", (digest,)) if wanted else ()
+            found[str(name)] = StoredCount(int(count), int(size), sum(key in wanted for (key,) in keys))
     file.close()
     return found
 

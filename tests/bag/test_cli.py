@@ -39,6 +39,23 @@ def test_index_train_add_and_search(data, capsys):
     assert "expansions" in capsys.readouterr().out
 
 
+def test_items_that_no_token_can_find_are_counted(data, capsys):
+    with (data / "items.jsonl").open("a") as file:
+        file.write('{"id": "e", "text": "\U0001f697"}\n{"id": "f", "text": "a"}\n')
+    assert run("index", "bag", data / "items.jsonl", "--vocabulary", data / "vocab.txt", "-o", data / "bag") == 0
+    assert "\nwithout a known token, and so never found: 1 of 5" in capsys.readouterr().out
+    assert load(data / "bag")("\U0001f697").ids == [[]] and "f" in load(data / "bag")("a").ids[0]
+
+
+def test_a_learned_vocabulary_holds_every_sign(data, capsys):
+    pytest.importorskip("tokenizers", reason="the extra onnx is not installed")
+    with (data / "items.jsonl").open("a") as file:
+        file.write('{"id": "e", "text": "\U0001f697"}\n')
+    assert run("index", "bag", data / "items.jsonl", "--learn-vocabulary", 60, "-o", data / "own") == 0
+    assert "without a known token" not in capsys.readouterr().out
+    assert load(data / "own")("\U0001f697", 1).ids == [["e"]]
+
+
 def test_tokens_are_learned_without_a_bag_too(data):
     out = data / "learned"
     assert run("train", "tokens", data / "items.jsonl", "--clicks", data / "clicks.tsv", "--b", 0.25, "-o", out) == 0

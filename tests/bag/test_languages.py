@@ -38,7 +38,7 @@ def test_clicks_teach_a_bag_of_stems():
 
 def test_a_language_is_asked_for_on_the_command_line(tmp_path, capsys):
     (tmp_path / "items.tsv").write_text("".join(f"{id}\t{text}\n" for id, text in ITEMS.items()))
-    command = ["index", "bag", str(tmp_path / "items.tsv"), "--output", str(tmp_path / "bag"), "--language"]
+    command = ["index", "bag", str(tmp_path / "items.tsv"), "--overwrite", "-o", str(tmp_path / "bag"), "--language"]
     assert main([*command, "auto"]) == 0
     assert vizsla.load(tmp_path / "bag")("dog").ids == [["dogs"]]
     assert main([*command, "german", "--learn-vocabulary", "30"]) != 0

@@ -8,7 +8,7 @@ from argparse import Namespace
 
 import pytest
 
-from benchmarks import sidr_ablations, sidr_train
+from benchmarks import sidr_ablations, sidr_train, sidr_trials
 from tests.sidr.tiny import ITEMS, dataset, model_folder
 from vizsla import bag
 from vizsla.methods.sidr.settings import SidrSettings
@@ -34,6 +34,7 @@ def options(tmp_path, monkeypatch) -> Namespace:
         (folder / "qrels" / f"{split}.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(part))
     monkeypatch.setenv("VIZSLA_DATA", str(tmp_path))
     monkeypatch.setattr(sidr_train, "SETTINGS", CHEAP)
+    monkeypatch.setattr(sidr_trials, "SETTINGS", CHEAP)
     monkeypatch.setattr(sidr_ablations, "PAPER", {**CHEAP, "table_epochs": 0, "item_bags": False})
     given = {"set": "tiny", "most_steps": 1, "queries": None, "saved": None, "checkpoint": None, "items": None}
     return Namespace(**given, quick=True, depths=[5], full=True, only=None)
@@ -62,6 +63,14 @@ def test_table_4_measures_beta_and_full_search_of_a_saved_model(options, tmp_pat
     assert first == again and len(first) == 12
 
 
-def test_every_ablation_is_a_setting():
-    for changes in sidr_ablations.ABLATIONS.values():
+def test_trials_look_at_held_out_clicks_before_and_after(options, tmp_path):
+    options.only, options.checkpoint = ["x1", "x8"], tmp_path / "states"
+    rows = {row.work: row for row in sidr_trials._rows(options, str(model_folder()))}
+    assert rows["x1: beta, cold, before"].ours == rows["x8: beta, cold, before"].ours
+    assert 0 <= rows["x8: beta, warm, after"].ours <= 1 and len(rows) == 2 * (1 + 4 + 18)
+    assert (tmp_path / "states" / "x8" / "now").exists()
+
+
+def test_every_ablation_and_every_trial_is_a_setting():
+    for changes in [*sidr_ablations.ABLATIONS.values(), *sidr_trials.TRIALS.values()]:
         SidrSettings(**{**sidr_ablations.PAPER, **changes})

@@ -9,6 +9,7 @@ import pytest
 
 from vizsla import _native
 from vizsla.candidates import Candidates
+from vizsla.compose import Sum
 from vizsla.compose.fusion import fused
 from vizsla.dataset import Dataset
 from vizsla.encoder import FunctionEncoder
@@ -72,6 +73,27 @@ def test_one_call_answers_as_many_do(words, tree, how, depth, own, k):
     for row, query in enumerate(QUERIES):
         assert total(query, k) == found[row : row + 1]
     assert total.score(QUERIES, found) == found
+
+
+@pytest.fixture(scope="module")
+def other_tree(log):
+    return train_xrlinear(log, branching=4, max_leaf=20, beam=2, transform="l2-hinge", seed=5)
+
+
+@pytest.mark.parametrize("how", ["minmax", "zscore"])
+@pytest.mark.parametrize(("taken", "own"), [(20, 20), (10, 60), (60, 60)])
+@pytest.mark.parametrize("k", [1, 10, 33])
+def test_two_trees_tell_of_what_came_before_their_lists_and_after(words, tree, other_tree, how, taken, own, k):
+    weights = {0.4: tree, 0.5: words, 0.3: other_tree}
+    total = Sum([(weight, part.normalised(how, depth=own)) for weight, part in weights.items()], depth=taken)
+    assert total._live is not None
+    for _ in range(2):  # the second time leaves are kept by item
+        found, truth = total(QUERIES, k), slowly(total, QUERIES, k)
+        assert found == truth
+        assert found.stats.exact == truth.stats.exact
+        assert total.score(QUERIES, found) == found
+        for one in (tree, other_tree):
+            one.index.scores(one.encode(QUERIES * 40), words(QUERIES * 40, 3))
 
 
 @pytest.mark.parametrize("how", [None, "minmax", "zscore"])

@@ -25,6 +25,11 @@ def drawn():
     pick = np.random.default_rng(0)
     yield from (pick.normal(size=count) * 10.0**power for count in (2, 7, 100, 1000) for power in (-30, -3, 0, 8, 30))
     yield from (20 + 1e-5 * pick.random(100), -np.exp(pick.normal(size=100) * 20), pick.integers(0, 3, 100))
+    # Squares are added in other steps between 16 and 255 scores; the largest of them leave no bit to spare.
+    largest = np.nextafter(np.float32(2), np.float32(0))
+    for count in (15, 16, 17, 31, 127, 128, 255, 256):
+        yield from (pick.normal(size=count), np.where(np.arange(count), largest, 0), -1 - pick.random(count))
+        yield np.where(np.arange(count) % 2, largest, -largest)
 
 
 def test_a_mean_and_a_spread_are_those_of_exact_arithmetic():

@@ -35,8 +35,37 @@ def test_products_are_numpys_whatever_the_storage(storage, queries, dim, items):
     assert np.array_equal(found, factors.products(weights, own, threads=3))
     alone = Own(*(part[-1:] for part in own))
     assert np.array_equal(found[-1:], factors.products(weights[-1:], alone))
-    plain = _native.column_sums(*factors._given(weights, own), 1, portable=True)
-    assert np.array_equal(found, np.frombuffer(plain, np.float32).reshape(found.shape))
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("kernels", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize(
+    ("queries", "dim", "items"), [(1, 7, 1), (9, 33, 47), (17, 100, 1585), (90, 5, 800), (2, 0, 9)]
+)
+def test_products_have_the_same_bits_by_every_instruction_set(kernels, storage, queries, dim, items):
+    factors = Factors.of(PICK.normal(size=(dim, items)), storage)
+    weights, own = PICK.normal(size=(queries, dim)).astype(np.float32), _own(queries, 1, items)
+    try:
+        found = np.frombuffer(_native.column_sums(*factors._given(weights, own), 1, kernels=kernels), np.float32)
+    except ValueError as refused:
+        if "such as this CPU can run" not in str(refused):
+            raise
+        pytest.skip(str(refused))
+    assert np.array_equal(found.reshape(queries, items), factors.products(weights, own))
+
+
+def test_unknown_kernels_are_refused():
+    factors = Factors.of(np.ones((1, 1)))
+    with pytest.raises(ValueError, match="kernels must be"):
+        _native.column_sums(*factors._given(np.ones((1, 1), np.float32), None), 1, kernels="fast")
+
+
+def test_what_is_no_number_comes_last_wherever_it_stands():
+    factors = Factors.of(np.arange(400.0)[None])
+    own = Own(np.zeros((1, 1, 400), np.float32), np.ones((1, 1), np.float32), np.zeros(1, np.float32))
+    own.features[0, 0, [0, 200, 399]] = np.nan
+    [(items, sums)] = factors.best(np.ones((1, 1), np.float32), np.ones((1, 400), np.bool_), 399, own)
+    assert items.tolist() == [*range(398, 200, -1), *range(199, 0, -1), 0, 200] and np.isnan(sums[-2:]).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -53,11 +82,58 @@ def test_the_best_are_those_of_all_products(threads, count):
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("dim", [0, 1, 16, 37])
+def test_columns_are_numpys(storage, dim):
+    factors = Factors.of(PICK.normal(size=(dim, 50)), storage)
+    items = PICK.integers(0, 50, 33)
+    assert np.array_equal(
+        factors.columns(items), (factors.values.astype(np.float32) * factors.steps[:, None])[:, items].T
+    )
+    assert factors.columns(np.zeros(0, np.int64)).shape == (0, dim)
+
+
+@pytest.mark.parametrize("wrong", [[-1], [5], [0, 2**62]])
+def test_columns_of_unknown_items_are_refused(wrong):
+    with pytest.raises(ValueError, match="among those"):
+        Factors.of(np.ones((2, 5))).columns(np.array(wrong))
+    with pytest.raises(ValueError, match="step"):
+        _native.gather_columns(np.ones((2, 5), np.float32), np.ones(3, np.float32), np.zeros(1, np.int64))
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
 def test_pools_are_the_columns_of_each_querys_items(storage):
     factors = Factors.of(PICK.normal(size=(7, 50)), storage)
     numbers = [np.array([3, 3, 49]), np.zeros(0, np.int64), np.arange(50)]
     for part, some in zip(factors.pools(numbers), numbers, strict=True):
         assert part.storage == "float32" and np.array_equal(part.values, factors.columns(some).T)
+    assert factors.pools([]) == []
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pools_of_rows_that_are_longer_than_a_cache(storage, threads):
+    """Dense and sparse segments, in any order, with repeats; a row of 70,000 numbers has three segments."""
+    factors = Factors.of(PICK.normal(size=(3, 70_000)), storage)
+    many, few = PICK.permutation(70_000)[:9_000], np.array([69_999, 0, 32_768, 32_767, 32_768])
+    for numbers in ([np.sort(many), many, few], [few], [few[:0], few]):
+        for part, some in zip(factors.pools(numbers, threads=threads), numbers, strict=True):
+            assert np.array_equal(part.values, factors.columns(some).T)
+
+
+@pytest.mark.parametrize(
+    ("items", "offsets", "said"),
+    [
+        ([5], [0, 1], "among"),
+        ([-1], [0, 1], "among"),
+        ([1], [0], "rise"),
+        ([1], [], "rise"),
+        ([1, 2], [0, 2, 1, 2], "rise"),
+    ],
+)
+def test_pools_that_cannot_be_are_refused(items, offsets, said):
+    values, steps = np.ones((2, 5), np.float32), np.ones(2, np.float32)
+    with pytest.raises(ValueError, match=said):
+        _native.gather_pools(values, steps, np.array(items), np.array(offsets, np.int64), 1)
 
 
 def test_what_does_not_belong_together_is_refused():

@@ -7,10 +7,11 @@ import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, residual_cur
 from vizsla.methods.cur.choose import best_places, choose
-from vizsla.methods.cur.decomposition import decomposed
+from vizsla.methods.cur.decomposition import decomposed, leading
 from vizsla.methods.cur.estimates import RidgeEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.leaning import _left_out, favoured, fit_leaning, with_constant
@@ -151,3 +152,8 @@ def test_choices_follow_their_rule():
         assert len(set(chosen.tolist())) == 20 and free[chosen].all()
     peaked = np.where(np.arange(200) < 10, 50, 0).astype(np.float32)
     assert set(choose(peaked, np.ones(200, bool), 10, "softmax", 0, PICK)) == set(range(10))
+
+
+def test_scores_too_large_to_be_multiplied_are_refused():
+    with pytest.raises(InputError, match="products are finite"):
+        leading(np.full((3, 4), 3e38, np.float32), 2)

@@ -51,4 +51,5 @@ def test_a_method_is_added_as_one_row_and_the_first_row_answers(dataset, capsys,
     run_demo(dataset=dataset, methods={**METHODS, "first hit": lambda ds, built: built["bm25"] % 1})
     out = capsys.readouterr().out
     assert "first hit" in out.partition(EXAMPLES[0])[0]
+    assert f'"{EXAMPLES[0]}" (bm25, ' in out
     assert "numpy.linalg.eigh" in out.partition(EXAMPLES[0])[2].partition(EXAMPLES[1])[0]

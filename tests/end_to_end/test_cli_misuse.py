@@ -131,3 +131,9 @@ sys.exit(main(["--version"]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ)
     assert done.returncode == 130 and b"Traceback" not in done.stderr
+
+
+def test_a_plot_that_cannot_be_drawn_is_refused_before_the_work(folder, tmp_path):
+    adapt = ["adapt", "pefa-xs", folder / "bm25", "--clicks", folder / "clicks.tsv", "-o", tmp_path / "out"]
+    done = run(*adapt, "--plot", "curve.txt")
+    assert done.returncode == 2 and b"must end in .png" in done.stderr and not (tmp_path / "out").exists()

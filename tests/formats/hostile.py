@@ -52,11 +52,12 @@ def _prepare(copy: Path, place: Path, file: str, content: Any) -> None:
 def _array_tricks(folder: Path) -> Iterator[tuple[str, str, bytes]]:
     for file in sorted(folder.glob("*.npy")):
         values = np.load(file)
-        for name, content in [*_headers(values), *((n, npy(v)) for n, v in _contents(values))]:
+        for name, content in [*array_headers(values), *((n, npy(v)) for n, v in _contents(values))]:
             yield f"{file.stem} {name}", file.name, content
 
 
-def _headers(values: np.ndarray) -> Iterator[tuple[str, bytes]]:
+def array_headers(values: np.ndarray) -> Iterator[tuple[str, bytes]]:
+    """Yield files of this array whose headers say something else."""
     data, descr = values.tobytes(), values.dtype.str
     shapes = ["(9223372036854775807,)", "(4611686018427387904, 4)", "(-1,)", "(1e3,)", "(True,)", "()", "(0,)", "[3]"]
     shapes += ["(2,)*9", "(" + "1," * 300 + ")", "(__import__('os').abort(),)", "(" * 200 + ")" * 200, f"({10**30},)"]

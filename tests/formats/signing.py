@@ -9,7 +9,13 @@ import xxhash
 
 
 def read_manifest(folder: Path) -> dict:
-    return json.loads((folder / "manifest.json").read_bytes())
+    """Return what the manifest says; a pipe or a link to a device has no end, so it is not read."""
+    if not (folder / "manifest.json").is_file():
+        raise FileNotFoundError(folder / "manifest.json")
+    try:
+        return json.loads((folder / "manifest.json").read_bytes())
+    except RecursionError as error:
+        raise ValueError("nested too deep to be read here") from error
 
 
 def write_manifest(folder: Path, manifest: dict | str) -> None:

@@ -163,7 +163,17 @@ def test_unlisted_files_are_ignored_by_load_and_named_by_check(saved, tiny):
     assert check(saved) == [f"{saved / 'inner' / 'notes.txt'}: not a file of the artefact; move it away."]
 
 
-@pytest.mark.parametrize("kind", [KeyError, IndexError, InputError, TypeError, OverflowError, RecursionError])
+def test_what_a_constructor_refuses_is_a_format_error_in_its_own_words(saved, monkeypatch):
+    def refuse(cls, reader):
+        raise InputError("`weight` must be between 0 and 1. Got 7.")
+
+    monkeypatch.setattr(Tiny, "_read", classmethod(refuse))
+    with pytest.raises(FormatError, match=r"saved: `weight` must be between 0 and 1\. Got 7\.") as error:
+        Tiny.load(saved)
+    assert isinstance(error.value.__cause__, InputError)
+
+
+@pytest.mark.parametrize("kind", [KeyError, IndexError, ValueError, TypeError, OverflowError, RecursionError])
 def test_what_a_kind_stumbles_over_is_a_format_error(saved, monkeypatch, kind):
     def stumble(cls, reader):
         raise kind("no such thing")

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.registry import INDEXES, RETRIEVERS
+from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, catalogue_details
 from tests.formats.hostile import npy
 from tests.formats.signing import replace
 from tests.fuzz.resigning import resign
 from vizsla.errors import FormatError
-from vizsla.offsets import are_offsets
+from vizsla.offsets import are_offsets, are_rising
+from vizsla.sparse_rows import SparseRows
+from vizsla.vector_store import VectorStore
 
 ARTIFACTS = {name: RETRIEVERS[name].make for name in ("xrlinear", "bm25 lucene", "pefa-xs bm25", "pefa-xs", "pefa-xl")}
 ARTIFACTS |= {name: (lambda make=INDEXES[name]: make()[0]) for name in ("tree", "inverted")}
@@ -49,3 +51,43 @@ def test_wild_offsets_are_refused_in_every_file(name, tmp_path):
 def test_neighbours_are_compared_not_subtracted(wild):
     assert not are_offsets(np.array(wild, np.int64), 5)
     assert are_offsets(np.array([0, 2, 2, 5]), 5, rows=3) and not are_offsets(np.array([0, 2, 2, 5]), 5, rows=4)
+
+
+WRAPPED = [0, 2**31 - 1, -(2**31), -1, 4]
+"""Each seems larger than the one before it by its difference, which wraps around in int32."""
+
+
+@pytest.mark.parametrize("wild", [WRAPPED, [-1, 2], [2, 2], [3, 1], [0, 5], [[0, 1]]])
+def test_numbers_that_rise_are_compared_too(wild):
+    assert not are_rising(np.array(wild, np.int32), 5)
+    assert are_rising(np.array([0, 4]), 5) and are_rising(np.zeros(0, np.int32), 0)
+
+
+def test_a_stored_vector_with_wild_columns_is_refused(tmp_path):
+    store = VectorStore(tmp_path / "vectors.db", "mine", 5, sparse=True)
+    columns = np.array(WRAPPED, np.int32)
+    store.put(["fig"], SparseRows(np.array([0, 5]), columns, np.ones(5, np.float32), 5))
+    with pytest.raises(FormatError, match="vector"):
+        store.get(["fig"])
+
+
+def test_wild_tokens_of_a_sidr_encoder_are_refused(tmp_path):
+    saved = ENCODERS["sidr encoder"]().save(tmp_path / "saved")
+    replace(saved / "tokens.npy", npy(np.array([3, 2**63 - 1, -(2**63), -1, 30], np.int64)))
+    resign(saved)
+    with pytest.raises(FormatError, match="tokens"):
+        vizsla.load(saved)
+
+
+@pytest.mark.parametrize("end", [2**63 - 1, 2**62, 2**40])
+def test_texts_that_claim_to_be_endless_are_refused(end, tmp_path):
+    saved = catalogue_details().save(tmp_path / "saved")
+    file = next(saved.rglob("text_ends.npy"))
+    ends = np.load(file)
+    ends[-1] = end
+    replace(file, npy(ends))
+    resign(saved)
+    with pytest.raises(FormatError):
+        vizsla.load(saved)
+    with pytest.raises(FormatError):
+        vizsla.load(saved, verify=False).text(2)

@@ -9,20 +9,16 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
 from tests.formats.hostile import npy
 from tests.formats.signing import read_manifest, replace, write_manifest
-from tests.fuzz import arrays, documents
+from tests.fuzz import arrays, documents, structure
+from tests.fuzz.picking import files_of, load_array, pick
 
 HEADER = 128
 """Bytes before the numbers of an array."""
-
-
-class NothingLeftError(Exception):
-    """Earlier steps left nothing to change."""
 
 
 Step = Callable[[Path, np.random.Generator], str]
@@ -30,7 +26,7 @@ Step = Callable[[Path, np.random.Generator], str]
 
 def damage(root: Path, random: np.random.Generator) -> str:
     """Do to a file what a disk, a copy or a person does."""
-    file = _pick(random, _files(root))
+    file = pick(random, files_of(root))
     data, name = bytearray(file.read_bytes()), str(file.relative_to(root))
     how = int(random.integers(8))
     if how == 0 and len(data):
@@ -41,15 +37,15 @@ def damage(root: Path, random: np.random.Generator) -> str:
     if how == 2:
         return _unlinked(file, f"{name} deleted")
     if how == 3:
-        other = _pick(random, _files(root))
+        other = pick(random, files_of(root))
         return _replaced(file, other.read_bytes(), f"{name} as {other.relative_to(root)}")
     return flip_bits(root, random)
 
 
 def flip_bits(root: Path, random: np.random.Generator) -> str:
     """Change bits of a file, or a block of it, and leave its size: `verify=False` has to live with that."""
-    content = [file for file in _files(root) if file.name != "manifest.json"]
-    file = _pick(random, content if content and random.random() < 0.97 else _files(root))
+    content = [file for file in files_of(root) if file.name != "manifest.json"]
+    file = pick(random, content if content and random.random() < 0.97 else files_of(root))
     data, name = bytearray(file.read_bytes()), str(file.relative_to(root))
     first = HEADER if file.suffix == ".npy" and random.random() < 0.97 else 0
     if len(data) <= first:
@@ -67,11 +63,11 @@ def flip_bits(root: Path, random: np.random.Generator) -> str:
 
 def change_array(root: Path, random: np.random.Generator) -> str:
     """Give an array other content."""
-    files = [file for file in _files(root) if file.suffix == ".npy"]
+    files = [file for file in files_of(root) if file.suffix == ".npy"]
     if not files:
         return change_parameter(root, random)
-    file = _pick(random, files)
-    values = _load(file)
+    file = pick(random, files)
+    values = load_array(file)
     if values is None:
         return f"{file.relative_to(root)} is no array any more"
     name, values = arrays.changed(values, random)
@@ -80,17 +76,17 @@ def change_array(root: Path, random: np.random.Generator) -> str:
 
 def transplant_array(root: Path, random: np.random.Generator) -> str:
     """Put another array of the same type in an array's place."""
-    files = [file for file in _files(root) if file.suffix == ".npy"]
+    files = [file for file in files_of(root) if file.suffix == ".npy"]
     if not files:
         return change_parameter(root, random)
-    file, loaded = _pick(random, files), {other: _load(other) for other in files}
+    file, loaded = pick(random, files), {other: load_array(other) for other in files}
     own = loaded[file]
     alike = [
         other for other in files if own is not None and loaded[other] is not None and loaded[other].dtype == own.dtype
     ]
     if not alike:
         return f"nothing for {file.relative_to(root)}"
-    other = _pick(random, alike)
+    other = pick(random, alike)
     return _replaced(file, other.read_bytes(), f"{file.relative_to(root)} is {other.relative_to(root)}")
 
 
@@ -98,10 +94,10 @@ def change_document(root: Path, random: np.random.Generator) -> str:
     """Change a value inside a JSON file that is not a manifest."""
     import json
 
-    files = [file for file in _files(root) if file.suffix == ".json" and file.name != "manifest.json"]
+    files = [file for file in files_of(root) if file.suffix == ".json" and file.name != "manifest.json"]
     if not files:
         return change_parameter(root, random)
-    file = _pick(random, files)
+    file = pick(random, files)
     try:
         said, document = documents.changed(json.loads(file.read_bytes()), random)
     except ValueError:
@@ -111,8 +107,8 @@ def change_document(root: Path, random: np.random.Generator) -> str:
 
 def change_parameter(root: Path, random: np.random.Generator) -> str:
     """Change a value inside the parameters of a manifest."""
-    folders = [file.parent for file in _files(root) if file.name == "manifest.json"]
-    folder = _pick(random, [folder for folder in folders if _has_parameters(folder)] or folders)
+    folders = [file.parent for file in files_of(root) if file.name == "manifest.json"]
+    folder = pick(random, [folder for folder in folders if _has_parameters(folder)] or folders)
     try:
         manifest = read_manifest(folder)
         said, parameters = documents.changed(manifest["parameters"], random)
@@ -124,7 +120,7 @@ def change_parameter(root: Path, random: np.random.Generator) -> str:
 
 def change_record(root: Path, random: np.random.Generator) -> str:
     """Change anything inside a manifest: kinds, records of files and of artefacts inside."""
-    folder = _pick(random, [file.parent for file in _files(root) if file.name == "manifest.json"])
+    folder = pick(random, [file.parent for file in files_of(root) if file.name == "manifest.json"])
     try:
         said, manifest = documents.changed({k: v for k, v in read_manifest(folder).items() if k != "xxh64"}, random)
     except ValueError:
@@ -138,7 +134,7 @@ def graft(root: Path, random: np.random.Generator) -> str:
     inner = sorted(file.parent for file in root.rglob("manifest.json") if file.parent != root)
     if len(inner) < 2:
         return change_parameter(root, random)
-    one, other = _pick(random, inner), _pick(random, inner)
+    one, other = pick(random, inner), pick(random, inner)
     if one == other or other in one.parents or one in other.parents:
         return change_parameter(root, random)
     shutil.rmtree(one)
@@ -160,17 +156,13 @@ SIGNED: dict[Step, float] = {
     transplant_array: 1,
     graft: 0.5,
     flip_bits: 1,
+    structure.repoint: 0.6,
+    structure.relink: 0.4,
+    structure.rename: 0.3,
+    structure.litter: 0.1,
+    structure.odd_json: 0.5,
+    structure.odd_header: 0.5,
 }
-
-
-def _pick(random: np.random.Generator, choices: list) -> Path:
-    if not choices:
-        raise NothingLeftError
-    return choices[int(random.integers(len(choices)))]
-
-
-def _files(root: Path) -> list[Path]:
-    return sorted(entry for entry in root.rglob("*") if entry.is_file())
 
 
 def _has_parameters(folder: Path) -> bool:
@@ -178,13 +170,6 @@ def _has_parameters(folder: Path) -> bool:
         return bool(read_manifest(folder)["parameters"])
     except (ValueError, TypeError, KeyError):
         return False
-
-
-def _load(file: Path) -> np.ndarray | None:
-    try:
-        return np.load(file)
-    except (ValueError, OSError, SyntaxError, EOFError, TokenError):  # a step before may have broken the header
-        return None
 
 
 def _replaced(file: Path, data: bytes, said: str) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import vizsla
+from tests.contract.test_artifact import ARTIFACTS
 from tests.fuzz.artefact_target import NAMES
 from tests.fuzz.campaign import run
 from tests.fuzz.misuse_target import calls
+from tests.fuzz.uses import uses
 from vizsla.errors import VizslaError
 
 FEW = os.environ.get("VIZSLA_HYPOTHESIS") == "sanitize"
-CASES = {"artefacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000}
+CASES = {"artefacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
 
 
 @pytest.mark.parametrize("target", CASES)
@@ -22,6 +26,22 @@ def test_nothing_crashes_hangs_grows_or_raises_what_it_must_not(target):
     report = run(target, count=CASES[target] // (10 if FEW else 1), seed=2026)
     assert not report.findings, str(report)
     assert report.outcomes["refused"] and report.outcomes["answered"], "the cases must reach both ends"
+
+
+REFUSED = {"another shape"}  # as it should be
+
+
+def test_every_use_is_answered_by_something_sound(tmp_path):
+    answered, all_uses = set(), set()
+    with warnings.catch_warnings(action="ignore"):
+        for make in ARTIFACTS.values():
+            artifact, answer = make()
+            for name, action in uses(artifact, answer, tmp_path, np.random.default_rng(0)):
+                all_uses.add(name)
+                with suppress(VizslaError):
+                    action()
+                    answered.add(name)
+    assert all_uses - answered == REFUSED, "a use that is always refused tries nothing"
 
 
 UNANSWERED = {"load", "open_dataset", "open_encoder"}  # of what is nowhere

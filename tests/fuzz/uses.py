@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ import numpy as np
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.fuzz.part_uses import part_uses
 from vizsla.artifacts.string_table import StringTable
 from vizsla.candidates import Candidates
+from vizsla.catalogue import details_of
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.errors import VizslaError
@@ -25,7 +29,7 @@ from vizsla.offsets import are_offsets
 from vizsla.retriever import Retriever
 from vizsla.sparse_rows import SparseRows
 
-TEXTS = [*QUERIES[:6], "\ud800 fig", "fig\x00pear", "\u200d" * 3, "a" * 300]
+TEXTS = [*QUERIES[:6], "fig\x00pear", "\u200d" * 3, "a" * 300]
 NEW_ITEMS = {"new 1": "fig tree", "new 2": "", "new 3": "zzz 東京"}
 Use = tuple[str, Callable[[], Any]]
 MOST_ITEMS = 1 << 24
@@ -74,9 +78,7 @@ def uses(artifact: Any, answer: Callable[[Any], Any], scratch: Path, random: np.
         yield from _encoder_uses(artifact)
     if isinstance(artifact, StringTable):
         yield from _table_uses(artifact)
-    if hasattr(artifact, "merged"):
-        yield "merged", lambda: artifact.merged(artifact)
-        yield "bm25 with statistics", lambda: vizsla.bm25(ITEMS, statistics=artifact)("fig tree")
+    yield from part_uses(artifact)
     yield "save", lambda: _saved_again(artifact, answer, scratch / "again")
 
 
@@ -86,12 +88,19 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
     mask = random.random(count) < 0.3
     everything = Candidates.matches([np.arange(count, dtype=np.int32)] * 2, catalogue=found.items)
     yield "search", lambda: found(TEXTS, k=7, threads=2)
+    yield "search for no text", lambda: found("\ud800 fig")
     yield "search for all", lambda: found(TEXTS[:3], k=10**6)
     yield "search by mask", lambda: found(TEXTS, k=5, where=mask)
     yield "search by ids", lambda: found("fig", k=5, where=ids)
     yield "score", lambda: found.score(TEXTS[:2], everything)
     yield "score under a filter", lambda: found.score(TEXTS[:2], everything, where=mask)
     yield "exact", lambda: found.exact(TEXTS[:2], k=5)
+    if details_of(found.items) is not None:
+        yield "search by condition", lambda: found(TEXTS[:2], k=5, where=vizsla.where("length<20", "first!=x"))
+    yield "answers shown", lambda: _shown(found(TEXTS[:3], k=5))
+    yield "answers as matrix", lambda: found(TEXTS[:3], k=5).to_csr()
+    yield "answers as run", lambda: found(TEXTS[:1], k=2, where=lambda item: " " not in item).to_trec()
+    yield "refitted", lambda: found.refitted(_log())(TEXTS[:2], k=5)
     for item in ids:
         yield "explain", lambda item=item: str(found.explain("fig tree", item))
         yield "explain under a filter", lambda item=item: str(found.explain("pear", item, where=mask | True))
@@ -103,7 +112,8 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
 
 def _compositions(found: Retriever) -> Iterator[Use]:
     yield "cut", lambda: (found % 3)("fig")
-    yield "sum", lambda: (0.5 * found.normalised() + 0.5 * found.normalised("zscore"))(TEXTS[:3], k=5)
+    yield "sum", lambda: (0.5 * found.normalised() + 0.5 * found.normalised())(TEXTS[:3], k=5)
+    yield "scaled sum", lambda: (found.scaled() + 0.1 * found.scaled("exp", slope=0.1))(TEXTS[:3], k=5)
     yield "rank sum", lambda: (found.normalised("rank") + found.normalised("rank"))(TEXTS[:3], k=5)
     yield "union", lambda: (found | found)(TEXTS[:3], k=5)
     yield "rerank", lambda: (found >> found)(TEXTS[:3], k=5)
@@ -111,10 +121,12 @@ def _compositions(found: Retriever) -> Iterator[Use]:
 
 def _changes(found: Any, ids: list[str]) -> Iterator[Use]:
     clicks = [("fig tree", item, 2.0) for item in ids] + [("unheard of word", ids[0])] if ids else []
-    names = {"with_items": NEW_ITEMS, "without_items": ids[:1], "with_clicks": clicks, "without_clicks": clicks[:1]}
+    names = {"with_items": NEW_ITEMS, "without_items": ids[:1], "with_clicks": clicks}
     for name, given in names.items():
         if hasattr(found, name):
             yield name, lambda name=name, given=given: _changed(getattr(found, name)(given))
+    if hasattr(found, "without_clicks"):
+        yield "without_clicks", lambda: _changed(found.with_clicks(clicks).without_clicks(clicks[:1]))
     if hasattr(found, "without_clicks") and hasattr(found, "log"):
         yield "without known clicks", lambda: _changed(found.without_clicks(list(islice(_known_clicks(found), 3))))
     if hasattr(found, "top_features"):
@@ -150,6 +162,12 @@ def _log() -> Any:
 
     with warnings.catch_warnings(action="ignore"):
         return vizsla.Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
+
+
+def _shown(found: Candidates) -> None:
+    with redirect_stdout(StringIO()):
+        found.show(k=3)
+    _ = found.to_dict()
 
 
 def _index_uses(index: Index, random: np.random.Generator) -> Iterator[Use]:

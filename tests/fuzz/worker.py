@@ -17,6 +17,8 @@ TARGETS = {
     "artefacts": "tests.fuzz.artefact_target:ArtefactTarget",
     "compositions": "tests.fuzz.composition_target:CompositionTarget",
     "misuses": "tests.fuzz.misuse_target:MisuseTarget",
+    "stores": "tests.fuzz.store_target:StoreTarget",
+    "commands": "tests.fuzz.command_target:CommandTarget",
 }
 MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
 """Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""

@@ -1,6 +1,9 @@
 """Searches from sixteen threads while others save, load and fork; exits with 0 if every answer was right.
 
 python -m tests.interrupts.busy_together FOLDER
+
+Every retriever of the contract suite takes part, and scorers whose scores or vectors live in SQLite files. Half of the
+searches ask what was loaded from the folders that others save over; children ask what they inherited, and load anew.
 """
 
 from __future__ import annotations
@@ -14,27 +17,17 @@ from pathlib import Path
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
-from tests.contract.registry import RETRIEVERS
+from tests.contract.registry import RETRIEVERS, SCORERS
 
-NAMES = (
-    "bm25 lucene",
-    "xrlinear",
-    "dense flat",
-    "dense hnsw",
-    "dense ivf",
-    "pefa-xl",
-    "pefa-xs bm25",
-    "sum",
-    "fusion",
-    "shards",
-    "bag learned",
-    "jpq",
-    "dense pq 4 bits",
-    "dense guarded",
-    "late interaction",
-    "adacur",
-)
 THREADS, ROUNDS, CHILD_PATIENCE = 16, 12, 120.0
+FILES = ("cache", "late parametric")
+"""Scorers that keep an SQLite file."""
+
+
+def systems():
+    """Return everything that is asked: what can be saved, and what re-ranks with the help of a file."""
+    found = {name: case.make() for name, case in RETRIEVERS.items()}
+    return found, {name: RETRIEVERS["bm25 lucene"].make() >> SCORERS[name]() for name in FILES}
 
 
 class Together:
@@ -42,10 +35,12 @@ class Together:
 
     def __init__(self, folder: Path):
         self.folder, self.wrong = folder, []
-        self.made = {name: RETRIEVERS[name].make() for name in NAMES}
+        saved, other = systems()
+        self.made = {**saved, **other}
         self.right = {name: self.answers(made) for name, made in self.made.items()}
-        for number, made in enumerate(self.made.values()):
-            made.save(folder / str(number))
+        self.places = {name: folder / str(number) for number, name in enumerate(saved)}
+        self.loaded = {name: vizsla.load(saved[name].save(place)) for name, place in self.places.items()}
+        self.names, self.saved = list(self.made), list(self.places)
 
     @staticmethod
     def answers(made):
@@ -53,30 +48,38 @@ class Together:
         return [made(QUERIES, k=7), made(QUERIES, k=7, threads=2), made(QUERIES[:3], k=4, where=allowed)]
 
     def check(self, made, name: str) -> None:
-        if self.answers(made) != self.right[name]:
+        if not same(self.answers(made), self.right[name]):
             self.wrong.append(f"{name}: another answer")
 
     def search(self, number: int) -> None:
         for turn in range(ROUNDS):
-            name = NAMES[(number + turn) % len(NAMES)]
+            name = self.names[(number * ROUNDS + turn) % len(self.names)]
             self.check(self.made[name], name)
+            self.check(self.loaded.get(name, self.made[name]), name)
 
     def save_and_load(self, number: int) -> None:
         for turn in range(ROUNDS):
-            at = (number + turn) % len(NAMES)
-            self.made[NAMES[at]].save(self.folder / str(at), overwrite=True)
-            self.check(vizsla.load(self.folder / str(at)), NAMES[at])
+            name = self.saved[(number * ROUNDS + turn) % len(self.saved)]
+            self.made[name].save(self.places[name], overwrite=True)
+            self.check(vizsla.load(self.places[name]), name)
 
     def fork(self, number: int) -> None:
-        for turn in range(ROUNDS // 2):
-            name = NAMES[(number + turn) % len(NAMES)]
+        for name in self.names[number % 2 :: 2]:
             child = os.fork()
             if not child:
+                code = 2
                 try:
-                    os._exit(0 if self.answers(self.made[name]) == self.right[name] else 1)
+                    code = self.in_child(name)
                 finally:
-                    os._exit(2)
+                    os._exit(code)
             self.wait_for(child, name)
+
+    def in_child(self, name: str) -> int:
+        """Return 0 if what was inherited answers as it did, and so does what is loaded anew."""
+        asked = [self.made[name]]
+        if name in self.places:
+            asked += [self.loaded[name], vizsla.load(self.places[name])]
+        return int(not all(same(self.answers(made), self.right[name]) for made in asked))
 
     def wait_for(self, child: int, name: str) -> None:
         deadline = time.monotonic() + CHILD_PATIENCE
@@ -98,10 +101,20 @@ class Together:
             self.wrong.append(traceback.format_exc())
 
 
+def same(found, right) -> bool:
+    """Whether answers agree in every bit of their arrays, not only in value."""
+    arrays = [
+        (getattr(one, name), getattr(other, name))
+        for one, other in zip(found, right, strict=True)
+        for name in ("offsets", "items", "scores")
+    ]
+    return all((one is other is None) or one.tobytes() == other.tobytes() for one, other in arrays)
+
+
 def main() -> int:
     """Let everybody work, and tell what went wrong."""
     together = Together(Path(sys.argv[1]))
-    works = [together.search] * THREADS + [together.save_and_load] * 2 + [together.fork] * 2
+    works = [together.search] * THREADS + [together.save_and_load] * 4 + [together.fork] * 2
     threads = [threading.Thread(target=together.guarded, args=(work, n)) for n, work in enumerate(works)]
     for thread in threads:
         thread.start()

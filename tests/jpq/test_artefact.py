@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,25 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
     main(["train", "jpq", str(tmp_path / "lsa"), *files, *how])
     assert "interrupted: the best so far" in capsys.readouterr().out
     assert vizsla.load(tmp_path / "kept")("red a", 1).ids == [["0"]]
+
+
+@pytest.mark.parametrize("given", ["--query-log", "--clicks"])
+def test_the_shell_trains_without_clicks(tmp_path, capsys, given):
+    """From a log of queries, or from pieces of the texts of a data set that has no clicks."""
+    colours = ("red", "blue")
+    texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in colours for thing in "abcdefgh"]
+    vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
+    (tmp_path / "log.txt").write_text("red a\nblue small\nbig c\n")
+    (tmp_path / "data").mkdir()
+    lines = [json.dumps({"_id": str(number), "text": text}) for number, text in enumerate(texts)]
+    (tmp_path / "data" / "corpus.jsonl").write_text("\n".join(lines))
+    source = tmp_path / ("log.txt" if given == "--query-log" else "data")
+    how = ["--bytes", "2", "--bits", "4", "--epochs", "1", "-o", str(tmp_path / "small")]
+    main(["train", "jpq", str(tmp_path / "lsa"), given, str(source), *how])
+    assert "times smaller" in capsys.readouterr().out
+    small = vizsla.load(tmp_path / "small")
+    assert not np.array_equal(small.index.centroids, small.index.coder.centroids)
+    assert small("big red c", 1).ids
 
 
 def test_the_shell_wants_bytes_for_what_is_not_coded(tmp_path, capsys):

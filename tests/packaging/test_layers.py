@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "vizsla"
 
 LAYERS = [
     {"_native", "errors", "printable", "extra", "progress", "tables", "offsets", "stats", "short_text", "snippet"},
+    {"cached_property", "forking"},
     {"arguments", "checked", "number_range"},
     {"explanation", "dataset_warning"},
     {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "click_events"},

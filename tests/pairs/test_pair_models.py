@@ -98,6 +98,16 @@ def test_saved_inside_or_by_name(torch_model, onnx_model, bundle, tmp_path):
         assert again(QUERIES).to_dict() == search(QUERIES).to_dict()
 
 
+def test_a_pair_alone_is_the_pair_in_company(onnx_model, tmp_path):
+    from vizsla.export.pair_export import quantise_pair_model
+
+    lists = [list(ITEMS.values())] * len(QUERIES)
+    small, _ = quantise_pair_model(onnx_model, tmp_path / "int8", QUERIES, lists, depth=2, most_loss=1.0)
+    for model in (onnx_model, small):
+        together = scores(model)
+        assert together.tolist() == [float(model.scores([query], [text])[0]) for query, text in PAIRS]
+
+
 def test_int8_is_kept_only_if_it_holds(onnx_model, tmp_path):
     from vizsla.export.pair_export import quantise_pair_model
 
@@ -115,6 +125,17 @@ def test_what_is_no_model_is_said(tmp_path, onnx_model):
         onnx_model.scores(["fig"], [])
     with pytest.raises(InputError, match="options"):
         CrossEncoder(ITEMS, onnx_model, batch=3)
+
+
+def test_a_model_without_a_head_is_trained_before_it_scores(tmp_path):
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    folder = tiny_bert(tmp_path / "bert", head=False)
+    with pytest.raises(InputError, match=r"brings no classifier\.bias.*train_cross_encoder"):
+        CrossEncoder(ITEMS, folder, download=False)
+    TorchPairModel(folder, untrained=True, download=False).save(tmp_path / "begun")
+    assert len(CrossEncoder(ITEMS, tmp_path / "begun", download=False).model.scores(["fig"], ["fig tree"])) == 1
+    assert TorchPairModel(folder, form="dot", download=False).form == "dot"
 
 
 def test_company_changes_little(onnx_model):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.pq.made import made, twin_best, twin_scores, vectors
 from vizsla.errors import InputError
+from vizsla.indexes.cache_lines import in_lines, zeros_in_lines
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq import PqIndex
@@ -110,3 +111,12 @@ def test_numbers_that_make_no_codes_are_refused():
         made().with_items(np.full((2, 24), np.inf, np.float32))
     with pytest.raises(InputError, match="24 columns"):
         made().with_items(np.zeros((2, 23), np.float32))
+
+
+def test_what_a_search_reads_begins_with_a_line_of_the_cache():
+    index = made(4)
+    arrays = (index.stored_codes.stored, index.codebook.rotation, index.codebook.transposed)
+    assert [array.ctypes.data % 64 for array in arrays] == [0, 0, 0]
+    across = np.frombuffer(bytearray(33 * 4 + 1), np.uint8)[1:].view(np.float32).reshape(3, 11)
+    assert np.array_equal(in_lines(across), across) and in_lines(across).ctypes.data % 64 == 0
+    assert in_lines(zeros_in_lines((0, 5), np.float32)).shape == (0, 5)

@@ -31,6 +31,14 @@ def test_the_last_dimension_says_who_is_marked(plain, vectors, marks):
     assert np.allclose(last, np.where(marks, mark_length(found), 0), rtol=1e-5)
 
 
+def test_a_mark_makes_nothing_larger(plain, vectors, tmp_path):
+    found = marked_index(plain, vectors[:, : plain.dim], np.arange(COUNT) % 4 == 0)
+    assert found.codebook.marked and not plain.codebook.marked
+    assert found.compression == plain.compression == plain.dim * 4 / plain.bytes
+    found.save(tmp_path / "marked")
+    assert PqIndex.load(tmp_path / "marked").compression == plain.compression
+
+
 def test_all_sub_spaces_but_one_stay(plain, vectors):
     found = marked_index(plain, vectors[:, : plain.dim], np.arange(COUNT) % 2 == 0)
     changed = (found.codes != plain.codes).any(axis=0)

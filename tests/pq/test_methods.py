@@ -129,3 +129,38 @@ def test_structures_over_codes_score_as_codes_do(kind, options):
         index.without_items(np.array([0]))
     with pytest.raises(InputError, match="must be 8"):
         make_index(kind, vectors(), bytes=6, bits=4, rounds=1, **options)
+
+
+def test_a_graph_over_codes_holds_them_once(tmp_path):
+    from tests.pq.made import vectors
+    from vizsla.indexes.make import make_index
+    from vizsla.indexes.pq_codes import PqCodes
+    from vizsla.indexes.pq_hnsw import HnswPqIndex
+
+    index, asked = make_index("hnswpq", vectors(), bytes=6, rounds=1, M=4, ef=20), vectors()[:20]
+    assert index.nbytes == index.stored_codes.nbytes + index.codebook.nbytes + index.graph.nbytes
+    assert index.stored_codes.stored.shape == (1500, 6, 1)
+    held = index._storage.codes
+    assert not hasattr(held, "is_owned") or not held.is_owned  # Faiss looks at our array
+    index.save(tmp_path / "graph")
+    for mmap in (True, False):
+        assert HnswPqIndex.load(tmp_path / "graph", mmap=mmap).search(asked, 5) == index.search(asked, 5)
+    blocked = PqCodes.of(index.codes, bits=8)  # as earlier versions stored them
+    assert blocked.stored.shape[2] == 64
+    again = HnswPqIndex(blocked, index.codebook, index.graph, ef=20)
+    assert again.search(asked, 5) == index.search(asked, 5)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_codes_in_rows_answer_as_codes_in_blocks(bits):
+    from tests.pq.made import made, vectors
+    from vizsla.indexes.pq import PqIndex
+
+    index, asked = made(bits), vectors()[:9]
+    rows = PqIndex(index.stored_codes.in_rows(), index.codebook)
+    assert rows.stored_codes.in_rows() is rows.stored_codes
+    assert np.array_equal(rows.codes, index.codes)
+    for allowed in (None, np.arange(1500) % 7 == 0):
+        assert rows.search(asked, 12, filter=allowed) == index.search(asked, 12, filter=allowed)
+    found = index.search(asked, 12)
+    assert rows.scores(asked, found).scores.tolist() == index.scores(asked, found).scores.tolist()

@@ -69,15 +69,75 @@ def test_threads_and_batches_change_nothing(bits, count):
         assert together.scores.tolist() == [score for one in alone for score in one.scores.tolist()]
 
 
+INSTRUCTIONS = {"plain": 0, "avx2": 1, "avx512": 2}
+"""What a search may use at most; without a limit it uses the best that the CPU has."""
+
+
+def same_as_best(index: PqIndex, asked: np.ndarray, k: int, most: int) -> None:
+    """Check that other instructions find the same bits, among all items and among some."""
+    book = index.codebook
+    for given in (None, np.arange(0, len(index), 7, dtype=np.int32), np.arange(70, 90, dtype=np.int32)):
+        numbers = None if given is None else given[given < len(index)]
+        parts = asked, book.rotation, book.transposed, index.stored_codes.stored, len(index), k, numbers, 2
+        other, best = (_native.pq_search(*parts, instructions=instructions) for instructions in (most, 3))
+        assert other[:3] == best[:3]  # only how many queries share a pass may differ
+
+
+@pytest.mark.parametrize("most", INSTRUCTIONS.values(), ids=INSTRUCTIONS)
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("large", [False, True])
-def test_the_portable_kernels_answer_the_same(bits, large):
+def test_all_instructions_answer_the_same(bits, large, most):
     index = many(bits) if large else made(bits)
-    book, asked = index.codebook, queries(7, index.dim)
-    for given in (None, np.arange(0, len(index), 7, dtype=np.int32), np.arange(70, 90, dtype=np.int32)):
-        parts = asked, book.rotation, book.transposed, index.stored_codes.stored, len(index), 6, given, 2
-        portable, best = (_native.pq_search(*parts, portable=portable) for portable in (True, False))
-        assert portable[:3] == best[:3]  # only how many queries share a pass may differ
+    same_as_best(index, queries(7, index.dim), 6, most)
+
+
+@pytest.mark.parametrize("most", INSTRUCTIONS.values(), ids=INSTRUCTIONS)
+@pytest.mark.parametrize("seed", range(12))
+def test_all_instructions_turn_and_add_alike_for_any_shape(seed, most):
+    random = np.random.default_rng(seed)
+    bits, dim = int(random.choice([4, 8])), int(random.integers(2, 90))
+    parts = 2 * int(random.integers(1, dim // 2 + 1))
+    wide = -(-dim // parts) * parts
+    turn = np.linalg.qr(random.standard_normal((wide, wide)))[0][:, :dim].astype(np.float32)
+    centroids = random.standard_normal((parts, 1 << bits, wide // parts)).astype(np.float32)
+    codes = random.integers(0, 1 << bits, (random.integers(1, 1500), parts)).astype(np.uint8)
+    index = PqIndex(PqCodes.of(codes, bits=bits), Codebook(centroids, turn))
+    asked = random.standard_normal((3, dim)).astype(np.float32)
+    same_as_best(index, asked, 7, most)
+    k = min(7, len(index))
+    found, scores = index.search(asked, k), twin_scores(index, asked)
+    assert found.items.reshape(3, k).tolist() == twin_best(scores, k)
+    assert found.scores.tolist() == np.take_along_axis(scores, found.items.reshape(3, k), 1).reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("most", [*INSTRUCTIONS.values(), 3])
+@pytest.mark.parametrize("bytes", [1, 2, 3, 31, 33, 65, 512, 513])
+def test_sums_of_bytes_never_run_over(bytes, most):
+    """The best code of every sub-space at once: four of them fill a byte, and all of them 16 bits."""
+    parts = 2 * bytes
+    centroids = np.tile(np.linspace(0, 1, 16, dtype=np.float32)[None, :, None], (parts, 1, 1))
+    codes = np.random.default_rng(bytes).integers(0, 15, (500, parts)).astype(np.uint8)
+    codes[[3, 130, 499]] = 15
+    index = PqIndex(PqCodes.of(codes, bits=4), Codebook(centroids))
+    asked = np.ones((1, parts), np.float32)
+    same_as_best(index, asked, 3, most)
+    assert index.search(asked, 3).items.tolist() == [3, 130, 499]
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_instructions_that_are_none_are_refused(wrong):
+    index, book = made(4), made(4).codebook
+    parts = queries(), book.rotation, book.transposed, index.stored_codes.stored, len(index), 3, None, 1
+    with pytest.raises(ValueError, match="instructions must be from 0 to 3"):
+        _native.pq_search(*parts, instructions=wrong)
+
+
+@pytest.mark.parametrize("scale", [1e-42, 1e-36, 1e-30, 1e30, 1e36])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_tables_of_any_size_are_searched_exactly(bits, scale):
+    index = made(bits, opq=False)
+    asked = queries() * np.float32(scale)
+    assert index.search(asked, 5).items.reshape(7, 5).tolist() == twin_best(twin_scores(index, asked), 5)
 
 
 @pytest.mark.parametrize("parts", [1, 3, 25, 513])

@@ -137,6 +137,27 @@ def test_inspect_says_how_far_the_store_is(encoder, late, capsys):
     assert "5 vectors" in capsys.readouterr().out
 
 
+def test_inspect_counts_the_texts_of_a_catalogue(encoder, late, tmp_path, capsys):
+    ((tiny_bag().with_table(encoder) % 5) >> late)("fig auto")
+    late.close()
+    lines = [json.dumps({"id": item, "text": text}) for item, text in {**ITEMS, "new": "a new text"}.items()]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    data = ["--data", str(tmp_path / "items.jsonl")]
+    assert main(["inspect", str(late.path), *data]) in (0, None)
+    assert f"(5 of the data's {len(ITEMS) + 1} texts)" in capsys.readouterr().out
+    assert main(["inspect", str(late.path), "--json", *data]) in (0, None)
+    counts = json.loads(capsys.readouterr().out)[encoder.fingerprint]
+    assert (counts["vectors"], counts["encoded"], counts["texts"]) == (5, 5, len(ITEMS) + 1)
+
+
+def test_alpha_search_works_where_item_vectors_are_bags_alone(encoder):
+    """A scale of 0 leaves the transformer out of an item's vector, not out of what it says alone."""
+    bags = SidrEncoder(encoder.table, encoder.model, encoder.tokens, **{**encoder.settings, "item_scale": 0.0})
+    said = encoder.with_forms(items="learned").items(["a fig tree"]).toarray() / encoder.item_scale
+    assert np.allclose(bags.with_forms(items="learned").items(["a fig tree"]).toarray(), said, rtol=1e-5)
+    assert vizsla.sidr(ITEMS, bags.with_forms(items="learned")).with_query_form("bag")("fig car", k=3).ids[0]
+
+
 @pytest.mark.parametrize("change", ["numbers = X'00000000'", "numbers = 7", "columns = X'00'", "seal = 1"])
 def test_a_damaged_vector_is_refused(encoder, late, change):
     pipeline = (tiny_bag().with_table(encoder) % 5) >> late

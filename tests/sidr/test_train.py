@@ -11,6 +11,7 @@ import pytest
 from tests.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag, tokens
 from vizsla import Dataset, FunctionEncoder, WordPiece, bag, dense, load
 from vizsla.cli import main
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError
 from vizsla.methods.sidr.train import train_sidr
 
@@ -34,10 +35,30 @@ def test_the_loss_falls(trained):
 
 
 def test_items_begin_at_their_bags(trained):
-    search = trained[0]
-    known = search.encoder.with_forms(items="learned").items(list(ITEMS.values())).toarray()
+    search, one, texts = trained[0], trained[0].encoder, list(ITEMS.values())
+    encoder = SidrEncoder(one.table, one.model, one.tokens, **{**one.settings, "item_scale": 0.3})
+    known = encoder.with_forms(items="learned").items(texts).toarray()
     bags = search.index.item_rows().toarray() * search.index.norms[:, None]
-    assert np.allclose(search.encoder.items(list(ITEMS.values())).toarray(), known + bags, rtol=1e-5)
+    assert known.any() and np.allclose(encoder.items(texts).toarray(), known + bags, rtol=1e-5)
+
+
+def test_the_whole_head_compares_items_by_their_strongest_tokens():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.begin import begun_model
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.methods.sidr.training import SidrTraining
+
+    data, base = dataset(), tiny_bag()
+    settings = SidrSettings(**{**FAST, "whole_head": True, "tokens": 7})
+    ready = prepared(base, Clicked.of(data, base.items), list(ITEMS.values()), settings)
+    training = SidrTraining(begun_model(base, ready.lessons, model_folder(), settings), ready.lessons, settings)
+    assert training._scored(np.array([5])).tolist() == ready.lessons.held.tolist()
+    said, kept = training._said(np.array([0, 3]), ready.lessons.held)
+    values = said.detach().numpy()
+    for row in range(2):
+        assert kept[row].sum() == 7 and values[row][kept[row] > 0].min() >= values[row][kept[row] == 0].max()
+    assert np.isfinite(training.step(np.arange(8)))
 
 
 def test_the_lists_are_shared(trained):

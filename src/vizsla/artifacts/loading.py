@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vizsla.artifacts.folder import Folder
-from vizsla.artifacts.manifest import MAX_NESTING, Manifest, ParentRecord
+from vizsla.artifacts.manifest import MAX_NESTING, MAX_WRITTEN_OUT, Manifest, ParentRecord
 from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Loading:
     _made: dict[Place, Artifact] = field(default_factory=dict)
     _records: dict[Place, ParentRecord] = field(default_factory=dict)
     _making: list[Place] = field(default_factory=list)
+    _sizes: dict[Place, int] = field(default_factory=dict)
 
     def once(self, place: Place, record: ParentRecord, make: Callable[[], Artifact]) -> Artifact:
         """Return what lies at a place: made before, or now."""
@@ -46,11 +47,21 @@ class Loading:
         if place in self._made:
             if not record.agrees(self._records[place]):
                 raise FormatError(f"{where}: not the artefact that another part of the whole shares.")
-            return self._made[place]
-        with self._entered(place):
-            artifact = make()
-        self._made[place], self._records[place] = artifact, record
-        return artifact
+        else:
+            with self._entered(place):
+                artifact = make()
+            self._made[place], self._records[place] = artifact, record
+        self._count(place)
+        return self._made[place]
+
+    def _count(self, place: Place) -> None:
+        """Add what lies at a place to what is around it: what is shared is little to store, and may be much to use."""
+        around = self._making[-1] if self._making else ()
+        size = self._sizes.get(around, 0) + 1 + self._sizes.get(place, 0)
+        if size > MAX_WRITTEN_OUT:
+            where = self.root.path.joinpath(*around)
+            raise FormatError(f"{where}: more than {MAX_WRITTEN_OUT:,} artefacts, each counted as often as it is used.")
+        self._sizes[around] = size
 
     def find(self, record: ParentRecord) -> Folder:
         """Open a folder that is shared: every folder on the way must be listed, and it must be what was recorded."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,14 @@ from numpy.typing import NDArray
 
 from vizsla import __version__, _native
 from vizsla.artifacts import strict_json
+from vizsla.cached_property import cached_property
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 MAX_NESTING = 32
 """How deep artefacts may lie inside artefacts."""
+MAX_WRITTEN_OUT = 100_000
+"""How many artefacts there may be in a whole, if those that parts share were stored as often as they are used."""
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,199}")
 """Names of files and of nested artefacts: no separator and no leading dot, so no way out of the folder."""

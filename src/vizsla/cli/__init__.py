@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -53,7 +54,10 @@ def _run(argv: Sequence[str] | None, ctrl_c: CtrlC) -> int:
     _print_anything()
     with ctrl_c.at_once():
         verbs = parser()
-    arguments, unknown = verbs.parse_known_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments, unknown = verbs.parse_known_args(given)
+    if nothing := [each for each in given if re.fullmatch(r"--[^=]+=--", each)]:  # argparse reads no value
+        arguments.verb.error(f"argument {nothing[0].removesuffix('=--')}: expected a value. Got --")
     if unknown:  # argparse itself would show the usage of `vizsla`, which lists no option of the verb
         arguments.verb.error(f"unrecognized arguments: {' '.join(unknown)}")
     return int(arguments.run(arguments) or 0)

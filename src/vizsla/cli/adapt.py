@@ -27,9 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Adapt, save, and say what was chosen."""
+    from vizsla.evaluate.figure import Drawing
     from vizsla.methods import pefa as methods
 
     check_output(arguments)
+    if arguments.plot:
+        Drawing(arguments.plot)  # refuses a path that is none, before long work and not after it
     start = perf_counter()
     build = getattr(methods, arguments.variant.replace("-", "_"))
     base, options, clicks = load_retriever(arguments.base), _options(arguments), read_clicks(arguments)

@@ -6,7 +6,7 @@ import argparse
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,12 +61,15 @@ def _analyser(arguments: argparse.Namespace, data: Dataset) -> Analyser | None:
 
 
 def _build(arguments: argparse.Namespace) -> None:
+    check_output(arguments)
     start = perf_counter()
     made = built(arguments)
     made.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     size = f"{len(made.items):,} items, {made.nbytes / 1e6:.1f} MB, {seconds:.1f} s"
     print(f"{arguments.output}: {size}, b {made.b:g}")
+    if without := int((made.lengths == 0).sum()):
+        print(f"without a known token, and so never found: {without:,} of {len(made.items):,}")
 
 
 def _number(given: str) -> float | str:

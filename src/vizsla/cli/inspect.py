@@ -5,12 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vizsla.cli.reading import add_reading
+
+if TYPE_CHECKING:
+    from vizsla.vector_store import StoredCount
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the artefact."""
     parser.add_argument("artefact", metavar="ARTEFACT", help="a folder, or the file of a LateParametric's vectors")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a tree")
+    parser.add_argument("--data", metavar="DATA", help="whose items may have a vector, for a file of vectors")
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -25,12 +33,26 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _print_vectors(arguments: argparse.Namespace) -> None:
-    """Print how many items each encoder has encoded so far."""
+    """Print how many items each encoder has encoded so far; of how many, where the data are given."""
     from vizsla.vector_store import stored_counts
 
-    counts = stored_counts(arguments.artefact)
+    texts = None if arguments.data is None else _texts(arguments)
+    counts = stored_counts(arguments.artefact, texts or ())
     if arguments.json:
-        print(json.dumps({name: {"vectors": count, "bytes": size} for name, (count, size) in counts.items()}))
+        print(json.dumps({name: _described(count, texts) for name, count in counts.items()}))
         return
-    for name, (count, size) in counts.items():
-        print(f"{name}: {count:,} vectors, {size:,} bytes")
+    for name, count in counts.items():
+        share = "" if texts is None else f" ({count.among:,} of the data's {len(texts):,} texts)"
+        print(f"{name}: {count.vectors:,} vectors, {count.nbytes:,} bytes{share}")
+
+
+def _texts(arguments: argparse.Namespace) -> list[str]:
+    """Return the data's distinct texts."""
+    from vizsla.cli.reading import open_items
+
+    return list(dict.fromkeys(item.default_text() for item in open_items(arguments.data, arguments).items))
+
+
+def _described(count: StoredCount, texts: list[str] | None) -> dict[str, int]:
+    known = {} if texts is None else {"texts": len(texts), "encoded": count.among}
+    return {"vectors": count.vectors, "bytes": count.nbytes, **known}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from vizsla.cli.options import add_data, add_output, open_data
+from vizsla.cli.options import add_data, add_output, check_output, open_data
 
 WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "masked_steps",
          "frozen_layers", "max_tokens")  # fmt: skip
-NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), "rate": float, "dropout": float}
+SWITCHES = ("semi_parametric", "item_bags", "whole_head")
+RATES = ("rate", "head_rate", "bias_rate", "dropout")
+NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), **dict.fromkeys(RATES, float)}
 HELP = {
     "epochs": "passes over the clicks, at most",
     "most_steps": "stop after so many steps",
@@ -22,6 +24,8 @@ HELP = {
     "frozen_layers": "lowest layers that stay as they are",
     "max_tokens": "texts are cut after so many",
     "rate": "the transformer's step",
+    "head_rate": "the step of the head's matrix",
+    "bias_rate": "the step of the head's biases and of scales",
     "dropout": "the share of activations left out",
 }
 
@@ -35,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-semi-parametric", dest="semi_parametric", action="store_false", help="ablation")
     alone = "items' vectors are what the model says alone, as in the paper, not added to their bags"
     parser.add_argument("--no-item-bags", dest="item_bags", action="store_false", help=alone)
+    whole = "compare learned items by all tokens, as in the paper, not by those of a step's texts"
+    parser.add_argument("--whole-head", action="store_true", help=whole)
     parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():
@@ -48,10 +54,11 @@ def _train(arguments: argparse.Namespace) -> None:
     from vizsla.methods.sidr.train import train_sidr
     from vizsla.text.wordpiece import WordPiece
 
+    check_output(arguments)
     start, dataset = perf_counter(), open_data(arguments)
     base = bag(dataset, analyser=WordPiece.open(arguments.model), seed=arguments.seed)
-    names = ("semi_parametric", "item_bags", "seed", *(name for name in NUMBERS if hasattr(arguments, name)))
-    options = {name: getattr(arguments, name) for name in names}
+    given = [name for name in NUMBERS if hasattr(arguments, name)]
+    options = {name: getattr(arguments, name) for name in (*SWITCHES, "seed", *given)}
     learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)
     if arguments.int8:
         learned, check = quantise_sidr(learned, dataset, seed=arguments.seed)

@@ -48,7 +48,7 @@ def unit_rows(rows: Any) -> Rows:
 
 def divided(rows: Rows, lengths: NDArray[np.float64]) -> Rows:
     """Return each row by its length, as float32; a length of 0 leaves it."""
-    by = np.where(lengths > 0, lengths, 1.0)
+    by = lengths if lengths.all() else np.where(lengths > 0, lengths, 1.0)
     if not is_sparse(rows):
         return np.asarray(rows / by[:, None], np.float32)
     other = rows.copy()

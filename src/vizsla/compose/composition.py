@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.compose.catalogues import Aligned, align
 from vizsla.compose.clicked import changed_parts
 from vizsla.encoder import Encoder
@@ -28,16 +28,28 @@ MAX_NESTING = 50
 """How many compositions may lie inside each other: each one more is a few more calls inside calls."""
 
 
+MAX_SIZE = 10_000
+"""How many parts a composition may have, written out: one that is used twice works twice, and `a | a` doubles it."""
+
+
 def check_nesting(parts: Sequence[Any]) -> None:
     """Raise unless a composition can be made of these parts."""
     if any(_nesting(part) >= MAX_NESTING for part in parts):
         deep = f"nested at most {MAX_NESTING} deep"
         raise CompositionError(f"Compositions must be {deep}. Got one more: use fewer steps.")
+    size = sum(map(_size, parts))
+    if size > MAX_SIZE:
+        raise CompositionError(f"Compositions must have at most {MAX_SIZE:,} parts, written out. Got {size:,}.")
 
 
 def _nesting(part: Any) -> int:
     nesting: int = getattr(unwrapped(part), "nesting", 0)
     return nesting
+
+
+def _size(part: Any) -> int:
+    inner = unwrapped(part)
+    return inner.size if isinstance(inner, Composition) else 1
 
 
 class Composition(Retriever):
@@ -70,6 +82,11 @@ class Composition(Retriever):
     def nesting(self) -> int:
         """How many compositions lie inside each other, this one included."""
         return 1 + max(map(_nesting, self._scorers()))
+
+    @cached_property
+    def size(self) -> int:
+        """How many parts there are in all, each as often as it is used."""
+        return sum(map(_size, self._scorers()))
 
     @property
     def items(self) -> Strings:
@@ -143,7 +160,7 @@ class Composition(Retriever):
     def _read(cls, reader: ArtifactReader) -> Self:
         operation = reader.parameter("operation", str)
         count = reader.parameter("parts", int)
-        if operation not in cls.operations or not 1 <= count <= 1000:
+        if operation not in cls.operations or not 1 <= count <= MAX_SIZE:
             raise FormatError(f"{reader.path}: unknown operation {operation!r} with {count} parts.")
         kind: Any = cls.operations[operation]
         try:

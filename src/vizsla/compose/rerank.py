@@ -37,7 +37,7 @@ class Rerank(Composition):
             )
         if scorer.scale == "none":
             raise CompositionError("`scorer` must give scores. Got a match set: put it before the `>>`.")
-        check_nesting([scorer])
+        check_nesting([first, scorer])
         self.first, self.scorer, self.depth = first, scorer, check_positive("depth", depth)
         self.scale = scorer.scale
         self._aligned_scorer = Aligned(scorer, first.items)
@@ -74,6 +74,8 @@ class Rerank(Composition):
 def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> Rerank:
     """Find `budget` candidates and let the scorer score them: the plainest way to spend calls.
 
+    It is ``(first % budget) >> scorer``: however many answers are asked for, no query costs more calls.
+
     Examples
     --------
     >>> from vizsla import FunctionScorer, bm25
@@ -82,4 +84,5 @@ def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> Rerank:
     >>> rerank(bm25(items), short, budget=2)("fig").ids
     [['b', 'a']]
     """
-    return Rerank(first, scorer, depth=budget)
+    most = check_positive("budget", budget)
+    return Rerank(Cut(first, most), scorer, depth=most)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 
+from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
 from vizsla.compose.fusion import Term, fused, weighted_sum

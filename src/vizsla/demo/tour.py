@@ -64,9 +64,9 @@ def run_demo(
     if questions is None:
         _measure(retrievers, dataset)
         show_budget(dataset, next(iter(retrievers.values())))
-    answering = next(iter(retrievers.values()))
+    name, answering = next(iter(retrievers.items()))
     for question in EXAMPLES if questions is None else questions:
-        _answer(answering, dataset, question, k)
+        _answer(name, answering, dataset, question, k)
     if questions is None:
         print(f"\n{NEXT}")
 
@@ -105,12 +105,12 @@ def _measure(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:
     measured.show()
 
 
-def _answer(retriever: Retriever, dataset: Dataset, question: str, k: int) -> None:
+def _answer(name: str, retriever: Retriever, dataset: Dataset, question: str, k: int) -> None:
     found = retriever(question, k)
     if not found[0]:
         print(f'\n"{question}": nothing found. Use other words.')
         return
-    print(f'\n"{question}" ({found.stats.ms:.2f} ms)')
+    print(f'\n"{question}" ({name}, {found.stats.ms:.2f} ms)')
     width = get_terminal_size().columns
     for rank, hit in enumerate(found[0], 1):
         print(_cut(f"  {rank}. {hit.id}  {_summary(dataset, hit.id)}", width))

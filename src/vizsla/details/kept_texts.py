@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 15
 LEVEL = 6
+DENSEST = 1100
+"""No block unpacks to more times its bytes: zlib's own limit is 1032."""
 
 
 class KeptTexts:
@@ -85,7 +87,8 @@ class KeptTexts:
         wanted = int(self.ends[self.firsts[block + 1]] - self.ends[self.firsts[block]])
         packed = self.data[int(self.blocks[block]) : int(self.blocks[block + 1])].tobytes()
         try:
-            data = zlib.decompressobj().decompress(packed, wanted + 1)  # a block may not claim less than it unpacks to
+            # A block may not claim less than it unpacks to, and one that claims more than it can is not tried at all.
+            data = zlib.decompressobj().decompress(packed, wanted + 1) if wanted <= DENSEST * len(packed) else b""
         except zlib.error as error:
             raise FormatError(f"{self.source}: block {block} cannot be unpacked ({error}).") from error
         if len(data) != wanted:

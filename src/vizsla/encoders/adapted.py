@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.indexes.dots import pair_dots
 from vizsla.indexes.item_vectors import ItemVectors
 
@@ -115,11 +115,8 @@ class AdaptedEncoder(Encoder, Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            constant = reader.array("constant", np.float32) if "constant.npy" in reader.manifest.files else None
-            return cls(read_encoder(reader), reader.array("adapter", np.float32, ndim=2), constant)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        constant = reader.array("constant", np.float32) if "constant.npy" in reader.manifest.files else None
+        return cls(read_encoder(reader), reader.array("adapter", np.float32, ndim=2), constant)
 
 
 def _check(name: str, array: Floats, shape: tuple[int, ...]) -> None:

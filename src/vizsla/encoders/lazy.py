@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 from vizsla.encoder import Encoder
@@ -11,6 +10,7 @@ from vizsla.encoders.absent import AbsentEncoder
 from vizsla.encoders.download import VARIABLE, download_allowed
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import InputError
+from vizsla.forking.lock import ForkLock
 
 MODELS = ("sentence", "onnx")
 OPTIONS = {"query_prompt", "item_prompt", "normalise", "max_tokens", "pooling"}
@@ -35,7 +35,7 @@ class LazyEncoder(AbsentEncoder):
         if description.get("kind") not in MODELS or not isinstance(name, str) or not isinstance(options, dict):
             raise InputError("A model's description must have kind, name and options. Got another.")
         self._encoder: Encoder | None = None
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def queries(self, texts: Sequence[str]) -> Any:
         """Encode query texts."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.arguments import check_seed, check_type
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.encoders.sample import Sample

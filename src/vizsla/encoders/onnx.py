@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import check_texts
+from vizsla.encoders.company import batch_for, of_one_length
 from vizsla.encoders.lengths import by_length
 from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
@@ -23,6 +24,8 @@ from vizsla.short_text import short_text
 
 Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
+CUT = 32
+"""How many batches of texts are cut into tokens together, to find those of one length."""
 
 
 class OnnxEncoder(TokenEncoder):
@@ -43,7 +46,8 @@ class OnnxEncoder(TokenEncoder):
     pooling : {"mean", "cls"}, optional
         What becomes of the tokens' vectors; what `encoder.json` says, or "mean", unless given.
     batch : int
-        Texts that go through the model at once.
+        Texts of one length that go through the model at once; one by one where the model would round them by each
+        other, as int8 models from elsewhere do.
     threads : int
         What ONNX Runtime may use.
     """
@@ -69,6 +73,7 @@ class OnnxEncoder(TokenEncoder):
         self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self._batch)
 
     def __repr__(self) -> str:
         return short_text(f"OnnxEncoder({self.path}", ")")
@@ -76,7 +81,7 @@ class OnnxEncoder(TokenEncoder):
     @cached_property
     def dim(self) -> int:
         """The width of the model's vectors."""
-        return int(self._run(["a"]).shape[1])
+        return int(self._run(self._tokenizer.encode_batch(["a"])).shape[2])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -121,30 +126,28 @@ class OnnxEncoder(TokenEncoder):
 
     def _encode(self, texts: list[str]) -> Floats:
         rows = np.zeros((len(texts), self.dim), np.float32)
-        for chosen in by_length(texts, self._batch):
-            rows[chosen] = self._run([texts[number] for number in chosen])
+        for chosen, states in self._states(texts):
+            rows[chosen] = states[:, 0] if self.settings.pooling == "cls" else states.mean(axis=1)
         return unit_rows(rows) if self.settings.normalise else rows
 
     def _tokens(self, texts: list[str]) -> TokenRows:
         parts: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(texts)
-        for chosen in by_length(texts, self._batch):
-            states, mask = self._states([texts[number] for number in chosen])
-            for number, vectors, real in zip(chosen, states, mask.astype(np.bool_), strict=True):
-                parts[number] = unit_rows(vectors[real]) if self.settings.normalise else vectors[real]
+        for chosen, states in self._states(texts):
+            for number, vectors in zip(chosen, states, strict=True):
+                parts[number] = unit_rows(vectors) if self.settings.normalise else vectors
         return TokenRows.of(parts, dim=self.dim)
 
-    def _run(self, texts: list[str]) -> Floats:
-        states, mask = self._states(texts)
-        if self.settings.pooling == "cls":
-            return np.asarray(states[:, 0], np.float32)
-        weights = mask[:, :, None].astype(np.float32)
-        return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9), np.float32)
+    def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Floats]]:
+        """Yield texts of equally many tokens, and the vectors of these: texts × tokens × dimensions."""
+        for some in by_length(texts, CUT * self._batch):
+            cut = self._tokenizer.encode_batch([texts[number] for number in some])
+            for chosen in of_one_length([len(text.ids) for text in cut], self._together):
+                if cut[chosen[0]].ids:  # a text without tokens has no vectors
+                    yield [some[place] for place in chosen], self._run([cut[place] for place in chosen])
 
-    def _states(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the model's vectors of all tokens, texts × tokens × dimensions, and which of them are none."""
-        known = onnx_inputs(self._tokenizer.encode_batch(texts))
-        states = self._session.run(None, {name: known[name] for name in self._inputs})[0]
-        return states, known["attention_mask"]
+    def _run(self, cut: list[Any]) -> Floats:
+        known = onnx_inputs(cut)
+        return np.asarray(self._session.run(None, {name: known[name] for name in self._inputs})[0], np.float32)
 
 
 def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
@@ -154,16 +157,14 @@ def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
 
 
 def onnx_tokenizer(file: Path, max_tokens: int) -> Any:
-    """Return a folder's tokeniser, which cuts and pads."""
+    """Return a folder's tokeniser, which cuts after so many tokens."""
     package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
     try:
         tokenizer = package.Tokenizer.from_file(str(file))
     except Exception as error:  # the package raises plain Exception
         raise InputError(f"`path` must hold a {TOKENIZER}. Got {file.parent}: {error}.") from error
     tokenizer.enable_truncation(max_tokens)
-    padding = tokenizer.padding or {}
-    given = {key: padding[key] for key in ("pad_id", "pad_token", "pad_type_id") if key in padding}
-    tokenizer.enable_padding(**given)
+    tokenizer.no_padding()
     return tokenizer
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.arguments import array_of
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.errors import InputError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,12 +11,14 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.arguments import array_of
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.sparsify import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.encoders.vocabulary_session import VocabularySession
-from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
+from vizsla.errors import InputError, check_choice, check_positive, check_range
+from vizsla.offsets import are_rising
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.bag import BagOfWords
 from vizsla.text.length_norms import length_norms
@@ -51,7 +52,7 @@ class SidrEncoder(Encoder, Artifact):
     tokens : int64 array
         The tokens that the model's head scores, ascending: those that some item holds.
     query_scale, item_scale : float
-        What the model's values are multiplied by; 0 leaves items their bags alone.
+        What the model's values are multiplied by; 0 leaves items their bags alone, but for the form "learned".
     most : int
         How many tokens a text's vector keeps (the paper's k).
     max_tokens : int
@@ -139,7 +140,8 @@ class SidrEncoder(Encoder, Artifact):
 
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Return the items' weighted tokens."""
-        return self._rows(texts, self.item_form, self.item_scale, self._bags)
+        alone = self.item_form == "learned" and not self.item_scale  # beside nothing, any scale ranks alike
+        return self._rows(texts, self.item_form, 1.0 if alone else self.item_scale, self._bags)
 
     def _rows(self, texts: Sequence[str], form: str, scale: float, known: Known) -> SparseRows:
         """Return what is known of the texts' own tokens, and what the model says, in this form."""
@@ -187,8 +189,7 @@ class SidrEncoder(Encoder, Artifact):
         if self.max_tokens < 3:
             raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens}.")
         tokens = array_of("tokens", self.tokens, np.int64)
-        rising = tokens.ndim == 1 and len(tokens) and bool((np.diff(tokens) > 0).all())
-        if not rising or tokens[0] < 0 or tokens[-1] >= self.dim:
+        if not tokens.size or not are_rising(tokens, self.dim):
             raise InputError(f"`tokens` must rise and stay below {self.dim}. Got others.")
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -201,10 +202,7 @@ class SidrEncoder(Encoder, Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         settings = {name: reader.parameter(name, kind) for name, kind in SETTINGS.items()}
         parts = reader.child("table", TokenTable), reader.raw("model"), reader.array("tokens", np.int64)
-        try:
-            return cls(*parts, **settings)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(*parts, **settings)
 
 
 def _ones(rows: SparseRows) -> SparseRows:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.encoder import Encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.offsets import are_offsets
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.bag import BagOfWords
@@ -162,10 +162,7 @@ class TokenTable(Encoder, Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         arrays = reader.array("weights", np.float32), reader.array("offsets", np.int64)
         more = reader.array("targets", np.int32), reader.array("gains", np.float32)
-        try:
-            return cls(reader.child("bag", BagOfWords), *arrays, *more)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(reader.child("bag", BagOfWords), *arrays, *more)
 
 
 def _summed(keys: NDArray[np.int64], values: Floats, count: int, width: int) -> SparseRows:

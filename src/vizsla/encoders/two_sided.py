@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -79,7 +79,4 @@ class TwoSidedEncoder(Encoder, Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            return cls(read_encoder(reader), read_encoder(reader, name="items"))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(read_encoder(reader), read_encoder(reader, name="items"))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
+from vizsla.encoders.company import batch_for, of_one_length
 from vizsla.errors import InputError
 from vizsla.extra import import_extra
+from vizsla.forking.lock import ForkLock
 
 Ids = NDArray[np.int64]
 INPUTS = {"input_ids", "attention_mask"}
-ROUNDS = b"DynamicQuantizeLinear"
-"""What an int8 model holds that rounds a batch by its largest value: a text's values would depend on its company."""
 
 
 class VocabularySession:
-    """Loads the model when the first text comes, and runs texts of like length together.
+    """Loads the model when the first text comes, and runs texts of one length together.
 
     Parameters
     ----------
@@ -29,7 +28,7 @@ class VocabularySession:
     width : int
         How many tokens its head scores.
     batch : int
-        How many texts are run together; an int8 model runs them one by one.
+        How many texts are run together; only one by one where the model would round them by each other.
     threads : int
         What ONNX Runtime may use.
     """
@@ -37,27 +36,22 @@ class VocabularySession:
     def __init__(self, model: NDArray[np.uint8], width: int, *, batch: int = 8, threads: int = 1):
         self.model, self.width, self.batch, self.threads = model, width, batch, threads
         self._made: Any = None
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def values(self, texts: Sequence[Ids]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield some texts' numbers and their values, until all had their turn."""
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        batch = 1 if self._rounds else self.batch
-        for start in range(0, len(order), batch):
-            chosen = order[start : start + batch]
+        for chosen in of_one_length([len(text) for text in texts], self._together):
             yield chosen, self._run([texts[number] for number in chosen])
 
     @cached_property
-    def _rounds(self) -> bool:
-        return ROUNDS in self.model.tobytes()
+    def _together(self) -> int:
+        return batch_for(self.model, self.batch)
 
     def _run(self, texts: list[Ids]) -> NDArray[np.float32]:
-        ids = np.zeros((len(texts), max(map(len, texts))), np.int64)
-        mask = np.zeros_like(ids)
-        for row, text in enumerate(texts):
-            ids[row, : len(text)], mask[row, : len(text)] = text, 1
+        ids = np.array(texts, np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         try:
-            values = np.asarray(self._session().run(None, {"input_ids": ids, "attention_mask": mask})[0])
+            values = np.asarray(self._session().run(None, given)[0])
         except InputError:
             raise
         except Exception as error:  # ONNX Runtime raises types of its own for every cause

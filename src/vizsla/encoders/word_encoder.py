@@ -12,7 +12,7 @@ from vizsla.checked import checked
 from vizsla.encoder import Encoder, check_texts
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import Floats, TokenEncoder, TokenRows
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.text.analyser import Analyser
 
 if TYPE_CHECKING:
@@ -104,7 +104,4 @@ class WordEncoder(TokenEncoder, Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            return cls(read_encoder(reader), Analyser.from_dict(reader.json("analyser")))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(read_encoder(reader), Analyser.from_dict(reader.json("analyser")))

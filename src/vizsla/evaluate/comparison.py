@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from vizsla.cached_property import cached_property
 from vizsla.errors import InputError, check_choice, check_positive, check_range
 from vizsla.evaluate.differences import Difference, largest_differences
 from vizsla.evaluate.evaluation import Evaluation

@@ -12,9 +12,9 @@ import numpy as np
 
 from vizsla.encoders.onnx import MODEL, TOKENIZER
 from vizsla.errors import InputError
+from vizsla.export.int8_matrices import quantise_file
 from vizsla.export.onnx_export import write_tokenizer, write_traced
 from vizsla.export.quantisation_check import LOSS, QuantisationCheck, recall_of
-from vizsla.export.quantise import quantise_file
 from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
 from vizsla.pairs.onnx_pairs import OnnxPairModel

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
+from vizsla.export.int8_matrices import quantise_file
 from vizsla.export.quantisation_check import LOSS, QuantisationCheck, check_quantisation
-from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
 
 
@@ -26,7 +25,7 @@ def quantise(
     per_channel: bool = True,
     overwrite: bool = False,
 ) -> tuple[OnnxEncoder, QuantisationCheck]:
-    """Write an int8 twin (dynamic quantisation), try it on held-out queries, and keep it if it holds.
+    """Write an int8 twin, try it on held-out queries, and keep it if it holds.
 
     Returns the int8 encoder, or the given one when recall falls by more than `most_loss`; then nothing is written. The
     check says which, and how much was lost.
@@ -62,22 +61,3 @@ def write_int8(encoder: OnnxEncoder, folder: Path, *, per_channel: bool = True) 
     quantise_file(encoder.path / MODEL, folder / MODEL, per_channel=per_channel)
     shutil.copyfile(encoder.path / TOKENIZER, folder / TOKENIZER)
     encoder.settings.write(folder / SETTINGS)
-
-
-def quantise_file(source: Path, target: Path, *, per_channel: bool = True) -> None:
-    """Write an ONNX model with its matrices in int8."""
-    import_extra("onnx", "Quantising", "onnx")
-    tools = import_extra("onnxruntime.quantization", "Quantising", "onnx")
-    # It advises on the root logger to preprocess the model, which changes nothing for one that torch exported.
-    logger, before = logging.getLogger(), logging.getLogger().disabled
-    logger.disabled = True
-    try:
-        tools.quantize_dynamic(
-            str(source),
-            str(target),
-            per_channel=per_channel,
-            weight_type=tools.QuantType.QInt8,
-            op_types_to_quantize=["MatMul"],
-        )
-    finally:
-        logger.disabled = before

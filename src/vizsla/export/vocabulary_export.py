@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.export.quantise import quantise_file
+from vizsla.export.int8_matrices import quantise_file
 from vizsla.extra import import_extra
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.bag_segment import ARRAYS, BagSegment
@@ -175,10 +175,7 @@ class BagIndex(Index):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         width: Any = reader.parameter("tokens", int)
-        try:
-            return cls([BagSegment.read(reader, width)], reader.array("norms", np.float32), width)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls([BagSegment.read(reader, width)], reader.array("norms", np.float32), width)
 
 
 def _ones(count: int) -> Norms:

@@ -52,8 +52,7 @@ class DenseIndex(Index):
         """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
         self._check_candidates(len(rows), candidates)
-        numbers = np.repeat(np.arange(len(rows)), np.diff(candidates.offsets))
-        return Scored(self._pairs(rows, numbers, candidates.items), self._cost(len(candidates.items)))
+        return Scored(self._pairs(rows, _rows_of(candidates), candidates.items), self._cost(len(candidates.items)))
 
     @abstractmethod
     def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -79,6 +78,13 @@ class DenseIndex(Index):
         if not np.isfinite(rows).all():
             raise InputError("`queries` must hold finite numbers. Got NaN or infinity.")
         return rows
+
+
+def _rows_of(candidates: Candidates) -> NDArray[np.int64]:
+    """Return the row of each candidate."""
+    if len(candidates) == 1:
+        return np.zeros(len(candidates.items), np.int64)  # a single query is short enough to notice the general way
+    return np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
 
 
 def _dense(queries: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.candidates import Candidates, Numbers
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.guard import LANES, Guard
@@ -100,7 +100,4 @@ class FlatIndex(StoredIndex):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            return cls(ItemVectors.read(reader), Guard.read(reader))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(ItemVectors.read(reader), Guard.read(reader))

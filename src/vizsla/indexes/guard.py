@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Numbers
 from vizsla.errors import FormatError, InputError
+from vizsla.indexes.cache_lines import zeros_in_lines
 from vizsla.indexes.flat_search import Found
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 
@@ -59,7 +60,7 @@ class Guard:
         if vectors.storage == "int8":
             raise InputError("`guarded` must be False for storage 'int8'. Got True: its rows are bytes already.")
         count, width = len(vectors), -(-vectors.dim // LANES) * LANES
-        codes = np.zeros((count, width), np.int8)
+        codes = zeros_in_lines((count, width), np.int8)
         scales, errors = np.zeros(count, np.float32), np.zeros(count, np.float32)
         for start, end in blocks(count, vectors.dim, size=1 << 20):
             rows = vectors.take(slice(start, end)).astype(np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import check_positive
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.approximate_stored import ApproximateStoredIndex
 from vizsla.indexes.faiss_storage import bounded, empty_storage, full_storage, load_faiss, with_faiss_threads
@@ -108,7 +108,4 @@ class HnswIndex(GraphWalk, ApproximateStoredIndex):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            return cls(ItemVectors.read(reader), HnswGraph.read(reader), ef=reader.parameter("ef", int))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(ItemVectors.read(reader), HnswGraph.read(reader), ef=reader.parameter("ef", int))

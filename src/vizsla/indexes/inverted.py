@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.index import Index, Mask
 from vizsla.indexes.filtered_postings import FilteredPostings
@@ -250,10 +250,7 @@ class InvertedIndex(Index):
         count = reader.parameter("items", int)
         arrays = reader.array("offsets", np.int64), reader.array("items", np.int32), reader.array("impacts", np.float32)
         priorities, absent = reader.array("priorities", np.float32), reader.array("absent", np.float64)
-        try:
-            return cls(count, *arrays, absent=absent, priorities=priorities)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(count, *arrays, absent=absent, priorities=priorities)
 
 
 def _is_one(rows: SparseRows) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.arguments import array_of
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError, check_choice
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.candidates import Numbers
-from vizsla.errors import FormatError, InputError
 from vizsla.indexes.approximate_stored import ApproximateStoredIndex
 from vizsla.indexes.faiss_storage import load_faiss, set_scale
 from vizsla.indexes.item_vectors import Floats, ItemVectors
@@ -113,7 +112,4 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         stored, lists = ItemVectors.read(reader), Lists.read(reader)
-        try:
-            return cls(stored, lists.centres, lists.members, probes=lists.probes)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(stored, lists.centres, lists.members, probes=lists.probes)

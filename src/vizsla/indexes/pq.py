@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Numbers, Scores
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
@@ -140,8 +140,8 @@ class PqIndex(DenseIndex):
 
     @property
     def compression(self) -> float:
-        """How many times smaller an item's codes are than its vector in float32."""
-        return self.dim * 4 / self.bytes
+        """How many times smaller an item's codes are than its vector in float32; a mark is no part of that."""
+        return float((self.dim - self.codebook.marked) * 4 / self.bytes)
 
     @property
     def nbytes(self) -> int:
@@ -219,11 +219,8 @@ class PqIndex(DenseIndex):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            codes, book, coder = cls._read_parts(reader)
-            return cls(codes, book, coder=coder)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        codes, book, coder = cls._read_parts(reader)
+        return cls(codes, book, coder=coder)
 
     @staticmethod
     def _read_parts(reader: ArtifactReader) -> tuple[PqCodes, Codebook, Codebook | None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.errors import InputError
+from vizsla.indexes.cache_lines import in_lines
 from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
 from vizsla.indexes.item_vectors import Floats
 
@@ -57,7 +58,7 @@ class Codebook:
         lost: Floats | None = None,
     ):
         self.centroids = centroids
-        self.rotation = None if rotation is None else np.ascontiguousarray(rotation)
+        self.rotation = None if rotation is None else in_lines(rotation)
         self._check_centroids()
         self.dim = int(dim if dim is not None else self.wide if rotation is None else rotation.shape[-1])
         least = max(1, self.wide - 2 * self.parts + 1)  # two numbers of a sub-space may be fillers
@@ -90,9 +91,20 @@ class Codebook:
         return 8 if self.centroids.shape[1] == CENTROIDS[8] else 4
 
     @cached_property
+    def marked(self) -> bool:
+        """Whether the last dimension says who is marked, as `marked_index` makes it, and stands for none of a vector's.
+
+        Then every sub-space ends with a row of zeros in the rotation, but for one, which leads to that dimension alone.
+        """
+        if self.rotation is None:
+            return False
+        last = self.rotation.reshape(self.parts, self.width, self.dim)[:, -1]
+        return self.dim > 1 and np.count_nonzero(last) == 1 and bool(last[:, -1].any())
+
+    @cached_property
     def transposed(self) -> Floats:
         """The centroids as a search reads them: sub-spaces × width × centroids."""
-        return np.ascontiguousarray(self.centroids.transpose(0, 2, 1))
+        return in_lines(self.centroids.transpose(0, 2, 1))
 
     @property
     def nbytes(self) -> int:

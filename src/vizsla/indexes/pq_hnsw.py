@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.errors import FormatError, InputError
-from vizsla.indexes.faiss_storage import load_faiss
+from vizsla.indexes.faiss_storage import load_faiss, view_of
 from vizsla.indexes.graph_walk import GraphWalk
 from vizsla.indexes.hnsw import HnswIndex
 from vizsla.indexes.hnsw_graph import HnswGraph
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 class HnswPqIndex(GraphWalk, PqStructure):
     """HNSW whose items are codes. The graph is built over the vectors themselves, which are then let go.
 
+    Codes lie a row an item, as the walk reads them: Faiss looks at them where they are, in memory or in a mapped file.
+
     Parameters
     ----------
     codes, codebook, coder
@@ -39,8 +40,8 @@ class HnswPqIndex(GraphWalk, PqStructure):
     def __init__(
         self, codes: PqCodes, codebook: Codebook, graph: HnswGraph, *, coder: Codebook | None = None, ef: int = 300
     ):
-        super().__init__(codes, codebook, coder=coder)
-        self._walk_over(graph, _storage(codes, codebook), ef=ef)
+        super().__init__(codes.in_rows(), codebook, coder=coder)
+        self._walk_over(graph, _storage(self.stored_codes, codebook), ef=ef)
 
     @classmethod
     def build(cls, vectors: Any, *, M: int = 32, ef_construction: int = 500, ef: int = 300, **coding: Any) -> Self:
@@ -61,8 +62,8 @@ class HnswPqIndex(GraphWalk, PqStructure):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of codes, with Faiss's copy, codebooks and the graph."""
-        return super().nbytes + len(self) * self.bytes + self.graph.nbytes
+        """Bytes of codes, codebooks and the graph."""
+        return super().nbytes + self.graph.nbytes
 
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, self.graph, coder=self.coder, ef=self.ef)
@@ -74,20 +75,19 @@ class HnswPqIndex(GraphWalk, PqStructure):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        try:
-            codes, book, coder = cls._read_parts(reader)
-            return cls(codes, book, HnswGraph.read(reader), coder=coder, ef=reader.parameter("ef", int))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        codes, book, coder = cls._read_parts(reader)
+        return cls(codes, book, HnswGraph.read(reader), coder=coder, ef=reader.parameter("ef", int))
 
 
 def _storage(codes: PqCodes, book: Codebook) -> Any:
-    """Return the codes as Faiss holds them, a row an item: a copy, which is little beside the graph."""
+    """Return a Faiss index over the codes as they lie; an older one that cannot look at foreign memory gets a copy."""
     faiss = load_faiss()
 
     storage = faiss.IndexPQ(book.wide, book.parts, 8, faiss.METRIC_INNER_PRODUCT)
     faiss.copy_array_to_vector(np.ascontiguousarray(book.centroids).reshape(-1), storage.pq.centroids)
     storage.is_trained = True
-    if len(codes):
+    if len(codes) and (view := view_of(codes.stored.reshape(-1), storage.codes)) is not None:
+        storage.codes, storage.ntotal = view, len(codes)
+    elif len(codes):
         storage.add_sa_codes(codes.take(slice(None)))
     return storage

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.candidates import Numbers
-from vizsla.errors import FormatError, InputError
 from vizsla.indexes.faiss_storage import load_faiss
 from vizsla.indexes.item_vectors import Floats, ItemVectors
 from vizsla.indexes.list_reading import ListReading, Lists
@@ -107,8 +106,5 @@ class IvfPqIndex(ListReading, PqStructure):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         lists = Lists.read(reader)
-        try:
-            codes, book, coder = cls._read_parts(reader)
-            return cls(codes, book, lists.centres, lists.members, coder=coder, probes=lists.probes)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        codes, book, coder = cls._read_parts(reader)
+        return cls(codes, book, lists.centres, lists.members, coder=coder, probes=lists.probes)

@@ -29,7 +29,7 @@ def pq_search(
 ) -> Found:
     """Return the best `k` of every query among all items, or among `numbers`, which ascend.
 
-    Where registers can hold a table, codes are scanned with tables rounded to seven bits. By how much that can push two
+    Where registers can hold a table, codes are scanned with tables rounded to bytes. By how much that can push two
     items past each other is known for each query; whoever is within it of the k-th best is scored from the tables
     themselves.
     """

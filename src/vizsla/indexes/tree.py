@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.filter import Filter

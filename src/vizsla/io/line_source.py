@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.line_file import Line, LineFile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.click_events import ClickEvents
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError, InputError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic
 
+from vizsla.cached_property import cached_property
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.line_file import Line

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from itertools import islice
 from typing import Any, Generic
 
 import numpy as np
 
+from vizsla.cached_property import cached_property
 from vizsla.catalogue import Catalogue
 from vizsla.dataset_warning import Tally
 from vizsla.details.details import Details

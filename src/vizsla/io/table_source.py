@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Generic
@@ -11,6 +11,7 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
 from vizsla.io.csv_batches import CsvBatches

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
@@ -182,10 +182,7 @@ class Bm25(Movable):
         index = reader.child("index", InvertedIndex)
         items, statistics = reader.catalogue("items"), reader.child("statistics", Statistics)
         numbers = (reader.parameter(name, float) for name in ("k1", "b", "delta"))
-        try:
-            return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
 
 
 def bm25(

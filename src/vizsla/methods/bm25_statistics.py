@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.analyser import Analyser
@@ -189,10 +190,7 @@ class Statistics(Artifact):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
-        try:
-            return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", (int, float)))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", (int, float)))
 
 
 def _chunks(texts: Iterator[str]) -> Iterator[Iterator[str]]:

@@ -12,7 +12,7 @@ from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.encoders.encode import encode_items
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
@@ -145,10 +145,7 @@ class Dense(Movable):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         index = reader.child("index", DenseIndex)
-        try:
-            return cls(reader.catalogue("items"), read_encoder(reader), index)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(reader.catalogue("items"), read_encoder(reader), index)
 
 
 def dense(

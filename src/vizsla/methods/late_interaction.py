@@ -17,7 +17,7 @@ from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import QueryTokens, TokenRows, check_gives_tokens
 from vizsla.encoders.token_vectors import TokenVectors
 from vizsla.encoders.word_encoder import WordEncoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -140,10 +140,7 @@ class LateInteraction(Retriever):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         tokens = reader.child("tokens", TokenVectors)
-        try:
-            return cls(read_encoder(reader), tokens)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(read_encoder(reader), tokens)
 
 
 @checked

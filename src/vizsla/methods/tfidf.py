@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
@@ -154,10 +154,7 @@ class Tfidf(Movable):
     def _read(cls, reader: ArtifactReader) -> Self:
         items, entries = reader.catalogue("items"), reader.parameter("entries", (int, type(None)))
         encoder, index = reader.child("encoder", NgramTfidf), reader.child("index", InvertedIndex)
-        try:
-            return cls(items, encoder, index, entries=entries)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(items, encoder, index, entries=entries)
 
 
 def tfidf(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.arguments import check_type
+from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates
 from vizsla.clicks.log import Units, click_triples
 from vizsla.dataset import Dataset

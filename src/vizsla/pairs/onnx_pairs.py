@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
+from vizsla.encoders.company import batch_for, of_one_length
 from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_inputs, onnx_session, onnx_tokenizer
 from vizsla.errors import InputError, check_positive
 from vizsla.pairs.pair_model import Floats, PairModel, checksum_of
@@ -29,7 +30,8 @@ class OnnxPairModel(PairModel):
     max_tokens : int, optional
         Cut pairs after so many tokens, the longer text first; what `pairs.json` says, or 512, unless given.
     batch : int
-        Pairs that go through the model at once.
+        Pairs of one length that go through the model at once; one by one where the model would round them by each
+        other, as int8 models from elsewhere do.
     threads : int
         What ONNX Runtime may use.
     """
@@ -42,6 +44,7 @@ class OnnxPairModel(PairModel):
         self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self.batch)
 
     def __repr__(self) -> str:
         return short_text(f"OnnxPairModel({self.path}", ")")
@@ -60,9 +63,16 @@ class OnnxPairModel(PairModel):
         return {"kind": "onnx", "name": str(self.path.absolute()), "options": {"max_tokens": self.settings.max_tokens}}
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
-        """Score a few pairs."""
-        known = onnx_inputs(self._tokenizer.encode_batch(list(zip(queries, texts, strict=True))))
+        """Score a few pairs, those of one length together."""
+        cut = self._tokenizer.encode_batch(list(zip(queries, texts, strict=True)))
+        found = np.zeros(len(texts), np.float32)
+        for chosen in of_one_length([len(pair.ids) for pair in cut], self._together):
+            found[chosen] = self._run([cut[place] for place in chosen])
+        return found
+
+    def _run(self, cut: list[Any]) -> Floats:
+        known = onnx_inputs(cut)
         scores = np.asarray(self._session.run(None, {name: known[name] for name in self._inputs})[0], np.float32)
-        if scores.shape not in ((len(texts),), (len(texts), 1)):
+        if scores.shape not in ((len(cut),), (len(cut), 1)):
             raise InputError(f"{self.path / MODEL} must give one number a pair. Got shape {scores.shape}.")
         return scores.reshape(-1)

@@ -42,7 +42,7 @@ class PairModel(ABC):
 
     @abstractmethod
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
-        """Score a few pairs, padded to the longest."""
+        """Score a few pairs."""
 
     def scores(self, queries: Sequence[str], texts: Sequence[str]) -> Floats:
         """Score pair after pair: `queries[i]` with `texts[i]`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from vizsla.encoders.download import download_allowed
 from vizsla.encoders.model_files import check_path, model_bytes, model_files, unpacked
 from vizsla.encoders.reference import SMALL, from_here, from_root
 from vizsla.errors import FormatError, InputError
+from vizsla.forking.lock import ForkLock
 from vizsla.pairs.pair_model import Floats, PairModel
 from vizsla.short_text import short_text
 
@@ -43,10 +43,7 @@ def read_pair_model(reader: ArtifactReader) -> StoredPairModel:
     if not all(isinstance(path, str) and isinstance(name, str) for path, name in names.items()):
         raise FormatError(f"{reader.path}: the names of a model's files must be texts.")
     described = from_root(reader.parameter("model", dict), reader.loading.root.path)
-    try:
-        return StoredPairModel(described, {path: reader.raw(name) for path, name in names.items()})
-    except InputError as error:
-        raise FormatError(f"{reader.path}: {error}") from error
+    return StoredPairModel(described, {path: reader.raw(name) for path, name in names.items()})
 
 
 class StoredPairModel(PairModel):
@@ -75,7 +72,7 @@ class StoredPairModel(PairModel):
             check_path(path)
         self._described, self.files = described, files
         self._model: PairModel | None = None
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def __repr__(self) -> str:
         where = "inside the artefact" if self.files else self._described["name"]

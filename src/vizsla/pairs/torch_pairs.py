@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoders.weights import weights_checksum
 from vizsla.errors import InputError, check_choice, check_positive
@@ -40,8 +40,10 @@ class TorchPairModel(PairModel):
         Where to compute; the CPU unless given.
     download : bool
         Fetch a model from the hub that is not on this machine yet.
+    untrained : bool
+        Take a model that brings no head for one number, to train it; it would rank at random, so it is refused else.
     seed : int
-        Fixes the weights of a head that the model does not bring.
+        Fixes the weights of such a head.
     """
 
     @checked
@@ -55,11 +57,17 @@ class TorchPairModel(PairModel):
         batch: int = 32,
         device: str | None = None,
         download: bool = True,
+        untrained: bool = False,
         seed: int = 0,
     ):
         self.name, self.batch = str(name), check_positive("batch", batch)
         self.torch = import_extra("torch", f"Scoring with {self.name!r}", "neural")
-        self.tokenizer, self.model, self.form = _load(self.name, form, layers, download=download, seed=seed)
+        self.tokenizer, self.model, self.form, new = _load(self.name, form, layers, download=download, seed=seed)
+        if new and not untrained:
+            raise InputError(
+                f"`name` must be a model with a trained head. Got {self.name!r}, which brings no {', '.join(new)}: "
+                'train one with `train_cross_encoder`, or let its tokens\' vectors score with form="dot".'
+            )
         self.model.eval().to(device or "cpu")
         self.max_tokens = check_positive("max_tokens", max_tokens or _limit(self.tokenizer, self.model))
 
@@ -113,7 +121,10 @@ def pair_scores(model: Any, given: dict[str, Any], form: str) -> Any:
     return (states[:, 0] * ends).sum(dim=1) / float(states.shape[2]) ** 0.5
 
 
-def _load(name: str, form: str | None, layers: int | None, *, download: bool, seed: int) -> tuple[Any, Any, str]:
+def _load(
+    name: str, form: str | None, layers: int | None, *, download: bool, seed: int
+) -> tuple[Any, Any, str, list[str]]:
+    """Return tokenizer, model, form, and the weights of a head that the model does not bring."""
     package = import_extra("transformers", f"Scoring with {name!r}", "neural")
     package.utils.logging.disable_progress_bar()
     package.utils.logging.set_verbosity_error()  # it warns of a new head, which is what training wants
@@ -126,7 +137,8 @@ def _load(name: str, form: str | None, layers: int | None, *, download: bool, se
         import_extra("torch", f"Scoring with {name!r}", "neural").manual_seed(seed)
         kind = package.AutoModelForSequenceClassification if form == "head" else package.AutoModel
         tokenizer = package.AutoTokenizer.from_pretrained(name, **options)
-        return tokenizer, kind.from_pretrained(name, config=config, **options), form
+        model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+        return tokenizer, model, form, sorted(report["missing_keys"]) if form == "head" else []
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"`name` must be a cross-encoder's hub id or folder. Got {name!r}: {reason}") from error

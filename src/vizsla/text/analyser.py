@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.strings import Strings
 from vizsla.text.folding import terms_of_forms

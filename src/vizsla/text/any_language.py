@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.arguments import is_several
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.arguments import array_of
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import check_texts
 from vizsla.errors import FormatError, InputError, check_positive

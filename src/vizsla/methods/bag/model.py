@@ -290,11 +290,8 @@ class Bag(Encoded):
         parts = reader.catalogue("items"), _table(reader), reader.child("index", BagIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
         options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
-        try:
-            aged = read_half_life(reader)
-            return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, **options)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        aged = read_half_life(reader)
+        return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, **options)
 
 
 def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.errors import InputError
 from vizsla.methods.cross_encoder.held_out import HeldOutPairs
 from vizsla.methods.cross_encoder.lessons import PairLessons

@@ -91,7 +91,8 @@ def train_cross_encoder(
 def _learner(
     model: str | Path, form: str, layers: int | None, max_tokens: int, settings: CrossEncoderSettings
 ) -> PairLearner:
-    begun = TorchPairModel(model, form=form, layers=layers, max_tokens=max_tokens, seed=settings.seed)
+    given: dict[str, Any] = {"form": form, "layers": layers, "max_tokens": max_tokens}
+    begun = TorchPairModel(model, untrained=True, seed=settings.seed, **given)
     return PairLearner(begun, rate=settings.rate, decay=settings.decay, bfloat16=settings.bfloat16)
 
 

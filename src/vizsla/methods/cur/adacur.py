@@ -10,7 +10,7 @@ import numpy as np
 from vizsla.arguments import check_seed, generator
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError, check_positive, check_range
+from vizsla.errors import InputError, check_positive, check_range
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
@@ -93,7 +93,7 @@ class Adacur(BudgetedSearch):
         factors = self.anchors.factors
         if pool.numbers is None:
             return CurEstimates(factors, len(rows), threads, ridge=self._damping), Stats(exact=True)
-        parts = factors.pools([pool.padded(at) for at in range(len(rows))])
+        parts = factors.pools([pool.padded(at) for at in range(len(rows))], threads=threads)
         estimates = [CurEstimates(part, 1, threads, ridge=self._damping) for part in parts]
         return PooledEstimates([*estimates]), Stats(exact=True)
 
@@ -135,10 +135,7 @@ class Adacur(BudgetedSearch):
         )
         fixed = reader.array("fixed", np.int64) if reader.parameter("fixed", bool) else None
         options = {"ridge": reader.parameter("ridge", float), "pool_size": pool_size, "seed": seed}
-        try:
-            return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, **options)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, **options)
 
 
 @checked

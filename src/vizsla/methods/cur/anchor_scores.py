@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.artifact import Artifact
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.methods.cur.factors import Factors
 from vizsla.queries import Queries
 from vizsla.scorer import Scorer
@@ -122,7 +122,4 @@ class AnchorScores(Artifact):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         factors = reader.child("factors", Factors)
-        try:
-            return cls(reader.catalogue("items"), reader.strings("queries"), factors)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(reader.catalogue("items"), reader.strings("queries"), factors)

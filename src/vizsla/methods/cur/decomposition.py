@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.errors import InputError
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.leaning import fit_leaning, level
 from vizsla.methods.cur.residual_fit import ResidualFit
@@ -100,7 +101,11 @@ def leading(matrix: Floats, rank: int) -> Doubles:
     >>> abs(leading(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32), 1)).tolist()
     [[1.0], [0.0]]
     """
-    _, vectors = np.linalg.eigh(np.asarray(matrix @ matrix.T, np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = np.asarray(matrix @ matrix.T, np.float64)
+    if not np.isfinite(products).all():
+        raise InputError("`anchors` must have scores whose products are finite. Got larger ones: scale them.")
+    _, vectors = np.linalg.eigh(products)
     return np.asarray(vectors[:, ::-1][:, :rank])
 
 

@@ -123,10 +123,11 @@ class Factors(Artifact):
 
     def columns(self, items: NDArray[Any]) -> Floats:
         """Return the numbers of some items, one row an item."""
-        return np.asarray(np.take(self.values, items, axis=1).T * self.steps, np.float32)
+        found: Any = _native.gather_columns(self.values, self.steps, np.ascontiguousarray(items, np.int64))
+        return np.frombuffer(found, np.float32).reshape(len(items), self.dim)
 
-    def pools(self, numbers: Sequence[NDArray[np.int64]]) -> list[Self]:
-        """Return the factors of each query's own items; a row is read for all queries while it is in the cache.
+    def pools(self, numbers: Sequence[NDArray[np.int64]], *, threads: int = 1) -> list[Self]:
+        """Return the factors of each query's own items; rows are read for all queries while they are in the cache.
 
         Examples
         --------
@@ -134,11 +135,12 @@ class Factors(Artifact):
         >>> [part.values.tolist() for part in factors.pools([np.array([0, 2]), np.array([1])])]
         [[[1.0, 3.0]], [[2.0]]]
         """
-        parts = [np.empty((self.dim, len(some)), np.float32) for some in numbers]
-        for row, (values, step) in enumerate(zip(self.values, self.steps, strict=True)):
-            for part, some in zip(parts, numbers, strict=True):
-                np.multiply(values.take(some), step, out=part[row])
-        return [type(self)(part, np.ones(self.dim, np.float32)) for part in parts]
+        items = np.concatenate([np.zeros(0, np.int64), *numbers])
+        offsets = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
+        found: Any = _native.gather_pools(self.values, self.steps, items, offsets, threads)
+        parts = np.split(np.frombuffer(found, np.float32), self.dim * offsets[1:-1]) if numbers else []
+        ones = np.ones(self.dim, np.float32)
+        return [type(self)(part.reshape(self.dim, len(some)), ones) for part, some in zip(parts, numbers, strict=True)]
 
     def gathered(self, rows: Floats) -> NDArray[np.float64]:
         """Return the sum of all items' columns, weighted by each row's numbers: rows × dimensions."""

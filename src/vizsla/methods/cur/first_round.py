@@ -1,4 +1,4 @@
-"""The first round of several retrievers: each gets a share of the calls by what it explains."""
+"""The first round: some items are named by the retrievers, each by what it explains; the estimates choose the rest."""
 
 from __future__ import annotations
 
@@ -8,9 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.cur.choose import best_places
+from vizsla.methods.cur.estimates import Estimates, Floats, Items
 
-Floats = NDArray[np.float32]
-Items = NDArray[np.int64]
+
+def first_rounds(
+    estimates: Estimates, explained: NDArray[np.float64], free: NDArray[np.bool_], size: int
+) -> list[Items] | None:
+    """Return each query's first items, or None where no retriever names any.
+
+    A retriever that explains little hardly moves the estimates, yet its own best items are more often good ones than
+    others are. One that explains much names what the estimates would choose.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Of the queries, before any score.
+    explained : float64 array
+        The share of the variance that each retriever explains: so are the named items shared among them.
+    free : bool array, queries × items
+        What may be scored.
+    size : int
+        Calls of the round.
+    """
+    if not len(explained):
+        return None
+    half = -(-size // 2)
+    named = [shared_first(own, explained, row, half) for own, row in zip(estimates.features(), free, strict=True)]
+    left = free.copy()
+    for row, items in zip(left, named, strict=True):
+        row[items] = False
+    best = estimates.best(left, size)
+    return [np.concatenate([items, more[: size - len(items)]]) for items, (more, _) in zip(named, best, strict=True)]
 
 
 def shared_first(rankings: Sequence[Floats], shares: NDArray[np.float64], free: NDArray[np.bool_], size: int) -> Items:

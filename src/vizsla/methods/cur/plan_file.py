@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vizsla.errors import FormatError, InputError
 from vizsla.methods.cur.rounds import Plan
 
 if TYPE_CHECKING:
@@ -22,8 +21,5 @@ def read_plan(reader: ArtifactReader) -> tuple[Plan, int, int]:
     """Return the plan, the pool's size and the seed."""
     names = {"budget": int, "rounds": int, "how": str, "epsilon": float}
     given = {name: reader.parameter(name, kind) for name, kind in names.items()}
-    try:
-        plan = Plan(**given, first=reader.parameter("first_calls", (int, type(None))))
-    except InputError as error:
-        raise FormatError(f"{reader.path}: {error}") from error
+    plan = Plan(**given, first=reader.parameter("first_calls", (int, type(None))))
     return plan, reader.parameter("pool_size", int), reader.parameter("seed", int)

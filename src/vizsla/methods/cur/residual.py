@@ -18,7 +18,7 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
-from vizsla.methods.cur.first_round import shared_first
+from vizsla.methods.cur.first_round import first_rounds
 from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
@@ -113,7 +113,7 @@ class ResidualCur(BudgetedSearch):
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
             return self.fit.estimates(own, threads), stats
-        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers)]
+        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads)]
         parts = [fit.estimates(own[at : at + 1], threads) for at, fit in enumerate(near)]
         return PooledEstimates([*parts]), stats
 
@@ -126,12 +126,8 @@ class ResidualCur(BudgetedSearch):
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Items] | None, Stats]:
-        if len(self.priors) < 2:
-            return None, Stats(exact=True)
-        size, free = self.plan.sizes()[0], pool.allowed(filter)
-        rankings = estimates.features()
-        firsts = [shared_first(rankings[at], self.fit.explained, free[at], size) for at in range(len(rows))]
-        return firsts, Stats(exact=True)
+        size = self.plan.sizes()[0]
+        return first_rounds(estimates, self.fit.explained, pool.allowed(filter), size), Stats(exact=True)
 
     def _write(self, writer: ArtifactWriter) -> None:
         write_plan(writer, self.plan, self.pool_size, self.seed)
@@ -153,10 +149,7 @@ class ResidualCur(BudgetedSearch):
         priors = [reader.child(f"prior{number}", Retriever) for number in range(count)]
         pool = reader.child("pool", Retriever) if reader.parameter("pool", bool) else None
         items, scorer, fit = reader.catalogue("items"), reader.child("scorer", Scorer), read_fit(reader)
-        try:
-            return cls(scorer, items, fit, priors, plan, pool=pool, pool_size=pool_size, seed=seed)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(scorer, items, fit, priors, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
 @checked

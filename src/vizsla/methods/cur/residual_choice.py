@@ -68,7 +68,11 @@ def choose_fit(
 
 
 def recall_of(fit: ResidualFit, scores: Floats, own: Floats, plan: Plan) -> float:
-    """Return the share of the best 1, 10 and 100 items that a search would find, the mean of the three."""
+    """Return the share of the best 1, 10 and 100 items that a search would find, the mean of the three.
+
+    All of its rounds go by the estimates, which are what is judged: items that retrievers name in the first one are
+    found with any rank and ridge, and bring the luck of single items into the choice.
+    """
     randoms = [np.random.default_rng(row) for row in range(len(scores))]
     ledgers = spend(
         fit.estimates(own),

@@ -23,7 +23,7 @@ LOOSE = 1e6
 def fit_vectors(
     vectors: NDArray[Any], retrievers: int, *, ridge: float = RIDGE, storage: str = "float32"
 ) -> ResidualFit:
-    """Return a fit whose factors are item vectors; the first round goes by the mean of the retrievers' scores.
+    """Return a fit whose factors are item vectors; estimates begin with the mean of the retrievers' scores.
 
     Examples
     --------

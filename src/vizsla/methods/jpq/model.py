@@ -11,7 +11,7 @@ from vizsla.clicks.choice import Choice
 from vizsla.encoder import Encoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.reference import read_encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.pq import PqIndex
@@ -92,9 +92,6 @@ class Jpq(Dense):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         index, choice = reader.child("index", PqIndex), reader.parameter("choice", (dict, type(None)))
-        try:
-            settings = JpqSettings.of(reader.parameter("settings", dict))
-            done = None if choice is None else Choice.of(choice)
-            return cls(reader.catalogue("items"), read_encoder(reader), index, settings, choice=done)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        settings = JpqSettings.of(reader.parameter("settings", dict))
+        done = None if choice is None else Choice.of(choice)
+        return cls(reader.catalogue("items"), read_encoder(reader), index, settings, choice=done)

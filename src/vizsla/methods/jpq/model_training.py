@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.methods.jpq.training import JpqTraining
 from vizsla.training.adamw import AdamW
 from vizsla.training.code_scores import Asked, Floats, Items

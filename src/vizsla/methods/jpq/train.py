@@ -265,7 +265,7 @@ def _teacher(base: Dense, clicks: Any, teacher: Retriever | None) -> Retriever |
 def _item_pieces(clicks: Any, base: Dense) -> Iterable[str]:
     if isinstance(clicks, Dataset) and len(clicks.items):
         return pseudo_queries(item.default_text() for item in clicks.items)
-    wanted = "clicks, queries, or a Dataset whose items have texts"
+    wanted = "clicks, queries, or a Dataset whose items have texts (on the command line --clicks or --query-log)"
     raise InputError(f"`clicks` or `queries` must be there to train on: {wanted}. Got none.")
 
 

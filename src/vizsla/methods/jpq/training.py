@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.pq_marks import mark_length, marked_centroids

@@ -15,7 +15,7 @@ from vizsla.clicks.matrices import divided, lengths_of
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
@@ -221,13 +221,10 @@ class PefaXl(Retriever):
         base = reader.child("base", Retriever)
         log = ClickLog.read(reader, width=len(base.items))
         choice, depth = reader.parameter("choice", (dict, type(None))), reader.parameter("depth", int)
-        try:
-            settings = XlSettings.of(reader.parameter("settings", dict))
-            index = _read_index(reader, log)
-            done = None if choice is None else Choice.of(choice)
-            return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        settings = XlSettings.of(reader.parameter("settings", dict))
+        index = _read_index(reader, log)
+        done = None if choice is None else Choice.of(choice)
+        return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
 
 
 def query_index(kind: str, log: ClickLog, **options: Any) -> DenseIndex | None:

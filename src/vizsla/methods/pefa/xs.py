@@ -159,11 +159,8 @@ class PefaXs(Encoded):
             raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
-        try:
-            settings = XsSettings.of(reader.parameter("settings", dict))
-            return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        settings = XsSettings.of(reader.parameter("settings", dict))
+        return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
 
 
 def _indexes_over(base: Movable) -> Any:

@@ -9,7 +9,7 @@ from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_shares import token_shares
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
@@ -75,10 +75,7 @@ class Sidr(Encoded):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         parts = reader.catalogue("items"), reader.child("encoder", SidrEncoder), reader.child("index", InvertedIndex)
-        try:
-            return cls(*parts)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(*parts)
 
 
 def sidr(items: Dataset | Mapping[str, str] | Iterable[Any], encoder: SidrEncoder) -> Sidr:

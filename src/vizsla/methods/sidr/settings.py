@@ -45,6 +45,9 @@ class SidrSettings:
         0 leaves the batch's own items alone.
     semi_parametric : bool
         Whether the losses against plain bags are there; without them beta search is not trained for.
+    whole_head : bool
+        Whether learned items are compared by all tokens, as in the paper, and not only by those that the step's texts
+        hold, which costs a fraction.
     rate, head_rate, bias_rate : float
         AdamW's steps for the transformer, for the head's matrix, and for its biases and scales.
     warm_up : float
@@ -81,6 +84,7 @@ class SidrSettings:
     tokens: int = 768
     retrieved: int = 20
     semi_parametric: bool = True
+    whole_head: bool = False
     rate: float = 5e-5
     head_rate: float = 2e-4
     bias_rate: float = 2e-3

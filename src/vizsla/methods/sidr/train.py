@@ -16,26 +16,18 @@ from vizsla.errors import InputError
 from vizsla.export.vocabulary_export import vocabulary_onnx
 from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.model import Bag
+from vizsla.methods.sidr.begin import begun_model, training_key
 from vizsla.methods.sidr.item_scale import chosen_item_scale
-from vizsla.methods.sidr.lessons import Lessons
-from vizsla.methods.sidr.prepare import Prepared, prepared, wordpiece_of
+from vizsla.methods.sidr.prepare import Prepared, prepared
 from vizsla.methods.sidr.run import SidrRun
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.tables import learned_table
 from vizsla.methods.sidr.training import SidrTraining
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
-from vizsla.training.centred import centre
-from vizsla.training.masked_language import train_masked
 from vizsla.training.teacher import Teacher
 from vizsla.training.vocabulary_model import VocabularyModel
 from vizsla.training.watched import Watch
-
-ALONE, BESIDE_BAGS = 0.1, 0.025
-"""Where the scale of items' values begins: a token that an item says weighs about as much as in a bag with norms; and
-what ranked held-out clicks best beside bags, for values that had not learned to stand there."""
-SAMPLE = 200
-"""Queries and items from which the head's biases begin."""
 
 
 @checked
@@ -81,12 +73,12 @@ def train_sidr(
     _check(bag, clicked)
     path = _folder(checkpoint)
     ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
-    learner = _begun(bag, ready.lessons, model, chosen)
-    taught = _teacher(bag, teacher, clicked, chosen)
+    learner = begun_model(bag, ready.lessons, model, chosen)
+    taught = taught_by(bag, teacher, clicked, chosen)
     training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
     guides = type(teacher).__name__, None if answers is None else len(answers)
-    key = repr((_key(bag, clicked, learner, chosen), *guides))
+    key = repr((training_key(bag, clicked, learner, chosen), *guides))
     SidrRun(training, held, key=key, checkpoint=path, watch=watch).run()
     return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
 
@@ -116,42 +108,13 @@ def _texts(bag: Bag, dataset: Dataset) -> list[str]:
     return [texts[item] for item in bag.items]
 
 
-def _begun(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
-    model = VocabularyModel(
-        folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
-        item_scale=BESIDE_BAGS if settings.item_bags else ALONE,
-    )  # fmt: skip
-    if model.tokens != bag.index.dim:
-        raise InputError(
-            f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
-            "`analyser=vizsla.WordPiece.open(model)`."
-        )
-    if model.longest < settings.max_tokens:
-        raise InputError(f"`max_tokens` must be at most the model's {model.longest}. Got {settings.max_tokens}.")
-    if settings.masked_steps and not model.has_head:
-        mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
-        train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
-    if not model.has_head:
-        rng = np.random.default_rng(settings.seed)
-        centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
-    return model
-
-
-def _drawn(rng: np.random.Generator, texts: list[Any]) -> list[Any]:
-    return [texts[number] for number in rng.permutation(len(texts))[:SAMPLE].tolist()]
-
-
-def _teacher(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: SidrSettings) -> Teacher | None:
+def taught_by(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: SidrSettings) -> Teacher | None:
+    """Return the teacher of the queries' found items, where there is one."""
     if teacher is None:
         return None
     if teacher.items != bag.items:
         raise InputError(f"`teacher` must be over the bag's items, in their order. Got {teacher!r}.")
     return Teacher(teacher, Queries(clicked.texts), depth=max(1, settings.retrieved))
-
-
-def _key(bag: Bag, clicked: Clicked, model: VocabularyModel, settings: SidrSettings) -> str:
-    clicks = clicked.clicks
-    return repr((bag.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
 
 
 def _encoder(

@@ -134,19 +134,35 @@ class SidrTraining:
         some = _first(asked, count)
         passages = np.concatenate([items[:count], self._drawn(some.numbers, found[:count], rng)])
         bags = lessons.asked.take(some.numbers)
-        tokens = np.intersect1d(np.append(lessons.bags[passages].indices, bags.columns), lessons.held)
+        tokens = self._scored(np.append(lessons.bags[passages].indices, bags.columns))
         values, vectors, kept = self._vectors(some, tokens)
-        encoding = self.model.encode([lessons.items[number] for number in passages.tolist()])
-        said = self.model.values(encoding, tokens)
+        said, strongest = self._said(passages, tokens)
         learned = self.model.item_scale * said
-        whole, excluded = self._begun(passages, tokens) + learned.detach().numpy(), self._excluded(some, passages)
+        whole = self._begun(passages, tokens) + strongest * learned.detach().numpy()
+        excluded = self._excluded(some, passages)
         loss, by_query, by_passage = parametric(VectorSide(vectors, whole, excluded))
-        moves = [(values, kept * by_query), (learned, by_passage)]
+        moves = [(values, kept * by_query), (learned, strongest * by_passage)]
         if not self.settings.semi_parametric:
             return loss, moves
         plain = (columns(bags.to_scipy(), tokens).toarray() > 0).astype(np.float32)
-        more, _, by_said = parametric(VectorSide(plain, said.detach().numpy(), excluded))
-        return loss + more / 2, [*moves, (said, by_said / 2)]
+        more, _, by_said = parametric(VectorSide(plain, strongest * said.detach().numpy(), excluded))
+        return loss + more / 2, [*moves, (said, strongest * by_said / 2)]
+
+    def _scored(self, held_by_texts: NDArray[Any]) -> Numbers:
+        """Return the tokens that learned items are scored by."""
+        if self.settings.whole_head:
+            return self.lessons.held
+        return np.intersect1d(held_by_texts, self.lessons.held)
+
+    def _said(self, passages: Numbers, tokens: Numbers) -> tuple[Any, Floats]:
+        """Return what the transformer says of items, and which of it they keep; of a part of the tokens, all."""
+        encoding = self.model.encode([self.lessons.items[number] for number in passages.tolist()])
+        said = self.model.values(encoding, tokens)
+        kept = np.ones(said.shape, np.float32)
+        if self.settings.whole_head and self.settings.tokens < len(tokens):
+            order = np.argpartition(-said.detach().numpy(), self.settings.tokens, axis=1)
+            np.put_along_axis(kept, order[:, self.settings.tokens :], 0, axis=1)
+        return said, kept
 
     def _vectors(self, asked: Asked, tokens: Numbers) -> tuple[Any, Floats, Floats]:
         """Return the queries' values of some tokens, their whole vectors, and which values are kept."""

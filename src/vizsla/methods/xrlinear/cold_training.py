@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.cached_property import cached_property
 from vizsla.indexes.tree import NodeWeights
 from vizsla.methods.xrlinear.calibrate import calibrate
 from vizsla.methods.xrlinear.calibration import Calibration

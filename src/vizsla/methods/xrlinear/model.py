@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoded import Encoded
 from vizsla.encoder import Encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.tree import TreeIndex
@@ -174,7 +174,4 @@ class XrLinear(Encoded):
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
         recipe = checked_recipe(reader.parameter("recipe", (dict, type(None))))
-        try:
-            return cls(items, encoder, index, queries, texts=texts, calibration=calibration, recipe=recipe)
-        except InputError as error:
-            raise FormatError(f"{reader.path}: {error}") from error
+        return cls(items, encoder, index, queries, texts=texts, calibration=calibration, recipe=recipe)

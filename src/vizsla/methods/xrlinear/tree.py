@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.arguments import array_of, check_seed
+from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_positive
 from vizsla.offsets import are_offsets

@@ -1,0 +1,113 @@
+"""SiDR's settings, judged by held-out train clicks alone: no test query is looked at.
+
+Every trial is a whole training with the settings of `benchmarks.sidr_train`, and some others. Beta search, and what
+its best twenty become when they are ranked anew by the items' vectors, are measured on queries that were held out;
+cold ones are those whose items have no click left. Run it with `python -m benchmarks.sidr_trials [--quick] [--only NAME
+...] [--set NAME] [--model FOLDER] [--most-steps N] [--checkpoint FOLDER] [--json FILE]`. A checkpoint's subfolder is
+named after the trial; `benchmarks.sidr_train --checkpoint FOLDER/NAME` goes on from it where settings are the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.corpus import data_folder
+from benchmarks.rows import Row, arguments, report
+from benchmarks.sidr import minilm
+from benchmarks.sidr_train import SETTINGS, minilm_vectors
+from vizsla import Bag, Dataset, WordPiece, bag, dense
+from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.sidr.begin import begun_model, training_key
+from vizsla.methods.sidr.item_scale import chosen_item_scale
+from vizsla.methods.sidr.prepare import Prepared, prepared
+from vizsla.methods.sidr.run import SidrRun
+from vizsla.methods.sidr.settings import SidrSettings
+from vizsla.methods.sidr.train import taught_by
+from vizsla.methods.sidr.training import SidrTraining
+
+Settings = dict[str, Any]
+
+
+def rates(factor: float) -> Settings:
+    """Return the first rates that SiDR was trained with, so many times as high."""
+    return {"rate": 5e-5 * factor, "head_rate": 2e-4 * factor, "bias_rate": 2e-3 * factor}
+
+
+TRIALS: dict[str, Settings] = {
+    "x1": rates(1),
+    "x2": rates(2),
+    "x4": rates(4),
+    "x8": rates(8),
+    "x16": rates(16),
+    "masked words first": {"masked_steps": 60},
+    "minilm as teacher": {},
+}
+
+
+def main() -> None:
+    options = arguments("sidr_trials", own=_own)
+    if options.quick:
+        options.most_steps, options.only = 2, options.only or ["x1", "x8"]
+    model = options.model or minilm()
+    if model is None:
+        raise SystemExit("no model: give --model FOLDER")
+    report(list(_rows(options, model)), options.json)
+
+
+def _own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", nargs="+", choices=list(TRIALS), metavar="NAME", help="some of the trials")
+    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
+    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
+    parser.add_argument("--most-steps", type=int, default=200, help="of each training (default: 200)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the states here, and go on from them")
+
+
+def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
+    dataset = Dataset.open(data_folder() / options.set)
+    base = bag(dataset, analyser=WordPiece.open(model))
+    clicked = Clicked.of(dataset, base.items)
+    texts = [item.default_text() for item in dataset.items]
+    ready = prepared(base, clicked, texts, SidrSettings(**SETTINGS))
+    for name in options.only or TRIALS:
+        settings = SidrSettings(**{**SETTINGS, "most_steps": options.most_steps, **TRIALS[name]})
+        teacher = dense(dataset, minilm_vectors(options.set, dataset)["minilm"]) if "teacher" in name else None
+        for row in _trial(options, name, (base, clicked, ready), model, settings, teacher):
+            print(row.work, row.ours, row.unit, flush=True)
+            yield row
+
+
+def _trial(
+    options: argparse.Namespace, name: str, data: tuple[Bag, Clicked, Prepared], model: str, settings: SidrSettings,
+    teacher: Any,
+) -> Iterator[Row]:  # fmt: skip
+    start = process_time()
+    base, clicked, ready = data
+    learner = begun_model(base, ready.lessons, model, settings)
+    taught = taught_by(base, teacher, clicked, settings)
+    key = repr((training_key(base, clicked, learner, settings), type(teacher).__name__, None))
+    path = Path(options.checkpoint) / name.replace(" ", "-") if options.checkpoint else None
+    training = SidrTraining(learner, ready.lessons, settings, teacher=taught)
+    run = SidrRun(training, ready.held, key=key, checkpoint=path)
+    run.run()
+    yield Row(f"{name}: training", process_time() - start, "none", None, "CPU s")
+    assert ready.held is not None
+    for when, values in zip(("before", "after"), (run.measured[0], run.measured[-1]), strict=True):
+        for kind, cold in (("cold", True), ("warm", False)):
+            mean = float(np.mean(values[ready.held.cold == cold]))
+            yield Row(f"{name}: beta, {kind}, {when}", mean, "none", None, "MRR@10", "", False)
+    choice = chosen_item_scale(learner, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
+    for place, trial in enumerate(choice.trials):
+        mark = " (chosen)" if place == choice.best else ""
+        for kind in ("cold", "warm"):
+            work = f"{name}: anew by vectors, scale {trial['item_scale']:.4f}{mark}, {kind}"
+            yield Row(work, float(trial[kind]), "none", None, "MRR@10", "", False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What threads share, sound in forked children too: these have one thread, and nobody else will free a lock."""

@@ -1,0 +1,43 @@
+"""Arrays that begin where a line of the cache does, as those of a mapped file do."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+LINE = 64
+"""Bytes of a line: what a register of AVX-512 loads. One that lies across two lines costs two loads."""
+
+T = TypeVar("T", bound=np.generic)
+
+
+def zeros_in_lines(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return zeros from the beginning of a line on; numpy begins where it may.
+
+    Examples
+    --------
+    >>> zeros_in_lines((3, 2), np.float32).ctypes.data % LINE
+    0
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)
+
+
+def in_lines(array: NDArray[T]) -> NDArray[T]:
+    """Return the array itself if it lies so, else a copy that does.
+
+    Examples
+    --------
+    >>> numbers = zeros_in_lines((4,), np.float32)
+    >>> in_lines(numbers) is numbers, in_lines(numbers[1:]).ctypes.data % LINE
+    (True, 0)
+    """
+    if array.flags.c_contiguous and array.ctypes.data % LINE == 0:
+        return array
+    copy: NDArray[T] = zeros_in_lines(array.shape, array.dtype)
+    copy[...] = array
+    return copy

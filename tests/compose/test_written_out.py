@@ -1,0 +1,54 @@
+"""A part that is used twice is stored once, but works twice: what doubles at every step is refused with a number."""
+
+from __future__ import annotations
+
+import pytest
+
+import vizsla
+from vizsla.compose import composition
+from vizsla.errors import CompositionError, FormatError
+
+STEPS = {
+    "union": lambda made: made | (made % 7),
+    "rerank": lambda made: made >> made,
+    "sum": lambda made: made.normalised() + made.normalised(),
+    "rank sum": lambda made: made.normalised("rank") + (made % 3).normalised("rank"),
+}
+
+
+@pytest.fixture(scope="module")
+def base():
+    return vizsla.bm25({"a": "fig tree", "b": "pear", "c": "fig"})
+
+
+def doubled(made, step, times: int):
+    for _ in range(times):
+        made = step(made)
+    return made
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_composition_has_a_limit_written_out(name, base):
+    with pytest.raises(CompositionError, match=r"at most 10,000 parts, written out. Got 1\d,\d\d\d"):
+        doubled(base, STEPS[name], 14)
+    assert doubled(base, STEPS[name], 3).size == 8
+
+
+@pytest.mark.parametrize("within", [True, False], ids=["of parts", "of artefacts"])
+@pytest.mark.parametrize("name", ["rerank", "union"])
+def test_a_file_that_would_work_for_ever_is_refused(name, within, base, tmp_path, monkeypatch):
+    with monkeypatch.context() as unlimited:
+        unlimited.setattr(composition, "MAX_SIZE", 10**12)
+        made = doubled(base, STEPS[name], 28 if name == "rerank" else 14)
+        saved = made.save(tmp_path / "saved")
+        if not within:
+            with pytest.raises(FormatError, match="more than 100,000 artefacts" if name == "rerank" else "artefacts"):
+                vizsla.load(saved)
+    with pytest.raises(FormatError, match=r"10,000 parts|artefacts"):
+        vizsla.load(saved)
+
+
+def test_what_can_be_saved_can_be_loaded(base, tmp_path):
+    many = vizsla.parse("a" + "|a" * 4000, {"a": base})
+    loaded = vizsla.load(many.save(tmp_path / "many"))
+    assert loaded("fig") == many("fig") and loaded.size == 4001
