@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PATIENCE = 300
 """Seconds until a process counts as stuck; no test measures with them."""
 
@@ -63,11 +65,26 @@ def _ended_children() -> float:
 
 @contextmanager
 def ctrl_c_after(seconds: float) -> Iterator[None]:
-    """Interrupt this process once it has worked for so many CPU seconds; all of its threads count."""
+    """Interrupt this process once it has worked for so many CPU seconds; all of its threads count.
+
+    A signal that comes to nothing is sent again much later, so that a test fails and does not hang.
+    """
     previous = signal.signal(signal.SIGPROF, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 20)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)
+
+
+def seconds_until_stopped(work: Callable[[], object], after: float) -> float:
+    """Interrupt work after so many CPU seconds, and return how many it took to stop.
+
+    The work begins again where it is done before: a machine may be faster than any that was thought of.
+    """
+    start = time.process_time()
+    with ctrl_c_after(after), pytest.raises(KeyboardInterrupt):
+        while True:
+            work()
+    return time.process_time() - start - after

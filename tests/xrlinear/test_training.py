@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tests.support.interrupts import ctrl_c_after
+from tests.support.interrupts import seconds_until_stopped
 from tests.xrlinear.toy import toy
 from vizsla.dataset import Dataset
 from vizsla.encoder import FunctionEncoder
@@ -222,7 +222,4 @@ def test_an_interrupt_stops_training_early():
     start = process_time()
     work()
     whole = process_time() - start
-    start = process_time()
-    with ctrl_c_after(whole / 8), pytest.raises(KeyboardInterrupt):
-        work()
-    assert process_time() - start < 0.7 * whole
+    assert seconds_until_stopped(work, whole / 8) < 0.6 * whole
