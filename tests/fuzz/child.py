@@ -9,18 +9,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from tests.support.interrupts import cpu_seconds
+from tests.support.stuck import Watched
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG = 20.0
 """CPU seconds after which a case counts as stuck: what else the machine does must not decide."""
 ASLEEP = 300.0
-"""Seconds after which a case counts as stuck that does not even work."""
+"""Seconds of sleep after which a case counts as stuck; to be stopped, or to wait for a CPU, is no sleep."""
 START = 600.0
+"""CPU seconds that a worker may take to begin."""
 
 
 class Child:
@@ -88,20 +88,14 @@ class Child:
         self._process.stdin.flush()
 
     def _receive(self, patience: float) -> dict[str, Any]:
-        deadline, limit = time.monotonic() + max(ASLEEP, patience), self._worked() + patience
+        watched = Watched(self._process.pid, asleep=ASLEEP, working=patience)
         while not select.select([self._process.stdout], [], [], 1.0)[0]:
-            if self._worked() > limit or time.monotonic() > deadline:
+            if watched.is_stuck():
                 raise TimeoutError
         line = self._process.stdout.readline()
         if not line:
             raise EOFError
         return json.loads(line)
-
-    def _worked(self) -> float:
-        try:
-            return cpu_seconds(self._process.pid)
-        except OSError:
-            return 0.0
 
     def _ended(self) -> str:
         code = self._process.wait()

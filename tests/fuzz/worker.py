@@ -19,6 +19,8 @@ TARGETS = {
     "misuses": "tests.fuzz.misuse_target:MisuseTarget",
     "stores": "tests.fuzz.store_target:StoreTarget",
     "commands": "tests.fuzz.command_target:CommandTarget",
+    "stops": "tests.interrupts.stopped_command_target:StoppedCommandTarget",
+    "slow stops": "tests.interrupts.stopped_command_target:SlowStoppedTarget",
 }
 MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
 """Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""

@@ -14,29 +14,57 @@ INTERRUPTED = 130
 MESSAGE = "vizsla: stopped; nothing was left half-written."
 
 
+AGAIN_S = 0.01
+"""When a KeyboardInterrupt that was lost is raised again."""
+
+
 class CtrlC:
     """Remembers that Ctrl-C was pressed, since not all code hands a KeyboardInterrupt on as it came.
 
     A compiled module whose import is interrupted raises an ImportError or worse. So while modules are imported
-    (`at_once`) the process ends there and then; later, `pressed` tells what an odd error really was.
+    (`at_once`) the process ends there and then; later, `pressed` tells what an odd error really was. Python drops what
+    is raised while an object is destroyed: it is raised again a moment later, or the command would go on to its end.
+    Once the command is `over`, nobody hears of it any more.
     """
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.pressed = self.over = False
         self._at_once = False
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take the place of Python's own handler, where that is in charge."""
-        main = threading.current_thread() is threading.main_thread()
-        if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        """Take the place of Python's own handler, where that is in charge, or where nobody is."""
+        main, before = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
+        if not main or before not in (signal.default_int_handler, signal.SIG_DFL):
             yield
             return
         signal.signal(signal.SIGINT, self._handle)
         try:
+            with self._none_lost():
+                yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def _none_lost(self) -> Iterator[None]:
+        dropped = sys.unraisablehook
+        if not hasattr(signal, "setitimer"):
+            yield
+            return
+
+        def again(lost: sys.UnraisableHookArgs) -> None:
+            if issubclass(lost.exc_type, KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+            else:
+                dropped(lost)
+
+        sys.unraisablehook, before = again, signal.signal(signal.SIGALRM, self._handle)
+        try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            sys.unraisablehook = dropped
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -48,6 +76,8 @@ class CtrlC:
             self._at_once = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.over:  # nothing is left to be stopped
+            return
         self.pressed = True
         if self._at_once:
             os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{MESSAGE}\n".encode())

@@ -1,0 +1,77 @@
+"""Whether a process is stuck, told by what it does: the machine may be busy, or stand still for minutes."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.support.interrupts import cpu_seconds
+
+ASLEEP = 120.0
+"""Seconds of nothing but sleep after which a process counts as stuck."""
+GLANCE = 1.0
+"""Seconds that count at most between two looks: whoever looks may have been paused himself."""
+
+
+class Watched:
+    """A process that is looked at now and then.
+
+    Parameters
+    ----------
+    pid : int
+        The process; it need not be a child.
+    asleep : float
+        Seconds that it may sleep without working in between. One that waits for a CPU, for a disk, or that was
+        stopped, does not sleep.
+    working : float
+        CPU seconds that it may work from now on.
+    """
+
+    def __init__(self, pid: int, *, asleep: float = ASLEEP, working: float = math.inf):
+        self.pid, self.patience = pid, asleep
+        self.worked, self.state = _work_and_state(pid)
+        self.limit, self.slept, self.seen = self.worked + working, 0.0, time.monotonic()
+
+    def is_stuck(self) -> bool:
+        """Look at the process."""
+        now, (worked, state) = time.monotonic(), _work_and_state(self.pid)
+        sleeps = state == "S" and worked == self.worked
+        self.slept = self.slept + min(now - self.seen, GLANCE) if sleeps else 0.0
+        self.worked, self.state, self.seen = worked, state, now
+        return worked > self.limit or self.slept > self.patience
+
+
+def forked_status(child: int, *, asleep: float = ASLEEP) -> int:
+    """Wait for a child that this process forked and return its status; one that is stuck is killed."""
+    watched = Watched(child, asleep=asleep)
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        if watched.is_stuck():
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def finished(process: subprocess.Popen, *, asleep: float = ASLEEP) -> tuple:
+    """Wait for a process and return what it wrote, as `communicate` does; one that is stuck is killed."""
+    watched = Watched(process.pid, asleep=asleep)
+    while True:
+        try:
+            return process.communicate(timeout=GLANCE)
+        except subprocess.TimeoutExpired:
+            if watched.is_stuck():
+                process.kill()
+
+
+def _work_and_state(pid: int) -> tuple[float, str]:
+    """Return the CPU seconds of a process, and S where it sleeps; of one that is gone neither tells anything."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return cpu_seconds(pid), state
+    except OSError:
+        return 0.0, ""
