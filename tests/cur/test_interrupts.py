@@ -20,17 +20,17 @@ SOON = 1.0
 
 @pytest.mark.parametrize("work", WORKS)
 def test_what_was_paid_for_is_kept(work, tmp_path):
-    process = started([sys.executable, "-m", "tests.cur.search_slowly", work, str(tmp_path), "0.2"], cwd=ROOT)
+    process = started([sys.executable, "-m", "tests.cur.search_slowly", work, str(tmp_path), "6"], cwd=ROOT)
     wait_until(lambda: len(paid(tmp_path)) >= 6 * CHUNK, process)
     said, seconds = interrupted(process)
     before = paid(tmp_path)
     assert process.returncode and b"KeyboardInterrupt" in said and seconds < SOON
     assert len(before) < CALLS[work] and not (tmp_path / "anchors").exists()
-    found, every = WORKS[work](tmp_path, 0.0), paid(tmp_path)
+    found, every = WORKS[work](tmp_path), paid(tmp_path)
     again = len(every) - len(set(every))
     assert again <= CHUNK and len(set(every)) == CALLS[work]  # at most what was under way is paid for twice
     if work == "anchors":
         assert np.array_equal(found.scores(), full(ANCHORS))
     else:
         (tmp_path / "fresh").mkdir()
-        assert found == WORKS[work](tmp_path / "fresh", 0.0)
+        assert found == WORKS[work](tmp_path / "fresh")

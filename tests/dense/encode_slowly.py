@@ -1,5 +1,9 @@
-"""Encodes a thousand texts slowly, to be killed: python encode_slowly.py FOLDER."""
+"""Encodes texts, with a pause at every step, or up to a step at which it waits to be killed.
 
+python -m tests.dense.encode_slowly FOLDER PAUSE [STEPS]
+"""
+
+import signal
 import sys
 import time
 
@@ -20,5 +24,18 @@ def encoder(pause=0.0):
     return FunctionEncoder(lambda texts: rows(texts, pause), dim=2, name="numbers")
 
 
+def encoder_until(steps):
+    """An encoder that never comes to the end of the step after these."""
+    left = iter(range(steps))
+
+    def step(texts):
+        if next(left, None) is None:
+            signal.pause()
+        return rows(texts)
+
+    return FunctionEncoder(step, dim=2, name="numbers")
+
+
 if __name__ == "__main__":
-    Vectors.encode(TEXTS, encoder(float(sys.argv[2])), sys.argv[1], storage="float32")
+    made = encoder_until(int(sys.argv[3])) if len(sys.argv) > 3 else encoder(float(sys.argv[2]))
+    Vectors.encode(TEXTS, made, sys.argv[1], storage="float32")

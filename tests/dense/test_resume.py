@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from tests.dense.encode_slowly import TEXTS, encoder, rows
-from tests.support.interrupts import PATIENCE, started, wait_until
+from tests.support.interrupts import started, wait_until
+from tests.support.stuck import finished
 from vizsla.encoder import FunctionEncoder
 from vizsla.encoders.resume import resumable_encode
 from vizsla.encoders.vectors import Vectors
@@ -24,9 +25,9 @@ from vizsla.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def command(target: Path, seconds: float) -> list[str]:
-    """Encode, with a pause at every step."""
-    return [sys.executable, "-m", "tests.dense.encode_slowly", str(target), str(seconds)]
+def command(target: Path, *how: float) -> list[str]:
+    """Encode, with a pause at every step, or up to a step."""
+    return [sys.executable, "-m", "tests.dense.encode_slowly", str(target), *map(str, how)]
 
 
 def recorded(target: Path) -> int:
@@ -37,12 +38,12 @@ def recorded(target: Path) -> int:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_started_again(how, tmp_path):
     target = tmp_path / "vectors"
-    process = started(command(target, 1.0), cwd=ROOT)
-    wait_until(lambda: recorded(target) >= 1024, process)
+    process = started(command(target, 0.0, 3), cwd=ROOT)
+    wait_until(lambda: recorded(target) >= 1536, process)
     process.send_signal(how)
-    process.communicate(timeout=PATIENCE)
+    finished(process)
     done = recorded(target)
-    assert 1024 <= done < len(TEXTS) and not target.exists()
+    assert done == 1536 < len(TEXTS) and not target.exists()
     with (Path(f"{target}.encoding") / "rows.partial").open("ab") as torn:
         torn.write(b"half a row")  # what a kill in the middle of a write leaves
     asked = []
@@ -70,9 +71,9 @@ def test_other_texts_encoder_or_storage_raise(tmp_path):
         resumable_encode(encoder(), TEXTS[:100], tmp_path / "work", storage="float32")
     with pytest.raises(InputError, match="encoder and storage"):
         resumable_encode(encoder(), TEXTS[:1024], tmp_path / "work", storage="float16")
-    assert np.array_equal(
-        resumable_encode(encoder(), TEXTS, tmp_path / "work", storage="float32"), rows(TEXTS)
-    ), "more texts at the end are welcome"
+    assert np.array_equal(resumable_encode(encoder(), TEXTS, tmp_path / "work", storage="float32"), rows(TEXTS)), (
+        "more texts at the end are welcome"
+    )
 
 
 def test_a_terminal_shows_how_far_it_is(tmp_path):
@@ -85,7 +86,7 @@ def test_a_terminal_shows_how_far_it_is(tmp_path):
         while piece := os.read(main, 4096):
             shown += piece
     os.close(main)
-    assert process.wait(PATIENCE) == 0
+    assert process.wait() == 0
     assert b"encoding, 512 texts a step" in shown and b"/10" in shown
 
 

@@ -39,6 +39,15 @@ def threads_now() -> int:
     return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
+def left_of(before: int) -> int:
+    """How many threads more there are than before; the system may take a while to clear those that ended."""
+    for _ in range(2000):
+        if threads_now() <= before:
+            break
+        time.sleep(0.01)
+    return threads_now() - before
+
+
 @pytest.mark.parametrize("kind", OPTIONS)
 @pytest.mark.parametrize("rows", [0, 1, 2, 70])
 def test_any_number_of_threads_gives_the_same_answer(kind, rows):
@@ -67,8 +76,9 @@ def test_links_out_of_range_raise(M):
 
 
 FORK = """
-import os, sys, time
+import os, sys
 from tests.dense.test_threads import made
+from tests.support.stuck import forked_status
 index, queries = made({kind!r})
 alone = index.search(queries, 20)
 index.search(queries, 20, threads=2)
@@ -76,14 +86,7 @@ child = os.fork()
 if not child:
     same = index.search(queries, 20) == alone and index.search(queries, 20, threads=2) == alone
     os._exit(0 if same else 1)
-deadline = time.monotonic() + 60
-while time.monotonic() < deadline:
-    ended, status = os.waitpid(child, os.WNOHANG)
-    if ended:
-        sys.exit(os.waitstatus_to_exitcode(status))
-    time.sleep(0.01)
-os.kill(child, 9)
-sys.exit("the child hangs")
+sys.exit(os.waitstatus_to_exitcode(forked_status(child)))
 """
 
 
@@ -95,16 +98,12 @@ def test_a_child_forked_after_a_threaded_search_answers(kind):
 
 
 COUNT = """
-import time
-from tests.dense.test_threads import made, threads_now as count
+from tests.dense.test_threads import left_of, made, threads_now
 index, queries = made({kind!r})
-before = count()
+before = threads_now()
 for threads in (1, 2):
     index.search(queries, 20, threads=threads)
-    deadline = time.monotonic() + 20
-    while count() > before and time.monotonic() < deadline:  # the system may take a while to clear a thread that ended
-        time.sleep(0.01)
-    print(count() - before)
+    print(left_of(before))
 """
 
 
@@ -116,33 +115,24 @@ def test_no_search_leaves_a_thread_behind(kind):
 
 
 BUILD = """
-import os, sys, time
+import os, sys
 import numpy as np
-from tests.dense.test_threads import threads_now as count
+from tests.dense.test_threads import left_of, threads_now
+from tests.support.stuck import forked_status
 from vizsla.indexes.faiss_storage import load_faiss
 from vizsla.indexes.make import make_index
 load_faiss()
 vectors = np.random.default_rng(0).standard_normal((600, 8), dtype=np.float32)
 def build(threads):
     return make_index({kind!r}, vectors, threads=threads, **{options!r})
-before = count()
+before = threads_now()
 build(2)
-deadline = time.monotonic() + 60
-while count() > before and time.monotonic() < deadline:  # the system may take a while to clear a thread that ended
-    time.sleep(0.01)
-assert count() <= before, "threads are left behind"
+assert left_of(before) == 0, "threads are left behind"
 child = os.fork()
 if not child:
     build(2)
     os._exit(0)
-deadline = time.monotonic() + 120
-while time.monotonic() < deadline:
-    ended, status = os.waitpid(child, os.WNOHANG)
-    if ended:
-        sys.exit(os.waitstatus_to_exitcode(status))
-    time.sleep(0.01)
-os.kill(child, 9)
-sys.exit("the child hangs")
+sys.exit(os.waitstatus_to_exitcode(forked_status(child)))
 """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from pathlib import Path
 from threading import Event, Thread
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import vizsla
+from tests.support.stuck import forked_status
 from vizsla.cached_property import cached_property
 from vizsla.forking.gate import ForkGate
 from vizsla.forking.lock import ForkLock
@@ -19,9 +19,6 @@ from vizsla.score_store import ScoreStore
 from vizsla.vector_store import VectorStore
 
 SOURCE = Path(vizsla.__file__).parent
-PATIENCE = 60
-"""CPU-free seconds after which a child counts as stuck."""
-
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="a sanitizer cannot fork a process with threads"),
@@ -32,15 +29,13 @@ def in_a_child(work) -> int:
     """Return how a forked child ended that did this work: 0 if it came to its end."""
     child = os.fork()
     if not child:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends a child that hangs
-        signal.alarm(PATIENCE)
         code = 1
         try:
             work()
             code = 0
         finally:
             os._exit(code)
-    return os.waitpid(child, 0)[1]
+    return forked_status(child)
 
 
 class Held:

@@ -37,7 +37,7 @@ class FaultyTarget:
 
     def grow(self) -> str:
         """Take more memory than allowed."""
-        self.held = np.ones(int(1.05 * MEMORY) // 8)
+        self.held = np.ones(MEMORY // 8)
         return "answered"
 
     def raise_it(self) -> str:

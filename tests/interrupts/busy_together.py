@@ -11,15 +11,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 import traceback
 from pathlib import Path
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS, SCORERS
+from tests.support.stuck import forked_status
 
-THREADS, ROUNDS, CHILD_PATIENCE = 16, 12, 120.0
+THREADS, ROUNDS = 16, 12
 FILES = ("cache", "late parametric")
 """Scorers that keep an SQLite file."""
 
@@ -82,17 +82,8 @@ class Together:
         return int(not all(same(self.answers(made), self.right[name]) for made in asked))
 
     def wait_for(self, child: int, name: str) -> None:
-        deadline = time.monotonic() + CHILD_PATIENCE
-        while time.monotonic() < deadline:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                if status:
-                    self.wrong.append(f"{name}: a forked child ended with {status}")
-                return
-            time.sleep(0.01)
-        os.kill(child, 9)
-        os.waitpid(child, 0)
-        self.wrong.append(f"{name}: a forked child hangs")
+        if status := forked_status(child):
+            self.wrong.append(f"{name}: a forked child ended with {status}, 9 if it hung")
 
     def guarded(self, work, number: int) -> None:
         try:

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.stuck import finished
+
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 900
-"""Seconds until it counts as stuck; it takes a few."""
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="a sanitizer cannot fork a process with threads")
 def test_searches_while_others_save_load_and_fork(tmp_path):
     command = [sys.executable, "-m", "tests.interrupts.busy_together", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    _, said = finished(process)
+    assert process.returncode == 0, said

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from tests.scorers.score_overlapping import ITEMS, QUERIES
+from tests.support.interrupts import wait_until
+from tests.support.stuck import finished
 from vizsla.function_scorer import FunctionScorer
 from vizsla.score_cache import ScoreCache
 
@@ -27,7 +27,7 @@ def start(path: Path, log: Path, *, seed: int, rounds: int = 6, chunk: int = 16,
 
 
 def finish(process: subprocess.Popen) -> None:
-    _, errors = process.communicate(timeout=300)
+    _, errors = finished(process)
     assert process.returncode == 0, errors
 
 
@@ -71,10 +71,8 @@ def test_nothing_is_sent_again_after_it_was_stored(tmp_path):
 def test_kill_9_loses_only_the_chunk_that_was_under_way(tmp_path):
     path, log = tmp_path / "scores.db", tmp_path / "killed.log"
     process = start(path, log, seed=3, rounds=50, chunk=8, ms=30)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and (not log.exists() or log.read_text().count("stored") < 40):
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    wait_until(lambda: log.exists() and log.read_text().count("stored") >= 40, process)
+    process.kill()
     process.communicate()
     seen = events(log)
     sent = {pair for what, _, pair in seen if what == "sent"}
@@ -105,4 +103,4 @@ def test_a_forked_child_opens_a_connection_of_its_own(tmp_path):
         "store.put('f', [('q', 'both')], np.ones(1, np.float32))\n"
         "assert store.count('f') == 3\n"
     )
-    subprocess.run([sys.executable, str(script), str(tmp_path / "s.db")], check=True, timeout=120)
+    subprocess.run([sys.executable, str(script), str(tmp_path / "s.db")], check=True)

@@ -18,6 +18,8 @@ from vizsla.retrying import Retrying
 ITEMS = {"a": "fig", "b": "fig tree", "c": "fig tree leaf"}
 WANTED = Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0), "1": {"c": 0.0}})
 KEY = "a secret"
+PATIENT = {"timeout_s": 3600.0}
+"""The machine may stand still for minutes."""
 
 
 class Service(BaseHTTPRequestHandler):
@@ -53,7 +55,7 @@ def service():
 
 
 def reranker(server, **options):
-    return HttpReranker(ITEMS, f"http://127.0.0.1:{server.server_port}/v2/rerank", model="rerank", **options)
+    return HttpReranker(ITEMS, f"http://127.0.0.1:{server.server_port}/v2/rerank", model="rerank", **PATIENT | options)
 
 
 def test_scores_come_back_in_the_texts_order(service):

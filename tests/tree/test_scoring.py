@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-from time import perf_counter
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from tests.support.interrupts import seconds_until_stopped
 from tests.tree.trees import DIM, make_matchers, make_queries, make_tree, twin_scores
 from vizsla.candidates import Candidates
 from vizsla.errors import InputError
@@ -118,15 +116,6 @@ def test_an_interrupt_stops_a_long_batch(what, threads):
     work = {
         "search": lambda: index.with_effort(len(index)).search(batch, 2, threads=threads),
         "filtered": lambda: index.with_effort(len(index)).search(batch, 2, filter=mask, threads=threads),
-        "scores": lambda: [index.scores(batch, chosen, threads=threads) for _ in range(1000)],
+        "scores": lambda: index.scores(batch, chosen, threads=threads),
     }[what]
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    start = perf_counter()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            work()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-    assert perf_counter() - start < 20  # the whole would take minutes
+    assert seconds_until_stopped(work, 0.3) < 5  # the whole would take minutes

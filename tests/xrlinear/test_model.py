@@ -11,6 +11,7 @@ import pytest
 
 import vizsla
 from tests.formats.hostile import hostile
+from tests.support.stuck import finished
 from tests.xrlinear.conftest import SMALL
 from tests.xrlinear.test_training import letters
 from tests.xrlinear.toy import toy
@@ -103,7 +104,7 @@ def test_two_processes_share_one_saved_model(model, tmp_path):
     code = "import sys, json, vizsla; m = vizsla.load(sys.argv[1]); print(json.dumps(m(sys.argv[2:], k=5).ids))"
     arguments = [sys.executable, "-c", code, str(saved), *QUERIES]
     running = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    answers = [json.loads(process.communicate(timeout=600)[0]) for process in running]
+    answers = [json.loads(finished(process)[0]) for process in running]
     assert answers == [model(QUERIES, k=5).ids] * 2
 
 
