@@ -198,14 +198,17 @@ def _rolled_back(connection: sqlite3.Connection) -> None:
 
 def _patiently(act: Callable[[], T]) -> T:
     """Repeat while others hold the file; SQLite itself waits for a moment only, so that forks need not wait longer."""
-    end = time.monotonic() + PATIENCE_S
+    waited, seen = 0.0, time.monotonic()
     while True:
         try:
             return act()
         except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            if _code(error) != sqlite3.SQLITE_BUSY or waited > PATIENCE_S:
                 raise
-            time.sleep(0.01)
+        time.sleep(0.01)
+        # A process that was stopped meanwhile has not waited, and who holds the file may have been stopped with it.
+        now = time.monotonic()
+        waited, seen = waited + min(now - seen, 1.0), now
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -8,6 +8,7 @@ searches ask what was loaded from the folders that others save over; children as
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ from tests.contract.registry import RETRIEVERS, SCORERS
 from tests.support.stuck import forked_status
 
 THREADS, ROUNDS = 16, 12
+OTHERS = ["save_and_load"] * 4 + ["fork"] * 2
 FILES = ("cache", "late parametric")
 """Scorers that keep an SQLite file."""
 
@@ -34,13 +36,13 @@ class Together:
     """What the threads share: the retrievers, the right answers, and what went wrong."""
 
     def __init__(self, folder: Path):
-        self.folder, self.wrong = folder, []
+        self.folder, self.wrong, self.others = folder, [], len(OTHERS)
         saved, other = systems()
         self.made = {**saved, **other}
         self.right = {name: self.answers(made) for name, made in self.made.items()}
         self.places = {name: folder / str(number) for number, name in enumerate(saved)}
         self.loaded = {name: vizsla.load(saved[name].save(place)) for name, place in self.places.items()}
-        self.names, self.saved = list(self.made), list(self.places)
+        self.names, self.saved, self.counting = list(self.made), list(self.places), threading.Lock()
 
     @staticmethod
     def answers(made):
@@ -52,7 +54,8 @@ class Together:
             self.wrong.append(f"{name}: another answer")
 
     def search(self, number: int) -> None:
-        for turn in range(ROUNDS):
+        """Search for as long as anybody saves, loads or forks."""
+        for turn in itertools.takewhile(lambda turn: turn < ROUNDS or self.others, itertools.count()):
             name = self.names[(number * ROUNDS + turn) % len(self.names)]
             self.check(self.made[name], name)
             self.check(self.loaded.get(name, self.made[name]), name)
@@ -90,6 +93,9 @@ class Together:
             work(number)
         except BaseException:
             self.wrong.append(traceback.format_exc())
+        if work != self.search:
+            with self.counting:
+                self.others -= 1
 
 
 def same(found, right) -> bool:
@@ -105,7 +111,7 @@ def same(found, right) -> bool:
 def main() -> int:
     """Let everybody work, and tell what went wrong."""
     together = Together(Path(sys.argv[1]))
-    works = [together.search] * THREADS + [together.save_and_load] * 4 + [together.fork] * 2
+    works = [together.search] * THREADS + [getattr(together, name) for name in OTHERS]
     threads = [threading.Thread(target=together.guarded, args=(work, n)) for n, work in enumerate(works)]
     for thread in threads:
         thread.start()

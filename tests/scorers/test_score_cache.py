@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import shutil
@@ -17,6 +18,7 @@ import pytest
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.scorers.counted import counted_scorer, overlap
 from tests.scorers.test_text_scorer import candidates
+from vizsla import score_file
 from vizsla.candidates import Candidates
 from vizsla.errors import CompositionError, FormatError, InputError
 from vizsla.function_scorer import FunctionScorer
@@ -294,3 +296,21 @@ def test_a_copy_of_the_file_is_the_same_cache(path, tmp_path):
     cache.close()
     shutil.copy(path, tmp_path / "copy.db")
     assert len(ScoreCache(scorer, tmp_path / "copy.db")) == len(cache)
+
+
+def test_a_pause_of_minutes_is_no_wait_for_others(monkeypatch):
+    clock, busy = itertools.count(0.0, 600.0), [sqlite3.OperationalError("locked") for _ in range(100)]
+    for error in busy:
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    monkeypatch.setattr(score_file.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(score_file.time, "sleep", lambda seconds: None)
+
+    def act():
+        if busy:
+            raise busy.pop()
+        return "mine"
+
+    assert score_file._patiently(act) == "mine"
+    busy += [error] * 200
+    with pytest.raises(sqlite3.OperationalError):
+        score_file._patiently(act)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from threading import Condition, RLock, local
 
-PATIENCE_S = 10.0
-"""How long a fork waits at most: who is inside for longer waits for a disk or another process, and holds no lock."""
+LOOKS, LOOK_S = 100, 0.1
+"""How long a fork waits at most: who is inside for longer waits for a disk or another process, and holds no lock.
+
+It is counted in looks: a process that was stopped meanwhile, by a terminal or a closed lid, has not waited.
+"""
 
 
 class ForkGate:
@@ -48,7 +51,7 @@ class ForkGate:
     def _close(self) -> None:
         self._free.acquire()
         self._forks += 1
-        self._free.wait_for(lambda: self._inside <= self._own, PATIENCE_S)
+        any(self._free.wait_for(lambda: self._inside <= self._own, LOOK_S) for _ in range(LOOKS))
 
     def _open(self) -> None:
         self._forks -= 1
