@@ -9,9 +9,10 @@ from vizsla import Dataset, bag, load, train_tokens
 from vizsla.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
+from vizsla.methods.bag.begin import begun
+from vizsla.methods.bag.choose_epochs import chosen_epochs
 from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.learner import STRANGERS, LearningSettings, softmax_loss
-from vizsla.methods.bag.train import begun, chosen_epochs
 from vizsla.text.bag import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
