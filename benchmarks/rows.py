@@ -8,7 +8,7 @@ import math
 import operator
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,13 @@ def report(rows: Sequence[Row], file: Path | None) -> None:
             print(f"{row.work} / {row.peer}: {row.note}")
     if file is not None:
         file.write_text(json.dumps([row.to_dict() for row in rows], indent=1, ensure_ascii=False) + "\n")
+
+
+def told(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows, and print each when it comes: what takes hours is not to be lost."""
+    for row in rows:
+        print(row.work, _cell(row.ours), row.unit, flush=True)
+        yield row
 
 
 def median(values: Sequence[float]) -> float | None:

@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report
+from benchmarks.rows import Row, arguments, report, told
 from benchmarks.sidr import minilm
 from benchmarks.sidr_train import SETTINGS, SPLITS, measured, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense, load, sidr, train_sidr
@@ -27,6 +27,8 @@ FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 """Steps eight times as long: they lead further from where the model began."""
 STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "most_steps": 1}
 """One step that moves nothing."""
+PLAIN: dict[str, Any] = {"levelled": False}
+"""A head that begins without levelled biases, as in the paper."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "before training": {**STILL, "semi_parametric": False, "retrieved": 0},
     "sidr": {},
@@ -45,6 +47,14 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "far, whole head": {**FAR, "whole_head": True},
     "far, w/o SP objective, whole head": {**FAR, "semi_parametric": False, "whole_head": True},
     "far, as VDR": {**FAR, "semi_parametric": False, "retrieved": 0, "whole_head": True},
+    "plain head, before training": {**PLAIN, **STILL, "semi_parametric": False, "retrieved": 0},
+    "plain head": PLAIN,
+    "plain head, w/o SP objective": {**PLAIN, "semi_parametric": False},
+    "plain head, w/o retrieved neg": {**PLAIN, "retrieved": 0},
+    "plain head, as VDR": {**PLAIN, "semi_parametric": False, "retrieved": 0, "whole_head": True},
+    "plain head, far": {**PLAIN, **FAR},
+    "plain head, far, w/o SP objective": {**PLAIN, **FAR, "semi_parametric": False},
+    "plain head, far, as VDR": {**PLAIN, **FAR, "semi_parametric": False, "retrieved": 0, "whole_head": True},
 }
 
 
@@ -56,7 +66,7 @@ def main() -> None:
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")
-    report(list(_rows(options, model)), options.json)
+    report(list(told(_rows(options, model))), options.json)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:

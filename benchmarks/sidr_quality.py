@@ -10,9 +10,9 @@ from benchmarks.rows import Row
 from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
 from vizsla.clicks.choice import Choice
 from vizsla.evaluate.evaluate import evaluate
+from vizsla.methods.bag.choose_epochs import chosen_epochs
 from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.learner import LearningSettings
-from vizsla.methods.bag.train import chosen_epochs
 from vizsla.retriever import Retriever
 
 MEASURES = ["R@10", "R@100", "RR@10"]
@@ -33,12 +33,13 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
         base = bag(dataset, analyser=pieces)
         count = epochs
         if isinstance(count, str):
-            choice = chosen_epochs(base, Clicked.of(dataset, base.items), LearningSettings(), seed=0)
+            asked = Clicked.of(dataset, base.items)
+            choice = chosen_epochs(base.with_words(asked.texts), asked, LearningSettings(), seed=0)
             yield from _tried(name, choice)
             count = int(choice.chosen["epochs"])
         start = process_time()
-        learned = train_tokens(base, dataset, epochs=count)
-        seconds = (process_time() - start) / count
+        learned = train_tokens(base, dataset, epochs=count) if count else base
+        seconds = (process_time() - start) / max(count, 1)
         limit = SECONDS_AN_EPOCH * dataset.clicks.nnz / CLICKS_AN_EPOCH
         yield Row(f"{name}: an epoch over {dataset.clicks.nnz:,} clicks", seconds, "limit", limit, "CPU s", ">= 1.0")
         systems = {"bm25": bm25(dataset), "bag": base, "learned": learned}

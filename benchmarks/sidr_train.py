@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report
+from benchmarks.rows import Row, arguments, report, told
 from benchmarks.sidr import minilm
 from vizsla import (
     Bag,
@@ -51,7 +51,7 @@ def main() -> None:
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")
-    report(list(_rows(options, model)), options.json)
+    report(list(told(_rows(options, model))), options.json)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:

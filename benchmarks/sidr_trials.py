@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report
+from benchmarks.rows import Row, arguments, report, told
 from benchmarks.sidr import minilm
 from benchmarks.sidr_train import SETTINGS, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense
@@ -57,7 +57,7 @@ def main() -> None:
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")
-    report(list(_rows(options, model)), options.json)
+    report(list(told(_rows(options, model))), options.json)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:
@@ -77,9 +77,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     for name in options.only or TRIALS:
         settings = SidrSettings(**{**SETTINGS, "most_steps": options.most_steps, **TRIALS[name]})
         teacher = dense(dataset, minilm_vectors(options.set, dataset)["minilm"]) if "teacher" in name else None
-        for row in _trial(options, name, (base, clicked, ready), model, settings, teacher):
-            print(row.work, row.ours, row.unit, flush=True)
-            yield row
+        yield from _trial(options, name, (base, clicked, ready), model, settings, teacher)
 
 
 def _trial(

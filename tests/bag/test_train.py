@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from vizsla import Dataset, bag, load, train_tokens
 from vizsla.candidates import Candidates
+from vizsla.clicks.choice_warning import ChoiceWarning
+from vizsla.clicks.judge import Judge
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
+from vizsla.methods.bag.begin import begun
+from vizsla.methods.bag.choose_epochs import MOST_SPLITS, _splits, chosen_epochs, harmless_best
 from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.bag.expansion import items_met
 from vizsla.methods.bag.learner import STRANGERS, LearningSettings, softmax_loss
-from vizsla.methods.bag.train import begun, chosen_epochs
 from vizsla.text.bag import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
@@ -82,8 +87,88 @@ def test_epochs_are_chosen_on_held_out_clicks():
     clicked = Clicked.of(data, base.items)
     choice = chosen_epochs(base.with_words(clicked.texts), clicked, LearningSettings(rate=0.3), seed=0)
     assert choice.warm > 0
-    assert 1 <= choice.chosen["epochs"] <= len(choice.trials)
+    assert [trial["epochs"] for trial in choice.trials] == list(range(len(choice.trials)))
+    assert choice.chosen["epochs"] >= 1
     assert choice.chosen["all"] >= choice.trials[0]["all"]
+
+
+def twin_of_items_met(queries, clicks, items, pairs):
+    """Count, pair by pair, the items that hold the one token and were chosen by a query that holds the other."""
+    return [
+        sum(bool(items[item, target] and (queries[:, token] * clicks[:, item]).any()) for item in range(len(items)))
+        for token, target in pairs
+    ]
+
+
+def test_pairs_count_the_items_they_met_at():
+    rng = np.random.default_rng(0)
+    queries, clicks, items = (rng.random(shape) < 0.3 for shape in ((30, 6), (30, 8), (8, 6)))
+    held = rng.random((6, 6)) < 0.5
+    pattern = np.concatenate([[0], np.cumsum(held.sum(axis=1))]), np.nonzero(held)[1].astype(np.int32)
+    counted = items_met(*(csr_array(matrix.astype(np.float32)) for matrix in (queries, clicks, items)), pattern)
+    assert counted.tolist() == twin_of_items_met(queries, clicks, items, np.argwhere(held))
+
+
+def test_a_first_step_is_as_long_as_the_evidence_allows():
+    """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
+    items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
+    base = bag(items, b=0.5)
+    clicked = Clicked.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
+    learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
+    learner.epoch(np.random.default_rng(0))
+    terms, table = learner.bag.terms, learner.table
+    pairs = np.repeat(np.arange(table.dim), np.diff(table.offsets)), table.targets, table.gains
+    gains = {(terms[token], terms[target]): gain for token, target, gain in zip(*pairs, strict=True)}
+    assert gains["sweet", "fig"] == pytest.approx(0.1 * 2 / 3, rel=1e-3)
+    assert gains["acorn", "oak"] == pytest.approx(0.1 / 2, rel=1e-3)
+
+
+def test_an_epoch_that_surely_harms_cold_queries_is_not_taken():
+    judge = Judge(np.arange(200) < 100, 0.5)
+    rng = np.random.default_rng(0)
+    before = rng.random(200)
+    kind, harsh = (before + rng.normal(0, 0.1, 200) for _ in range(2))
+    kind[judge.cold] += 0.05
+    harsh[~judge.cold] += 0.5
+    harsh[judge.cold] -= 0.02
+    assert judge.quality(harsh) > judge.quality(kind) > judge.quality(before)
+    assert harmless_best(judge, [before, kind, harsh]) == 1
+    assert harmless_best(judge, [before, harsh + np.where(judge.cold, 0.07, 0)]) == 1
+    assert harmless_best(judge, [before, before - 0.1]) == 0
+
+
+def misleading(count: int = 300) -> Dataset:
+    """Return items of three words each; a query says a word that has nothing to do with those of its item."""
+    rng = np.random.default_rng(0)
+    items = {f"i{number}": f"name{number} kind{number % 20} odd{number}" for number in range(count)}
+    queries = {f"q{number}": f"kind{number % 20} kind{rng.integers(20)} lure{number % 20}" for number in range(count)}
+    return Dataset.of(items, queries=queries, clicks=[(f"q{number}", f"i{number}") for number in range(count)])
+
+
+def test_learning_that_helps_no_item_without_clicks_says_so():
+    data = misleading()
+    with pytest.warns(ChoiceWarning, match=r"Nothing was learned|did not help items without clicks"):
+        train_tokens(bag(data, b=0.5), data)
+
+
+def test_too_few_clicks_to_choose_by_are_said():
+    with pytest.warns(ChoiceWarning, match="3 were taken"):
+        learned = train_tokens(bag({"a": "fig tree", "c": "red car"}), [("vehicle", "c")])
+    assert learned("vehicle", k=1).ids == [["c"]]
+
+
+def test_a_small_log_is_split_several_times():
+    data = synonyms()
+    clicked = Clicked.of(data, bag(data).items)
+    splits = _splits(clicked.clicks, 0)
+    assert len(splits) == MOST_SPLITS
+    assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
+
+
+def test_where_it_helps_nothing_is_said(recwarn):
+    data = synonyms()
+    train_tokens(bag(data), data, rate=0.3)
+    assert not [each for each in recwarn if "did not help" in str(each.message) or "Nothing" in str(each.message)]
 
 
 def test_the_slopes_are_those_of_the_loss():

@@ -103,12 +103,34 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
         {"item_bags": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
+        {"levelled": False},
         {"frozen_layers": 1, "dropout": 0.1},
     ],
 )
 def test_every_switch_trains(changes):
     found = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1, **changes})
     assert len(found("fig auto", k=3).ids[0]) == 3
+
+
+def test_a_plain_head_begins_without_biases_and_a_level_one_without_favourites():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.begin import begun_model
+    from vizsla.methods.sidr.prepare import prepared
+    from vizsla.methods.sidr.settings import SidrSettings
+    from vizsla.training.centred import LEVEL
+
+    data, base = dataset(), tiny_bag()
+    for levelled in (False, True):
+        settings = SidrSettings(**{**FAST, "levelled": levelled})
+        lessons = prepared(base, Clicked.of(data, base.items), list(ITEMS.values()), settings).lessons
+        model = begun_model(base, lessons, model_folder(), settings)
+        with model.no_gradients():
+            means = [
+                model.highest(model.encode(texts), np.arange(model.tokens)).numpy().mean(axis=0)
+                for texts in (lessons.queries, lessons.items)
+            ]
+        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=1e-4) == levelled
+        assert bool((model.bias == 0).all()) == (not levelled)
 
 
 def test_a_checkpoint_with_a_head_keeps_it():

@@ -9,7 +9,7 @@ from vizsla.cli.options import add_data, add_output, check_output, open_data
 
 WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "masked_steps",
          "frozen_layers", "max_tokens")  # fmt: skip
-SWITCHES = ("semi_parametric", "item_bags", "whole_head")
+SWITCHES = ("semi_parametric", "item_bags", "whole_head", "levelled")
 RATES = ("rate", "head_rate", "bias_rate", "dropout")
 NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), **dict.fromkeys(RATES, float)}
 HELP = {
@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-item-bags", dest="item_bags", action="store_false", help=alone)
     whole = "compare learned items by all tokens, as in the paper, not by those of a step's texts"
     parser.add_argument("--whole-head", action="store_true", help=whole)
+    plain = "a head that the model lacks begins without biases, as in the paper, not where no token stands out"
+    parser.add_argument("--plain-head", dest="levelled", action="store_false", help=plain)
     parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():

@@ -41,3 +41,32 @@ def strongest_pairs(queries: csr_array, clicked: csr_array, weights: NDArray[np.
     kept = np.sort(order[(rank < most) & (strength[order] > 0)])
     counts = np.bincount(tokens[kept], minlength=met.shape[0])
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), met.indices[kept].astype(np.int32)
+
+
+def items_met(queries: csr_array, clicks: csr_array, items: csr_array, pattern: Pattern) -> NDArray[np.float32]:
+    """Return at how many different items each pair of tokens met: the one in the item, the other in a query for it.
+
+    Parameters
+    ----------
+    queries : csr_array
+        Queries × tokens.
+    clicks : csr_array
+        Queries × items.
+    items : csr_array
+        Items × tokens.
+    pattern : offsets and targets
+        The pairs, as `strongest_pairs` gives them.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> queries, clicks = csr_array([[1.0, 0]] * 3), csr_array([[1.0, 0], [2.0, 0], [0, 1.0]])
+    >>> items_met(queries, clicks, csr_array([[0, 1.0], [0, 1.0]]), (np.array([0, 1, 1]), np.int32([1]))).tolist()
+    [2.0]
+    """
+    offsets, targets = pattern
+    chosen = (queries.T.tocsr() @ clicks).tocsr()
+    chosen.data = np.ones(len(chosen.data), np.float32)
+    met = (chosen @ items).tocsr().sorted_indices()
+    tokens = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.asarray(met[tokens, targets], np.float32).reshape(-1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
+from vizsla.methods.bag.expansion import items_met
 from vizsla.number_range import ABOVE_0, COUNT, COUNT_FROM_0, check_numbers
 from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
@@ -84,8 +85,19 @@ class TokenLearner:
         self.offsets, self.targets = table.offsets, table.targets
         self.weights, self.gains = table.weights.astype(np.float64), table.gains.astype(np.float64)
         self.floor = np.zeros(len(self.weights))
+        self._trust = self._trusted()
         self._memory = np.zeros(len(self.weights)), np.zeros(len(self.gains))
         self._keys = np.sort(self._pairs()[0] * np.int64(clicks.shape[1]) + self._pairs()[1])
+
+    def _trusted(self) -> Floats:
+        """Return which share of a step each expansion takes: n / (n + 1), if the pair met at n different items.
+
+        A pair that met at one item may tell what a word means, or only what that item is called. The first helps items
+        that nobody clicked, the second harms them. Where a table is learned on, pairs that these clicks lack met once.
+        """
+        asked = self.queries.with_values(np.ones(len(self.queries.columns), np.float32)).to_scipy()
+        met = np.maximum(items_met(asked, self.clicks, self.items, (self.offsets, self.targets)), 1).astype(np.float64)
+        return np.asarray(met / (met + 1))
 
     @property
     def table(self) -> TokenTable:
@@ -165,14 +177,18 @@ class TokenLearner:
         numbers, edges = table.edges(rows)
         own = slopes[rows.row_numbers(), rows.columns]
         self._adagrad(self.weights, self._memory[0], rows.columns, own)
-        self._adagrad(self.gains, self._memory[1], edges, slopes[numbers, self.targets[edges]])
+        self._adagrad(self.gains, self._memory[1], edges, slopes[numbers, self.targets[edges]], self._trust)
         np.maximum(self.weights, self.floor, out=self.weights)
 
-    def _adagrad(self, numbers: Floats, memory: Floats, places: NDArray[Any], slopes: NDArray[np.float32]) -> None:
+    def _adagrad(
+        self, numbers: Floats, memory: Floats, places: NDArray[Any], slopes: NDArray[np.float32],
+        trust: Floats | None = None,
+    ) -> None:  # fmt: skip
         touched, inverse = np.unique(places, return_inverse=True)
         total = np.bincount(inverse, slopes, minlength=len(touched))
         memory[touched] += total * total
-        numbers[touched] -= self.settings.rate * total / np.sqrt(memory[touched] + SMALL)
+        rate = self.settings.rate * (1.0 if trust is None else trust[touched])
+        numbers[touched] -= rate * total / np.sqrt(memory[touched] + SMALL)
 
 
 def softmax_loss(scores: Floats) -> tuple[float, Floats]:

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.checked import checked
-from vizsla.clicks.choice import Choice
-from vizsla.clicks.hold_out import HeldOut, hold_out
 from vizsla.clicks.recency import recent_clicks
 from vizsla.encoders.sidr import SidrEncoder
-from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.methods.bag.begin import begun
+from vizsla.methods.bag.choose_epochs import chosen_epochs
 from vizsla.methods.bag.clicked import Clicked
-from vizsla.methods.bag.expansion import strongest_pairs
-from vizsla.methods.bag.learner import LearningSettings, TokenLearner
+from vizsla.methods.bag.learner import LearningSettings
 from vizsla.methods.bag.model import Bag
+from vizsla.methods.bag.verdict import warn_of
 from vizsla.progress import progress
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from vizsla.sparse_rows import SparseRows
-
-COLD = 0.5
-HELD_OUT, MOST_HELD = 0.1, 2000
-FEWEST = 20
-"""With fewer queries none can be held out."""
-MOST_EPOCHS = 6
-"""More teach warm queries still, but cold ones lose what they gained."""
-PATIENCE = 2
 
 
 @checked
@@ -62,7 +47,8 @@ def train_tokens(
         A Dataset, or (query text, item id) pairs with or without a weight.
     epochs : int or "auto"
         How often to go through the clicks. "auto" holds out a tenth of the queries, half of them with items that nobody
-        else clicked, stops when neither kind gains any more, and then learns from all clicks as long.
+        else clicked, stops when neither kind gains any more, and then learns from all clicks as long. An epoch that
+        harms items without clicks beyond noise is not taken; where none helps them, a `ChoiceWarning` says so.
     rate : float
         The step of Adagrad.
     negatives : int
@@ -103,87 +89,16 @@ def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSetting
     known = bag.with_words(clicked.texts)
     if isinstance(epochs, str):
         check_choice("epochs", epochs, ["auto"])
-        epochs = int(chosen_epochs(known, clicked, settings, seed=seed).chosen["epochs"])
-    return _trained(known, clicked, clicked.clicks, settings, check_positive("epochs", epochs), seed)
+        choice = chosen_epochs(known, clicked, settings, seed=seed)
+        warn_of(choice)
+        return _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+    return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
 
 
-def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
-    """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart."""
-    held = held_out_queries(clicked.clicks, seed)
-    if held is None:
-        return Choice("MRR@10", 0, 0, [{"epochs": 3, "all": 0.0, "warm": 0.0, "cold": 0.0}], 0)
-    rows = np.concatenate([held.cold, held.warm])
-    asked, cold = clicked.take(rows), np.arange(len(rows)) < len(held.cold)
-    learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
-    rng, best = np.random.default_rng(seed), -1
-    trials, measured = [{"epochs": 0}], [_ranks(bag, asked)]
-    for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
-        learner.epoch(rng)
-        trials.append({"epochs": epoch})
-        measured.append(_ranks(bag.with_table(learner.table), asked))
-        best = int(np.argmax([_balanced(values, cold) for values in measured]))
-        if epoch - best >= PATIENCE:
-            break
-    return Choice.among(trials[1:], measured[1:], cold, measure="MRR@10")
-
-
-def begun(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
-    """Return a learner at the bag's own table, with room for the expansions that these clicks suggest."""
-    queries = bag.encoder.bag.queries(clicked.texts)
-    table = _with_room(bag, queries, clicks, settings.expansions)
-    return TokenLearner(bag, table, queries, clicks, settings)
-
-
-def _trained(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings, epochs: int, seed: int) -> Bag:
-    learner, rng = begun(bag, clicked, clicks, settings), np.random.default_rng(seed)
+def _trained(bag: Bag, clicked: Clicked, settings: LearningSettings, epochs: int, seed: int) -> Bag:
+    if not epochs:
+        return bag
+    learner, rng = begun(bag, clicked, clicked.clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)
     return bag.with_table(learner.table)
-
-
-def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> TokenTable:
-    """Return the bag's table with the strongest pairs of these clicks added to its expansions, at 0."""
-    table: TokenTable = bag.encoder
-    items = bag.index.item_rows().to_scipy()
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
-    asked = queries.with_values(np.ones(len(queries.columns), np.float32)).to_scipy()
-    offsets, targets = strongest_pairs(asked[rows], items[clicks.indices], table.weights, most=most)
-    if not table.expands:
-        return TokenTable(table.bag, table.weights, offsets, targets, np.zeros(len(targets), np.float32))
-    return table.with_edges(offsets, targets)
-
-
-def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
-    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
-    queries = round(min(HELD_OUT * clicks.shape[0], MOST_HELD))
-    if clicks.shape[0] < FEWEST:
-        return None
-    for cold in (COLD, 0.0, 1.0):
-        try:
-            return hold_out(clicks, queries=max(queries, 2), cold=cold, seed=seed)
-        except InputError:
-            continue
-    return None
-
-
-def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
-    """Return the clicks without those of held-out queries and of cold items."""
-    from scipy.sparse import csr_array
-
-    gone = np.zeros(clicks.shape[0], np.bool_)
-    gone[np.concatenate([held.cold, held.warm])] = True
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
-    kept = ~gone[rows] & ~held.cold_items[clicks.indices]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
-    return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)
-
-
-def _ranks(bag: Bag, asked: Clicked) -> NDArray[np.float64]:
-    found = bag.search_encoded(bag.encode(asked.texts), 10)
-    return asked.reciprocal_ranks(found)
-
-
-def _balanced(values: NDArray[np.float64], cold: NDArray[np.bool_]) -> float:
-    """Return the mean over warm and cold queries, each kind counting alike."""
-    kinds = [kind for kind in (values[~cold], values[cold]) if len(kind)]
-    return float(np.mean([kind.mean() for kind in kinds])) if kinds else 0.0

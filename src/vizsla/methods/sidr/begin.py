@@ -36,8 +36,9 @@ def begun_model(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSe
     if settings.masked_steps:
         mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
         train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
-    rng = np.random.default_rng(settings.seed)
-    centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
+    if settings.levelled:
+        rng = np.random.default_rng(settings.seed)
+        centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
     return model
 
 

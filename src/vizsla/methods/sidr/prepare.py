@@ -9,8 +9,8 @@ import numpy as np
 
 from vizsla.errors import InputError
 from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.bag.held_out import clicks_left, held_out_queries
 from vizsla.methods.bag.model import Bag
-from vizsla.methods.bag.train import clicks_left, held_out_queries
 from vizsla.methods.sidr.held_out import HeldOutQueries
 from vizsla.methods.sidr.lessons import Lessons
 from vizsla.methods.sidr.settings import SidrSettings

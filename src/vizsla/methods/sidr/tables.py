@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.encoders.token_table import TokenTable
+from vizsla.methods.bag.begin import begun
 from vizsla.methods.bag.clicked import Clicked
 from vizsla.methods.bag.learner import LearningSettings
 from vizsla.methods.bag.model import Bag
-from vizsla.methods.bag.train import begun
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
 

@@ -1,0 +1,120 @@
+"""Chooses how long a table learns, on held-out clicks: what harms items that nobody clicked is not taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.clicks.choice import Choice
+from vizsla.clicks.hold_out import HeldOut
+from vizsla.clicks.judge import KINDS, Judge
+from vizsla.clicks.log_split import COLD
+from vizsla.clicks.measures import PerQuery
+from vizsla.methods.bag.begin import begun
+from vizsla.methods.bag.clicked import Clicked
+from vizsla.methods.bag.held_out import clicks_left, held_out_queries
+from vizsla.methods.bag.learner import LearningSettings
+from vizsla.methods.bag.model import Bag
+from vizsla.progress import progress
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MEASURE = "MRR@10"
+MOST_EPOCHS = 8
+"""More teach warm queries still, but cold ones gain nothing, and each takes its time."""
+PATIENCE = 2
+ENOUGH, MOST_SPLITS = 400, 5
+"""A small log is split several times, until so many queries were held out: one split of it says next to nothing."""
+NOISE = 2.0
+"""So many standard errors may cold queries be behind the trial that serves them best."""
+UNCHOSEN = 3
+"""Epochs, where nothing can be held out to choose them by."""
+
+
+class Trial:
+    """One split of the clicks: a table that learns from one part, and queries of the other to measure it by.
+
+    Parameters
+    ----------
+    bag : Bag
+        The lists, and the table to begin with.
+    clicked : Clicked
+        All clicks.
+    held : HeldOut
+        Which of the queries are held out.
+    settings : LearningSettings
+        How to learn.
+    seed : int
+        Fixes every draw.
+    """
+
+    def __init__(self, bag: Bag, clicked: Clicked, held: HeldOut, settings: LearningSettings, seed: int):
+        rows = np.concatenate([held.cold, held.warm])
+        self.bag, self.asked = bag, clicked.take(rows)
+        self.cold: NDArray[np.bool_] = np.arange(len(rows)) < len(held.cold)
+        self._learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
+        self._rng = np.random.default_rng(seed)
+
+    def ranks(self) -> PerQuery:
+        """Return the reciprocal rank of each held-out query's first clicked item."""
+        bag = self.bag.with_table(self._learner.table)
+        return self.asked.reciprocal_ranks(bag.search_encoded(bag.encode(self.asked.texts), 10))
+
+    def epoch(self) -> PerQuery:
+        """Learn for another epoch, and measure again."""
+        self._learner.epoch(self._rng)
+        return self.ranks()
+
+
+def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
+    """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
+
+    The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
+    nobody. Where nothing can be held out, the only trial has no query.
+    """
+    trials = [Trial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
+    if not trials:
+        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(KINDS, 0.0)], 0)
+    judge = Judge(np.concatenate([trial.cold for trial in trials]), COLD)
+    measured = [np.concatenate([trial.ranks() for trial in trials])]
+    for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
+        measured.append(np.concatenate([trial.epoch() for trial in trials]))
+        if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
+            break
+    done = [
+        {"epochs": epoch} | {kind: judge.quality(values, kind) for kind in KINDS}
+        for epoch, values in enumerate(measured)
+    ]
+    cold = int(judge.cold.sum())
+    return Choice(MEASURE, cold, len(judge.cold) - cold, done, harmless_best(judge, measured))
+
+
+def harmless_best(judge: Judge, measured: list[PerQuery]) -> int:
+    """Return the best trial among those that do not surely lose to the one which is best for cold queries.
+
+    Examples
+    --------
+    >>> judge = Judge(np.arange(80) < 40, 0.5)
+    >>> before, after = np.full(80, 0.5), np.where(judge.cold, 0.3, 1.0)
+    >>> harmless_best(judge, [before, after + np.tile([0, 0.1], 40)])
+    0
+    """
+    top = max(measured, key=lambda values: judge.quality(values, "cold"))
+    harmless = [at for at, values in enumerate(measured) if judge.gain(values, top, "cold").errors > -NOISE]
+    return max(harmless, key=lambda at: judge.quality(measured[at]))
+
+
+def _splits(clicks: csr_array, seed: int) -> list[HeldOut]:
+    """Return which queries are held out: of a large log once, of a small one several times."""
+    splits: list[HeldOut] = []
+    for number in range(MOST_SPLITS):
+        held = held_out_queries(clicks, seed + number)
+        if held is None:
+            break
+        splits.append(held)
+        if sum(len(each.cold) + len(each.warm) for each in splits) >= ENOUGH:
+            break
+    return splits
