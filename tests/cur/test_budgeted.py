@@ -26,6 +26,7 @@ SEARCHES = {
     "adacur plain": lambda s, b: adacur(s, anchors(), budget=b, rounds=4, ridge=0),
     "adacur softmax": lambda s, b: adacur(s, anchors("float16"), budget=b, how="softmax"),
     "adacur pool": lambda s, b: adacur(s, anchors(), budget=b, pool=WORDS, pool_size=25),
+    "adacur softmax pool": lambda s, b: adacur(s, anchors(), budget=b, how="softmax", pool=WORDS, pool_size=25),
     "anncur": lambda s, b: anncur(s, anchors("int8"), budget=b),
     "residual": lambda s, b: residual_cur(s, anchors(), WORDS, budget=b, rounds=5, rank=4, ridge=0.1),
     "residual both": lambda s, b: residual_cur(s, anchors(), [WORDS, tfidf(ITEMS)], budget=b, rank=4, ridge=0.1),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.methods.cur.damped_span import DampedSpan
 from vizsla.methods.cur.factors import Best, Factors, Own
+from vizsla.methods.cur.settled import Settled
 from vizsla.methods.cur.span import Span
 
 Floats = NDArray[np.float32]
@@ -31,6 +32,10 @@ class Estimates(ABC):
     @abstractmethod
     def best(self, free: NDArray[np.bool_], count: int) -> Best:
         """Return the free items with the best estimates, and these, for each query."""
+
+    @abstractmethod
+    def settled(self) -> Settled:
+        """Return the weights that the estimates are made of now."""
 
     def prior(self) -> Floats | None:
         """Return what was believed before any score, where anything was."""
@@ -76,6 +81,12 @@ class FactorEstimates(Estimates):
         """Return the free items with the best estimates, and these, for each query."""
         factors, weights, own = self._weights()
         return factors.best(weights, free, count, own, threads=self._threads)
+
+    def settled(self) -> Settled:
+        """Return the weights that the estimates are made of now."""
+        _, weights, own = self._weights()
+        _, told, bias = Own.none(len(weights), 0) if own is None else own
+        return Settled(weights, bias, told)
 
     @abstractmethod
     def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
@@ -225,6 +236,10 @@ class PooledEstimates(Estimates):
     def best(self, free: NDArray[np.bool_], count: int) -> Best:
         """Return the best of each part."""
         return [part.best(free[row : row + 1], count)[0] for row, part in enumerate(self._parts)]
+
+    def settled(self) -> Settled:
+        """Return the parts' weights."""
+        return Settled.joined([part.settled() for part in self._parts])
 
     def features(self) -> Floats:
         """Return the parts' features."""

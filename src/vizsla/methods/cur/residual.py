@@ -18,6 +18,7 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
+from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import first_rounds
 from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
@@ -116,6 +117,10 @@ class ResidualCur(BudgetedSearch):
         near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads)]
         parts = [fit.estimates(own[at : at + 1], threads) for at, fit in enumerate(near)]
         return PooledEstimates([*parts]), stats
+
+    @property
+    def _columns(self) -> Factors:
+        return self.fit.factors
 
     def _parts(self) -> list[Any]:
         return [*super()._parts(), *self.priors]
