@@ -83,8 +83,9 @@ class ResidualCur(BudgetedSearch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the factors, the scorer and the retrievers."""
-        return self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
+        """Bytes of the factors, which pools need a copy of, the scorer and the retrievers."""
+        copies = 1 if self.pool is None else 2
+        return copies * self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
 
     def __repr__(self) -> str:
         told = f"{len(self.priors)} retriever{'' if len(self.priors) == 1 else 's'}"
@@ -114,7 +115,7 @@ class ResidualCur(BudgetedSearch):
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
             return self.fit.estimates(own, threads), stats
-        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads)]
+        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads, by_item=True)]
         parts = [fit.estimates(own[at : at + 1], threads) for at, fit in enumerate(near)]
         return PooledEstimates([*parts]), stats
 
