@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vizsla.checked import caller_level, checked
+from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import log_splits, too_few
 from vizsla.errors import InputError
@@ -42,8 +43,9 @@ def train_cross_encoder(
 ) -> TorchPairModel:
     """Train a cross-encoder on clicks, write it to a folder, and return it (extra `neural`).
 
-    A part of the clicks is held out: it says which weights were best, and when to stop; a training that gains nothing on
-    them warns. Ctrl-C stops early and keeps the best so far. With a `checkpoint`, the same call goes on where it was stopped, to the same result.
+    A part of the clicks is held out: it says which weights were best, and when to stop; a training that gains nothing
+    on them warns. Ctrl-C stops early and keeps the best so far. With a `checkpoint`, the same call goes on where it was
+    stopped, to the same result.
 
     Parameters
     ----------
