@@ -65,7 +65,8 @@ class FactorEstimates(Estimates):
         self._factors, self._threads = factors, threads
 
     def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
-        """Read the columns of all items, and let each query learn its own."""
+        """Read the columns of all items, and let each query learn its own; infinite scores teach nothing."""
+        chosen, scores = _finite(chosen, scores)
         edges = np.cumsum([0, *map(len, chosen)]).tolist()
         columns = self._factors.columns(np.concatenate(list(chosen)))
         for row, (items, known) in enumerate(zip(chosen, scores, strict=True)):
@@ -192,6 +193,11 @@ class RidgeEstimates(FactorEstimates):
     def features(self) -> Floats:
         """Return the retrievers' scores."""
         return self._own
+
+
+def _finite(chosen: Sequence[Items], scores: Sequence[Floats]) -> tuple[list[Items], list[Floats]]:
+    kept = [np.isfinite(known) for known in scores]
+    return [items[k] for items, k in zip(chosen, kept, strict=True)], [s[k] for s, k in zip(scores, kept, strict=True)]
 
 
 def solved(gram: Doubles, right: Doubles) -> Doubles:
