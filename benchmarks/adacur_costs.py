@@ -35,15 +35,15 @@ def cost_rows(*, quick: bool) -> list[Row]:
     forms = {"float32": (anchored, held), "float16": (Factors.of(anchored.values, "float16"), held)}
     forms["float32, no ridge"] = (anchored, 0.0)
     cur = {form: median([_timed(_cur(*given), small) for _ in range(repeats)]) for form, given in forms.items()}
-    residual, pooled = {}, {}
+    residual, pools = {}, {}
     for count in (small, large):
         fit, own = _residual(count)
         residual[count] = median(
             [_timed(lambda fit=fit, own=own: fit.estimates(own), count, 1) for _ in range(repeats)]
         )
         for storage in ("float32", "float16"):
-            stored = fit.over(Factors.of(fit.factors.values, storage))
-            pooled[count, storage] = median([_timed(_pooled(stored), POOL, 1) for _ in range(2 * repeats + 1)])
+            pools[count, storage] = _pooled(fit.over(Factors.of(fit.factors.values, storage)))
+    pooled = _by_turns(pools, 2 * repeats + 1)
     what = f"{PLAN.budget} calls, {PLAN.rounds} rounds"
     return [
         Row(f"{what}, {small:,} items: residual CUR", residual[small], "pinv each round", pinv, "CPU ms", ">= 10"),
@@ -98,10 +98,19 @@ def _pooled(fit: ResidualFit) -> Callable[[], Estimates]:
     own = pick.standard_normal((BATCH, 1, 1, size), np.float32)
 
     def make() -> Estimates:
-        near = [fit.over(part) for part in fit.factors.pools(numbers)]
+        near = [fit.over(part) for part in fit.factors.pools(numbers, by_item=True)]
         return PooledEstimates([each.estimates(row) for each, row in zip(near, own, strict=True)])
 
     return make
+
+
+def _by_turns(pools: dict[tuple[int, str], Callable[[], Estimates]], repeats: int) -> dict[tuple[int, str], float]:
+    """Return the median times of each, measured by turns: a machine that slows down then changes no ratio."""
+    times: dict[tuple[int, str], list[float]] = {key: [] for key in pools}
+    for _ in range(repeats):
+        for key, make in pools.items():
+            times[key].append(_timed(make, POOL, 1))
+    return {key: median(values) for key, values in times.items()}
 
 
 def _timed(make: Callable[[], Estimates], count: int, retrievers: int = 0) -> float:

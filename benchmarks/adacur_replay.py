@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.compose.rerank import Rerank, rerank
+from vizsla.compose.budgeted_rerank import rerank
 from vizsla.filter import Filter
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.adacur import RIDGE
@@ -89,11 +89,7 @@ def _adacurs(scorer: Scorer, anchors: AnchorScores, cheap: Mapping[str, Retrieve
 
 
 def _rerank(part: Retriever, scorer: Scorer) -> System:
-    return lambda budget: _plain(part, scorer, budget)
-
-
-def _plain(part: Retriever, scorer: Scorer, budget: int) -> Rerank:
-    return rerank(part, scorer, budget=budget)
+    return lambda budget: rerank(part, scorer, budget=budget)
 
 
 def _anncur(scorer: Scorer, anchors: AnchorScores, share: float, ridge: float) -> System:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/arrays.hpp"
@@ -13,6 +14,7 @@
 #include "common/checks.hpp"
 #include "dense/column_gather.hpp"
 #include "dense/column_sums.hpp"
+#include "dense/item_pools.hpp"
 #include "dense/pool_gather.hpp"
 
 namespace vizsla {
@@ -118,8 +120,9 @@ nb::object bound_gather_columns(AnyMatrix numbers, InArray<float> steps, InArray
 }
 
 nb::object bound_gather_pools(AnyMatrix numbers, InArray<float> steps, InArray<std::int64_t> items,
-                              InArray<std::int64_t> offsets, std::size_t threads) {
-  const StoredColumns stored = stored_columns(numbers);
+                              InArray<std::int64_t> offsets, std::size_t threads, bool by_item) {
+  StoredColumns stored = stored_columns(numbers);
+  if (by_item) std::swap(stored.dim, stored.count);
   check_wanted(stored, steps, view(items));
   const auto cuts = view(offsets);
   require(!cuts.empty() && cuts.front() == 0 && cuts.back() == static_cast<std::int64_t>(items.size()) &&
@@ -131,7 +134,7 @@ nb::object bound_gather_pools(AnyMatrix numbers, InArray<float> steps, InArray<s
   {
     const Poll poll = python_signals();
     nb::gil_scoped_release unlocked;
-    gather_pools(stored, view(items), cuts, steps.data(), room, threads, poll);
+    (by_item ? gather_item_pools : gather_pools)(stored, view(items), cuts, steps.data(), room, threads, poll);
   }
   return columns.take();
 }
@@ -148,9 +151,10 @@ void register_column_sums(nb::module_& module) {
              nb::arg("items").noconvert(),
              "The columns of some items, each number times its row's step: bytes of float32, items × dimensions.");
   module.def("gather_pools", &bound_gather_pools, nb::arg("numbers").noconvert(), nb::arg("steps").noconvert(),
-             nb::arg("items").noconvert(), nb::arg("offsets").noconvert(), nb::arg("threads"),
+             nb::arg("items").noconvert(), nb::arg("offsets").noconvert(), nb::arg("threads"), nb::arg("by_item") = false,
              "The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: "
-             "bytes of float32, dimensions × items of one query after the other.");
+             "bytes of float32, dimensions × items of one query after the other. With `by_item` the numbers are items × "
+             "dimensions.");
   module.def("best_columns", &bound_best_columns, nb::arg("numbers").noconvert(), nb::arg("weights").noconvert(),
              nb::arg("bias").noconvert(), nb::arg("own").noconvert(), nb::arg("own_weights").noconvert(),
              nb::arg("free").noconvert(), nb::arg("k"), nb::arg("threads"),

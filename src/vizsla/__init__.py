@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vizsla.budget import Budget as Budget
     from vizsla.candidates import Candidates as Candidates
     from vizsla.compose import parse as parse
-    from vizsla.compose.rerank import rerank as rerank
+    from vizsla.compose.budgeted_rerank import rerank as rerank
     from vizsla.compose.shards import shards as shards
     from vizsla.cross_encoder import CrossEncoder as CrossEncoder
     from vizsla.dataset import Dataset as Dataset
@@ -165,7 +165,7 @@ _PUBLIC = {
     "anchor_cost": "vizsla.methods.cur.score_anchors",
     "anchor_queries": "vizsla.methods.cur.anchor_queries",
     "anncur": "vizsla.methods.cur.adacur",
-    "rerank": "vizsla.compose.rerank",
+    "rerank": "vizsla.compose.budgeted_rerank",
     "residual_cur": "vizsla.methods.cur.residual",
     "reused_anchors": "vizsla.methods.cur.residual",
     "score_anchors": "vizsla.methods.cur.score_anchors",

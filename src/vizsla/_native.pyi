@@ -175,9 +175,9 @@ def gather_columns(numbers: Annotated[NDArray, dict(shape=(None, None), order='C
     The columns of some items, each number times its row's step: bytes of float32, items × dimensions.
     """
 
-def gather_pools(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> object:
+def gather_pools(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, by_item: bool = False) -> object:
     """
-    The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: bytes of float32, dimensions × items of one query after the other.
+    The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: bytes of float32, dimensions × items of one query after the other. With `by_item` the numbers are items × dimensions.
     """
 
 def best_columns(numbers: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], own_weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int) -> tuple:

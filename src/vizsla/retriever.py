@@ -86,7 +86,7 @@ class Retriever(Composable, Scorer, Artifact):
         filter = None if where is None else Filter.of(where, self.items)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
         everything = Candidates.matches([numbers] * len(asked), catalogue=self.items)
-        scored = self._score(asked, everything, filter, check_positive("threads", threads))
+        scored = self._score_all(asked, everything, filter, check_positive("threads", threads))
         best = everything.rescored(scored, k=check_positive("k", k))
         return best.with_stats(scored.stats.with_exact(True)).with_ms((perf_counter() - start) * 1e3)
 
@@ -123,6 +123,16 @@ class Retriever(Composable, Scorer, Artifact):
     @abstractmethod
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         """Explain the score of one item number for the one query."""
+
+    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score all items that are allowed, for `exact`."""
+        return self._score(queries, everything, filter, threads)
+
+    def _settle(self, queries: Queries, threads: int) -> None:
+        """Settle, before a filter is looked at, what the scores of this call depend on: what a budget is spent on.
+
+        Whoever lets this part score what others have found asks for it, or a filter would change scores.
+        """
 
     def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
         """Return the score of one item for the one query."""

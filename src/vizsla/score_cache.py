@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates, Scores
 from vizsla.checked import checked
+from vizsla.chosen_pairs import chosen_pairs
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -82,7 +83,7 @@ class ScoreCache(WrappedScorer):
         pairs = list(zip(*self._text_scorer.pairs(asked, every), strict=True))
         scores = self._store.get(self._text_scorer.fingerprint, pairs)
         stored = np.flatnonzero(~np.isnan(scores))
-        return _chosen(every, stored).rescored(Scored(scores[stored], Stats()))
+        return chosen_pairs(every, stored).rescored(Scored(scores[stored], Stats()))
 
     def clear(self) -> None:
         """Forget all scores of this scorer; those of others in the same file stay."""
@@ -99,14 +100,14 @@ class ScoreCache(WrappedScorer):
         pairs, first, places = _distinct(*self._text_scorer.pairs(queries, candidates))
         scores = np.full(len(pairs), np.nan, np.float32)
         missing = self._look_up(pairs, scores, np.arange(len(pairs)))
-        self.wrapped._afford(queries, np.diff(_chosen(candidates, first[missing]).offsets))
+        self.wrapped._afford(queries, np.diff(chosen_pairs(candidates, first[missing]).offsets))
         stats = Stats()
         for start in range(0, len(missing), self.chunk):
             chunk = missing[start : start + self.chunk]
             if start:  # another process may have stored some of them while the chunk before was scored
                 chunk = self._look_up(pairs, scores, chunk)
             if len(chunk):
-                scored = self.wrapped._score(queries, _chosen(candidates, first[chunk]), filter, threads)
+                scored = self.wrapped._score(queries, chosen_pairs(candidates, first[chunk]), filter, threads)
                 self._store.put(self._text_scorer.fingerprint, [pairs[at] for at in chunk.tolist()], scored.scores)
                 scores[chunk], stats = scored.scores, stats + scored.stats
         return Scored(scores[places], stats)
@@ -137,9 +138,3 @@ def _distinct(queries: list[str], texts: list[str]) -> tuple[list[Pair], Places,
     seen: dict[Pair, int] = {}
     places = np.array([seen.setdefault(pair, len(seen)) for pair in zip(queries, texts, strict=True)], np.int64)
     return list(seen), np.unique(places, return_index=True)[1], places
-
-
-def _chosen(candidates: Candidates, at: Places) -> Candidates:
-    """Return the candidates at these ascending places, in as many rows."""
-    offsets = np.searchsorted(at, candidates.offsets).astype(np.int64)
-    return Candidates.trusted(offsets, candidates.items[at], None, candidates.catalogue, Stats())

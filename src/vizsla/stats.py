@@ -24,11 +24,13 @@ class Stats:
     exact : bool
         Whether it is certain that scoring every item that a search can find would give the same answer. Items that a
         search cannot find, such as those that share no word with the query, do not count.
+    estimated : int
+        (query, item) pairs whose score is an estimate, because a budget was spent.
 
     Examples
     --------
     >>> Stats(ms=1.5, scored=10, exact=True) + Stats(ms=0.5, postings=7)
-    Stats(ms=2.0, scored=10, model_calls=0, postings=7, bytes=0, exact=False)
+    Stats(ms=2.0, scored=10, model_calls=0, postings=7, bytes=0, exact=False, estimated=0)
     """
 
     ms: float = 0.0
@@ -37,6 +39,7 @@ class Stats:
     postings: int = 0
     bytes: int = 0
     exact: bool = False
+    estimated: int = 0
 
     def __add__(self, other: Stats) -> Stats:
         return Stats(
@@ -46,16 +49,17 @@ class Stats:
             self.postings + other.postings,
             self.bytes + other.bytes,
             self.exact and other.exact,
+            self.estimated + other.estimated,
         )
 
     def with_ms(self, ms: float) -> Stats:
         """Return the same cost with another time."""
         # Every single query pays this: `dataclasses.replace` takes three times as long.
-        return Stats(ms, self.scored, self.model_calls, self.postings, self.bytes, self.exact)
+        return Stats(ms, self.scored, self.model_calls, self.postings, self.bytes, self.exact, self.estimated)
 
     def with_exact(self, exact: bool) -> Stats:
         """Return the same cost of an answer that is exact, or is not."""
-        return Stats(self.ms, self.scored, self.model_calls, self.postings, self.bytes, exact)
+        return Stats(self.ms, self.scored, self.model_calls, self.postings, self.bytes, exact, self.estimated)
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures as a dict."""

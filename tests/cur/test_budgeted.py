@@ -8,6 +8,7 @@ import pytest
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, Books, full, scorer
 from vizsla.budget import Budget
 from vizsla.errors import BudgetError, CompositionError, InputError
+from vizsla.function_scorer import FunctionScorer
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.choose import best_places
@@ -26,6 +27,7 @@ SEARCHES = {
     "adacur plain": lambda s, b: adacur(s, anchors(), budget=b, rounds=4, ridge=0),
     "adacur softmax": lambda s, b: adacur(s, anchors("float16"), budget=b, how="softmax"),
     "adacur pool": lambda s, b: adacur(s, anchors(), budget=b, pool=WORDS, pool_size=25),
+    "adacur softmax pool": lambda s, b: adacur(s, anchors(), budget=b, how="softmax", pool=WORDS, pool_size=25),
     "anncur": lambda s, b: anncur(s, anchors("int8"), budget=b),
     "residual": lambda s, b: residual_cur(s, anchors(), WORDS, budget=b, rounds=5, rank=4, ridge=0.1),
     "residual both": lambda s, b: residual_cur(s, anchors(), [WORDS, tfidf(ITEMS)], budget=b, rank=4, ridge=0.1),
@@ -148,6 +150,21 @@ def test_a_filter_and_a_pool_leave_out_what_they_must():
     pool = WORDS(QUERIES, k=25)
     found = SEARCHES["adacur pool"](scorer(), 25)(QUERIES, k=60)
     assert all(set(found.row(n)[0]) == set(pool.row(n)[0]) for n in range(len(QUERIES)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("odd", [-np.inf, np.inf])
+def test_infinite_scores_are_ranked_and_teach_nothing(name, odd):
+    """A scorer may say "never": what else is found goes by the other scores alone."""
+    places = {text: at for at, text in enumerate(ITEMS.values())}
+    exact = full(QUERIES[:1])[0]
+    exact[::4] = odd
+    never = FunctionScorer(lambda query, texts: [exact[places[text]] for text in texts], ITEMS, name="never 1")
+    search = SEARCHES[name](never, 24)
+    items, scores = search(QUERIES[0], k=24).row(0)
+    assert np.array_equal(scores, exact[items])
+    assert np.isfinite(search.trace(QUERIES[0]).estimates).all()
 
 
 def test_mistakes_get_clear_errors():

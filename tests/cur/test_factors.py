@@ -100,23 +100,25 @@ def test_columns_of_unknown_items_are_refused(wrong):
         _native.gather_columns(np.ones((2, 5), np.float32), np.ones(3, np.float32), np.zeros(1, np.int64))
 
 
+@pytest.mark.parametrize("by_item", [False, True])
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
-def test_pools_are_the_columns_of_each_querys_items(storage):
+def test_pools_are_the_columns_of_each_querys_items(storage, by_item):
     factors = Factors.of(PICK.normal(size=(7, 50)), storage)
     numbers = [np.array([3, 3, 49]), np.zeros(0, np.int64), np.arange(50)]
-    for part, some in zip(factors.pools(numbers), numbers, strict=True):
+    for part, some in zip(factors.pools(numbers, by_item=by_item), numbers, strict=True):
         assert part.storage == "float32" and np.array_equal(part.values, factors.columns(some).T)
-    assert factors.pools([]) == []
+    assert factors.pools([], by_item=by_item) == []
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_pools_of_rows_that_are_longer_than_a_cache(storage, threads):
+@pytest.mark.parametrize("by_item", [False, True])
+def test_pools_of_rows_that_are_longer_than_a_cache(storage, threads, by_item):
     """Dense and sparse segments, in any order, with repeats; a row of 70,000 numbers has three segments."""
     factors = Factors.of(PICK.normal(size=(3, 70_000)), storage)
     many, few = PICK.permutation(70_000)[:9_000], np.array([69_999, 0, 32_768, 32_767, 32_768])
     for numbers in ([np.sort(many), many, few], [few], [few[:0], few]):
-        for part, some in zip(factors.pools(numbers, threads=threads), numbers, strict=True):
+        for part, some in zip(factors.pools(numbers, threads=threads, by_item=by_item), numbers, strict=True):
             assert np.array_equal(part.values, factors.columns(some).T)
 
 
@@ -130,10 +132,11 @@ def test_pools_of_rows_that_are_longer_than_a_cache(storage, threads):
         ([1, 2], [0, 2, 1, 2], "rise"),
     ],
 )
-def test_pools_that_cannot_be_are_refused(items, offsets, said):
-    values, steps = np.ones((2, 5), np.float32), np.ones(2, np.float32)
+@pytest.mark.parametrize("by_item", [False, True])
+def test_pools_that_cannot_be_are_refused(items, offsets, said, by_item):
+    values, steps = np.ones((5, 2) if by_item else (2, 5), np.float32), np.ones(2, np.float32)
     with pytest.raises(ValueError, match=said):
-        _native.gather_pools(values, steps, np.array(items), np.array(offsets, np.int64), 1)
+        _native.gather_pools(values, steps, np.array(items), np.array(offsets, np.int64), 1, by_item)
 
 
 def test_what_does_not_belong_together_is_refused():

@@ -39,7 +39,9 @@ def build(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
     from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
     from vizsla.methods.cur.anchor_queries import anchor_queries
+    from vizsla.methods.cur.fit_cost import fit_seconds
     from vizsla.methods.cur.prior import check_priors
+    from vizsla.methods.cur.rounds import Plan
 
     start, scorer = perf_counter(), _scorer(arguments.scorer)
     priors = [load_retriever(path) for path in arguments.prior]
@@ -47,7 +49,9 @@ def build(arguments: argparse.Namespace) -> None:
     if not arguments.estimate:
         check_output(arguments)
     queries = anchor_queries(open_data(arguments), arguments.anchors, how=arguments.choose, seed=arguments.seed)
-    print(f"{len(queries):,} anchor queries: {anchor_cost(scorer, queries)}", file=sys.stderr)
+    plan = Plan(arguments.budget, arguments.rounds)
+    fit = f"about {fit_seconds(queries, scorer.items, priors, plan):.0f} seconds more to fit the search to them"
+    print(f"{len(queries):,} anchor queries: {anchor_cost(scorer, queries)}; {fit}", file=sys.stderr)
     if arguments.estimate:
         return
     scores = f"{arguments.output.rstrip('/')}.anchors"

@@ -9,6 +9,7 @@ Examples
 [['a']]
 """
 
+from vizsla.compose.budgeted_rerank import BudgetedRerank
 from vizsla.compose.composition import Composition
 from vizsla.compose.cut import Cut
 from vizsla.compose.normalised import Normalised
@@ -19,4 +20,4 @@ from vizsla.compose.shards import Shards
 from vizsla.compose.sum import Sum
 from vizsla.compose.union import Union
 
-__all__ = ["Composition", "Cut", "Normalised", "Rerank", "Scaled", "Shards", "Sum", "Union", "parse"]
+__all__ = ["BudgetedRerank", "Composition", "Cut", "Normalised", "Rerank", "Scaled", "Shards", "Sum", "Union", "parse"]

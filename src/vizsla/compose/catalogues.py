@@ -66,7 +66,7 @@ class Aligned(Generic[S]):
         own = candidates
         if self._from_merged is not None:
             own = candidates.with_catalogue(self.part.items, self._checked(self._from_merged[candidates.items]))
-        if self.part.model_calls:
+        if self.part.model_calls and not self.part.composed:  # who is composed remembers by itself
             return scored_once(self.part, queries, own, self.own_filter(filter), threads)
         return self.part._score(queries, own, self.own_filter(filter), threads)
 

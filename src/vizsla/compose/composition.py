@@ -13,6 +13,8 @@ from vizsla.compose.clicked import changed_parts
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
+from vizsla.filter import Filter
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scorer import unwrapped
 from vizsla.short_text import short_text
@@ -146,6 +148,18 @@ class Composition(Retriever):
     def _scorers(self) -> list[Any]:
         return list(self.parts)
 
+    def _settle(self, queries: Queries, threads: int) -> None:
+        _settle_all(self._scorers(), queries, threads)
+
+    def _settle_for(self, filter: Filter | None, queries: Queries, threads: int) -> None:
+        """Settle what a filter could change the scores of otherwise."""
+        if filter is not None:
+            _settle_all(self._settling(), queries, threads)
+
+    def _settling(self) -> list[Any]:
+        """Return the parts that score what others have found, or are searched with and without the filter."""
+        return self._scorers()
+
     def _write(self, writer: ArtifactWriter) -> None:
         scorers = [unwrapped(part) for part in self._scorers()]  # budgets and caches stay outside of artefacts
         writer.parameters(operation=self.operation, parts=len(scorers), options=self._options())
@@ -172,3 +186,9 @@ class Composition(Retriever):
             raise
         except (VizslaError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error
+
+
+def _settle_all(parts: Sequence[Any], queries: Queries, threads: int) -> None:
+    for part in parts:
+        if isinstance(part, Retriever):
+            part._settle(queries, threads)

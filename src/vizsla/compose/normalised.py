@@ -49,6 +49,7 @@ class Normalised(Composition):
         if filter is None and self.tells_scale(k):
             return self._scaled(queries, self.parts[0]._search(queries, max(k, self.depth), None, threads), k)
         # A scale is the query's own, whatever may be found and however much is asked for.
+        self._settle_for(filter, queries, threads)
         found = self.parts[0]._search(queries, k, filter, threads)
         scored = self._rescaled(queries, found, found._required_scores(), threads)
         return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
@@ -56,6 +57,7 @@ class Normalised(Composition):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         if self.how == "rank":  # places are all that counts
             return self._places(queries, candidates, filter, threads)
+        self._settle_for(filter, queries, threads)
         scored = self._aligned[0].score(queries, candidates, filter, threads)
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return Scored(rescaled.scores, scored.stats + rescaled.stats)
@@ -130,9 +132,13 @@ class Normalised(Composition):
         return Scored(np.frombuffer(packed, np.float32), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        self._settle_for(filter, queries, 1)
         raw = self.parts[0]._explain(queries, item, filter)
         score = self._score_one(queries, item, filter)
         return Explanation(score, f"{self.how} over the best {self.depth} of {raw.score:.4f}", [raw])
+
+    def _settling(self) -> list[Any]:
+        return [] if self.how == "rank" else self.parts  # places are those of the filtered list
 
     def _options(self) -> dict[str, Any]:
         return {"how": self.how, "depth": self.depth}

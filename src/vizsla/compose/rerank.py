@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from vizsla.candidates import Candidates
-from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
 from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.cut import Cut
@@ -46,18 +45,24 @@ class Rerank(Composition):
         return f"({self.first}) >> {self.scorer}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        self._settle_for(filter, queries, threads)
         found = self.first._search(queries, max(k, self.depth), filter, threads)
         scored = self._aligned_scorer.score(queries, found, filter, threads)
         return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        self._settle_for(filter, queries, threads)
         return self._aligned_scorer.score(queries, candidates, filter, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        self._settle_for(filter, queries, 1)
         side = self._aligned_scorer
         if side.own_item(item) >= 0:
             return self.scorer._explain(queries, side.own_item(item), side.own_filter(filter))
         return Explanation(self._score_one(queries, item, filter), f"score by {self.scorer}")
+
+    def _settling(self) -> list[Any]:
+        return [self.scorer]  # who only finds may go by the filter
 
     def _scorers(self) -> list[Any]:
         return [self.first, self.scorer]
@@ -68,21 +73,3 @@ class Rerank(Composition):
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(parts[0], parts[1], depth=options["depth"])
-
-
-@checked
-def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> Rerank:
-    """Find `budget` candidates and let the scorer score them: the plainest way to spend calls.
-
-    It is ``(first % budget) >> scorer``: however many answers are asked for, no query costs more calls.
-
-    Examples
-    --------
-    >>> from vizsla import FunctionScorer, bm25
-    >>> items = {"a": "fig tree", "b": "fig"}
-    >>> short = FunctionScorer(lambda query, texts: [-len(text) for text in texts], items)
-    >>> rerank(bm25(items), short, budget=2)("fig").ids
-    [['b', 'a']]
-    """
-    most = check_positive("budget", budget)
-    return Rerank(Cut(first, most), scorer, depth=most)

@@ -13,6 +13,7 @@ from vizsla.candidates import Candidates
 from vizsla.compose.composition import Composition
 from vizsla.compose.fusion import Term, fused, weighted_sum
 from vizsla.compose.live_sum import LiveSum
+from vizsla.compose.normalised import Normalised
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -63,20 +64,27 @@ class Sum(Composition):
         taken = max(k, self.depth)
         if self._live is not None and filter is None and self._live.serves(taken):
             return self._live.search(queries, k, taken, threads)
+        self._settle_for(filter, queries, threads)
         return fused(self._terms, queries, k, self.depth, filter, threads)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        self._settle_for(filter, queries, threads)
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
         stats = reduce(Stats.__add__, [side.stats for side in scored])
         return Scored(weighted_sum(self.weights, [side.scores for side in scored]), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        self._settle_for(filter, queries, 1)
         parts = [side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned]
         shares = [
             Explanation(weight * part.score, short_text(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
             for weight, part, of in zip(self.weights, parts, self.parts, strict=True)
         ]
         return Explanation(sum(share.score for share in shares), "weighted sum", shares)
+
+    def _settling(self) -> list[Any]:
+        """Return the parts without those that only places count of, which are those of the filtered list."""
+        return [part for part in self.parts if not (isinstance(part, Normalised) and part.how == "rank")]
 
     def _options(self) -> dict[str, Any]:
         return {"weights": self.weights, "depth": self.depth}

@@ -81,15 +81,20 @@ class CrossEncoderRun:
         if not self.measured:
             self._look()
         for loss in self._steps():
-            if self.watch is not None:
-                means = [float(values.mean()) for values in self.measured]
-                self.watch(Watched(self.steps_done, self.steps, loss, means))
-            if self.steps_done % self.settings.every == 0 or self.steps_done == self.steps:
+            looked = self.steps_done % self.settings.every == 0 or self.steps_done == self.steps
+            if looked:
                 self._look()
                 self._save()
-                if self._is_stuck():
-                    break
+            if self.watch is not None:
+                self.watch(Watched(self.steps_done, self.steps, loss, self.means))
+            if looked and self._is_stuck():
+                break
         self.keep_best()
+
+    @property
+    def means(self) -> list[float]:
+        """What each look at the held-out queries has shown; the first one was before any step."""
+        return [float(values.mean()) for values in self.measured]
 
     def keep_best(self) -> None:
         """Give the model the weights of the best look so far."""
@@ -137,12 +142,11 @@ class CrossEncoderRun:
         if self.held is None:
             return
         self.measured.append(self.held.measured(self.learner))
-        means = [values.mean() for values in self.measured]
-        if means[-1] >= max(means):
+        if self.means[-1] >= max(self.means):
             self.best = self.learner.copied()
 
     def _is_stuck(self) -> bool:
-        means = [float(values.mean()) for values in self.measured]
+        means = self.means
         return bool(means) and len(means) - 1 - int(np.argmax(means)) >= self.settings.patience
 
     def _save(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vizsla.checked import checked
+from vizsla.checked import caller_level, checked
+from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.log_split import log_splits, too_few
 from vizsla.errors import InputError
@@ -41,8 +43,9 @@ def train_cross_encoder(
 ) -> TorchPairModel:
     """Train a cross-encoder on clicks, write it to a folder, and return it (extra `neural`).
 
-    A part of the clicks is held out: it says which weights were best, and when to stop. Ctrl-C stops early and keeps
-    the best so far. With a `checkpoint`, the same call goes on where it was stopped, to the same result.
+    A part of the clicks is held out: it says which weights were best, and when to stop; a training that gains nothing
+    on them warns. Ctrl-C stops early and keeps the best so far. With a `checkpoint`, the same call goes on where it was
+    stopped, to the same result.
 
     Parameters
     ----------
@@ -84,8 +87,16 @@ def train_cross_encoder(
         if run.best is None or len(run.measured) < 2:  # nothing was learned yet that is known to be any good
             raise
         run.keep_best()
+    _warn_of_nothing_gained(run.means)
     learner.model.model.eval()
     return learner.model.save(folder)
+
+
+def _warn_of_nothing_gained(means: list[float]) -> None:
+    if len(means) > 1 and max(means) <= means[0]:
+        remedy = "Take more steps, a higher `rate`, or a larger `depth` for easier negatives."
+        said = f"held-out clicks gained nothing: nDCG@10 was {means[0]:.4f} before training and never above it"
+        warnings.warn(f"{said}. {remedy}", ChoiceWarning, stacklevel=caller_level())
 
 
 def _learner(

@@ -16,6 +16,7 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
+from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.parts import check_catalogue, check_cheap, found_by, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
@@ -96,6 +97,10 @@ class Adacur(BudgetedSearch):
         parts = factors.pools([pool.padded(at) for at in range(len(rows))], threads=threads)
         estimates = [CurEstimates(part, 1, threads, ridge=self._damping) for part in parts]
         return PooledEstimates([*estimates]), Stats(exact=True)
+
+    @property
+    def _columns(self) -> Factors:
+        return self.anchors.factors
 
     def _parts(self) -> list[Any]:
         return [*super()._parts(), self.first]

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
+from vizsla.compose.spender import Spender
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.methods.cur.estimates import Estimates, Floats, Items
+from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.parts import check_cheap, found_by
 from vizsla.methods.cur.pool import Pool
-from vizsla.methods.cur.rounds import Ledger, Plan, spend
+from vizsla.methods.cur.purchase import Batch, Purchase
+from vizsla.methods.cur.rounds import Plan, spend
 from vizsla.methods.cur.trace import Trace, explained
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -35,12 +39,15 @@ CELLS = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
 
 
-class BudgetedSearch(Retriever):
+class BudgetedSearch(Spender):
     """Finds the best items of a whole catalogue under an expensive scorer, with at most `budget` calls a query.
 
     Answers are ranked by exact scores. All queries of a call advance together, in batches, so the scorer gets a
     round's pairs of many queries at once. A pair is scored once. Put a ScoreCache around the scorer, and what was paid
     for outlives a failure, Ctrl-C and the process.
+
+    The budget holds in any composition. Asked to score items, it searches, and what it has not bought then has the
+    last estimate as its score; ask `scorer` for exact ones. `exact` scores every item, whatever the budget.
 
     Parameters
     ----------
@@ -58,7 +65,8 @@ class BudgetedSearch(Retriever):
         Fixes what is drawn at random, together with the query's text.
     """
 
-    composed = True
+    _aligned_priors: Sequence[Aligned[Retriever]] = ()
+    """What else estimates are made of: retrievers' scores."""
 
     def __init__(
         self, scorer: Scorer, items: Strings, plan: Plan, *, pool: Retriever | None, pool_size: int, seed: int
@@ -131,39 +139,38 @@ class BudgetedSearch(Retriever):
     ) -> tuple[list[Items] | None, Stats]:
         """Return the items of each query's first round, by the pool's places, or None to go by the estimates."""
 
-    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        parts, stats = [], Stats(exact=True)
-        for rows in self._batches(len(queries)):
-            spent = self._spent(queries, rows, filter, threads)
-            stats = stats + spent.cheap + spent.paid
-            parts += [
-                (spent.pool.items(at, ledger.all_items()), ledger.all_scores())
-                for at, ledger in enumerate(spent.ledgers)
-            ]
-        allowed = len(self._items) if filter is None else filter.count
-        complete = all(len(items) == allowed for items, _ in parts)
-        offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
-        items = np.concatenate([np.zeros(0, np.int32), *(items.astype(np.int32) for items, _ in parts)])
-        scores = np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in parts)])
-        bought = Candidates.trusted(offsets, items, None, self._items, Stats())
-        return bought.rescored(Scored(scores, stats.with_exact(complete)), k=k)
+    @property
+    @abstractmethod
+    def _columns(self) -> Factors:
+        """The factors that estimates are made of, a column an item."""
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        return self._aligned.score(queries, candidates, filter, threads)
+    def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> Purchase:
+        batches = (self._spent(queries, rows, filter, threads) for rows in self._batches(len(queries)))
+        return Purchase.of(batches, self._items, len(self._items) if filter is None else filter.count)
+
+    def _guess(self, queries: Queries, bought: Purchase, pairs: Candidates, threads: int) -> Scored:  # type: ignore[override]
+        guessed = bought.settled.pairs(self._columns, pairs)
+        stats = Stats()
+        for at, prior in enumerate(self._aligned_priors):
+            scored = prior.score(queries, pairs, None, threads)
+            guessed = guessed + bought.settled.told(at, pairs, scored.scores)
+            stats = stats + scored.stats
+        return Scored(guessed.astype(np.float32), stats)
+
+    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> Scored:
+        return self._aligned.score(queries, everything, filter, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         trace, calls = self._trace(queries, filter, 1)
-        exact = trace.exact_of(item)
-        score = self._score_one(queries, item, filter) if exact is None else exact
-        return explained(trace, item, score, str(unwrapped(self.scorer)), calls)
+        return explained(trace, item, self._score_one(queries, item, filter), str(unwrapped(self.scorer)), calls)
 
     def _trace(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Trace, int]:
         """Search for one query; return what happened and the calls that were made."""
-        spent = self._spent(queries, range(1), filter, threads)
-        prior = spent.estimates.prior()
+        bought: Any = self._bought(queries, filter, threads)
+        pool, ledger, estimates = bought.only.pool, bought.only.ledgers[0], bought.only.estimates
+        prior = estimates.prior()
         known = None if prior is None else prior[0]
-        trace = Trace.of(spent.pool, spent.ledgers[0], spent.estimates.scores()[0], known, self._items)
-        return trace, spent.paid.model_calls + spent.paid.scored
+        return Trace.of(pool, ledger, estimates.scores()[0], known, self._items), bought.calls
 
     def _batches(self, queries: int) -> list[range]:
         width = len(self._items) if self.pool is None else min(self.pool_size, len(self._items))
@@ -177,24 +184,14 @@ class BudgetedSearch(Retriever):
         numbers = [np.sort(found.row(row)[0]).astype(np.int64) for row in rows]
         return Pool(len(rows), len(self._items), numbers), stats
 
-    def _spent(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> _Spent:
+    def _spent(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> Batch:
         pool, costs = self._pool(queries, rows, filter, threads)
         estimates, cost = self._estimates(queries, rows, pool, threads)
         firsts, more = self._firsts(queries, rows, pool, estimates, filter, threads)
         bill = _Bill(self._aligned, queries, rows, pool, threads)
         randoms = [np.random.default_rng([self.seed, *queries.texts[row].encode("utf-8", "replace")]) for row in rows]
         ledgers = spend(estimates, pool.allowed(filter), firsts, self.plan, bill.score, randoms)
-        return _Spent(pool, ledgers, estimates, costs + cost + more, bill.stats)
-
-
-class _Spent(NamedTuple):
-    """What a batch of queries bought, and what cheap parts and the scorer cost."""
-
-    pool: Pool
-    ledgers: list[Ledger]
-    estimates: Estimates
-    cheap: Stats
-    paid: Stats
+        return Batch(pool, ledgers, estimates, costs + cost + more, bill.stats)
 
 
 class _Bill:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.methods.cur.damped_span import DampedSpan
 from vizsla.methods.cur.factors import Best, Factors, Own
+from vizsla.methods.cur.settled import Settled
 from vizsla.methods.cur.span import Span
 
 Floats = NDArray[np.float32]
@@ -31,6 +32,10 @@ class Estimates(ABC):
     @abstractmethod
     def best(self, free: NDArray[np.bool_], count: int) -> Best:
         """Return the free items with the best estimates, and these, for each query."""
+
+    @abstractmethod
+    def settled(self) -> Settled:
+        """Return the weights that the estimates are made of now."""
 
     def prior(self) -> Floats | None:
         """Return what was believed before any score, where anything was."""
@@ -60,7 +65,8 @@ class FactorEstimates(Estimates):
         self._factors, self._threads = factors, threads
 
     def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
-        """Read the columns of all items, and let each query learn its own."""
+        """Read the columns of all items, and let each query learn its own; infinite scores teach nothing."""
+        chosen, scores = _finite(chosen, scores)
         edges = np.cumsum([0, *map(len, chosen)]).tolist()
         columns = self._factors.columns(np.concatenate(list(chosen)))
         for row, (items, known) in enumerate(zip(chosen, scores, strict=True)):
@@ -76,6 +82,12 @@ class FactorEstimates(Estimates):
         """Return the free items with the best estimates, and these, for each query."""
         factors, weights, own = self._weights()
         return factors.best(weights, free, count, own, threads=self._threads)
+
+    def settled(self) -> Settled:
+        """Return the weights that the estimates are made of now."""
+        _, weights, own = self._weights()
+        _, told, bias = Own.none(len(weights), 0) if own is None else own
+        return Settled(weights, bias, told)
 
     @abstractmethod
     def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
@@ -183,6 +195,11 @@ class RidgeEstimates(FactorEstimates):
         return self._own
 
 
+def _finite(chosen: Sequence[Items], scores: Sequence[Floats]) -> tuple[list[Items], list[Floats]]:
+    kept = [np.isfinite(known) for known in scores]
+    return [items[k] for items, k in zip(chosen, kept, strict=True)], [s[k] for s, k in zip(scores, kept, strict=True)]
+
+
 def solved(gram: Doubles, right: Doubles) -> Doubles:
     """Return each query's weights; where its equations do not settle them, the shortest that fit; else none.
 
@@ -225,6 +242,10 @@ class PooledEstimates(Estimates):
     def best(self, free: NDArray[np.bool_], count: int) -> Best:
         """Return the best of each part."""
         return [part.best(free[row : row + 1], count)[0] for row, part in enumerate(self._parts)]
+
+    def settled(self) -> Settled:
+        """Return the parts' weights."""
+        return Settled.joined([part.settled() for part in self._parts])
 
     def features(self) -> Floats:
         """Return the parts' features."""

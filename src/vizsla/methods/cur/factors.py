@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.artifact import Artifact
+from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError, check_choice
 
 if TYPE_CHECKING:
@@ -126,8 +127,16 @@ class Factors(Artifact):
         found: Any = _native.gather_columns(self.values, self.steps, np.ascontiguousarray(items, np.int64))
         return np.frombuffer(found, np.float32).reshape(len(items), self.dim)
 
-    def pools(self, numbers: Sequence[NDArray[np.int64]], *, threads: int = 1) -> list[Self]:
-        """Return the factors of each query's own items; rows are read for all queries while they are in the cache.
+    @cached_property
+    def by_item(self) -> NDArray[Any]:
+        """The same numbers, an item's side by side: a copy, made when it is first asked for."""
+        return np.ascontiguousarray(self.values.T)
+
+    def pools(self, numbers: Sequence[NDArray[np.int64]], *, threads: int = 1, by_item: bool = False) -> list[Self]:
+        """Return the factors of each query's own items.
+
+        Rows are read for all queries while they are in the cache: all of the catalogue. With `by_item` only these
+        items are read, out of a copy.
 
         Examples
         --------
@@ -137,7 +146,8 @@ class Factors(Artifact):
         """
         items = np.concatenate([np.zeros(0, np.int64), *numbers])
         offsets = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
-        found: Any = _native.gather_pools(self.values, self.steps, items, offsets, threads)
+        values = self.by_item if by_item else self.values
+        found: Any = _native.gather_pools(values, self.steps, items, offsets, threads, by_item)
         parts = np.split(np.frombuffer(found, np.float32), self.dim * offsets[1:-1]) if numbers else []
         ones = np.ones(self.dim, np.float32)
         return [type(self)(part.reshape(self.dim, len(some)), ones) for part, some in zip(parts, numbers, strict=True)]

@@ -46,7 +46,7 @@ def calls_models(part: Scorer) -> bool:
 
 def found_by(retriever: Aligned[Retriever], k: int, queries: Queries, filter: Filter | None, threads: int) -> Found:
     """Return what a retriever finds for all queries of the call: searched once, and paid for once."""
-    key = (retriever, "found", k, id(filter))
+    key = (retriever, "found", k, filter)
     known = queries.known(key)
     if known is not None:
         return known, Stats(exact=True)

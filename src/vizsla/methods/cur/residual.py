@@ -18,6 +18,7 @@ from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
+from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import first_rounds
 from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
@@ -82,8 +83,9 @@ class ResidualCur(BudgetedSearch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the factors, the scorer and the retrievers."""
-        return self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
+        """Bytes of the factors, which pools need a copy of, the scorer and the retrievers."""
+        copies = 1 if self.pool is None else 2
+        return copies * self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
 
     def __repr__(self) -> str:
         told = f"{len(self.priors)} retriever{'' if len(self.priors) == 1 else 's'}"
@@ -113,9 +115,13 @@ class ResidualCur(BudgetedSearch):
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
             return self.fit.estimates(own, threads), stats
-        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads)]
+        near = [self.fit.over(part) for part in self.fit.factors.pools(numbers, threads=threads, by_item=True)]
         parts = [fit.estimates(own[at : at + 1], threads) for at, fit in enumerate(near)]
         return PooledEstimates([*parts]), stats
+
+    @property
+    def _columns(self) -> Factors:
+        return self.fit.factors
 
     def _parts(self) -> list[Any]:
         return [*super()._parts(), *self.priors]

@@ -50,7 +50,7 @@ def choose_fit(
         What is tried. Of equals, the smaller rank and the larger ridge win. A rank that a fold is too small for
         stands for all of its anchors, and then for all that there are.
     """
-    usable = sorted({min(rank, max(1, len(scores) - len(scores) // FOLDS - 1)) for rank in ranks})
+    usable = usable_ranks(len(scores), ranks)
     totals = {(rank, ridge): 0.0 for rank in usable for ridge in sorted(ridges, reverse=True)}
     folds = [fold for fold in np.array_split(np.arange(len(scores)), FOLDS) if len(fold)]
     for fold in folds:
@@ -65,6 +65,17 @@ def choose_fit(
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
     return Choice(kept, ridge, best / max(1, len(folds)))
+
+
+def usable_ranks(anchors: int, ranks: tuple[int, ...] = RANKS) -> list[int]:
+    """Return the ranks that the folds of so many anchor queries are large enough for.
+
+    Examples
+    --------
+    >>> usable_ranks(100), usable_ranks(20)
+    ([32, 64, 74], [14])
+    """
+    return sorted({min(rank, max(1, anchors - anchors // FOLDS - 1)) for rank in ranks})
 
 
 def recall_of(fit: ResidualFit, scores: Floats, own: Floats, plan: Plan) -> float:

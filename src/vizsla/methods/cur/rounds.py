@@ -117,11 +117,12 @@ def spend(
         One a query, so that no query's answer depends on its company.
     """
     ledgers = [Ledger() for _ in randoms]
+    widths = [int(row.nonzero()[0].max(initial=-1)) + 1 for row in allowed]  # a pool's row is filled up to the longest
     for number, size in enumerate(plan.sizes()):
         if firsts is not None and not number:
             chosen = _first_round(estimates, allowed, firsts, size, randoms)
         else:
-            chosen = _next_round(estimates, allowed, size, plan, randoms)
+            chosen = _next_round(estimates, allowed, widths, size, plan, randoms)
         if not any(len(items) for items, _ in chosen):
             break
         bought = [items for items, _ in chosen]
@@ -134,15 +135,20 @@ def spend(
 
 
 def _next_round(
-    estimates: Estimates, allowed: NDArray[np.bool_], size: int, plan: Plan, randoms: Sequence[np.random.Generator]
+    estimates: Estimates,
+    allowed: NDArray[np.bool_],
+    widths: Sequence[int],
+    size: int,
+    plan: Plan,
+    randoms: Sequence[np.random.Generator],
 ) -> Best:
     """Return items by their estimates, and these; where nothing is drawn, only the best are ever looked at."""
     if plan.how == "topk" and not round(plan.epsilon * size):
         return estimates.best(allowed, size)
     believed = estimates.scores()
     chosen = [
-        choose(row, free, size, plan.how, plan.epsilon, random)
-        for row, free, random in zip(believed, allowed, randoms, strict=True)
+        choose(row[:width], free[:width], size, plan.how, plan.epsilon, random)
+        for row, free, width, random in zip(believed, allowed, widths, randoms, strict=True)
     ]
     return [(items, believed[row, items]) for row, items in enumerate(chosen)]
 

@@ -58,34 +58,29 @@ class Trace:
         bought = pool.items(0, ledger.all_items())
         return cls(ids, bought, rounds, ledger.all_scores(), before, own, estimates[: len(own)], known)
 
-    def exact_of(self, item: int) -> float | None:
-        """Return an item's exact score, or None where it was not bought."""
-        at = np.flatnonzero(self.items == item)
-        return float(self.exact[at[0]]) if len(at) else None
-
 
 def explained(trace: Trace, item: int, score: float, scorer: str, calls: int) -> Explanation:
     """Say in which round an item was found, what was believed of it, and what the exact score corrected."""
     spent = f"{len(trace.items):,} items scored for this query, {calls:,} calls"
     at, where = np.flatnonzero(trace.items == item), np.flatnonzero(trace.pool == item)
+    prior = np.nan if trace.prior is None else _at(trace.prior, where)
     if not len(at):
-        found, estimate = "not found within the budget, scored now", _at(trace.estimates, where)
-    else:
-        found, estimate = f"found in round {trace.rounds[at[0]]} of {trace.rounds.max()}", float(trace.before[at[0]])
+        reason = f"estimate of the score by {scorer}, not found within the budget; {spent}"
+        return Explanation(score, reason, _told(prior, score))
+    found, estimate = f"found in round {trace.rounds[at[0]]} of {trace.rounds.max()}", float(trace.before[at[0]])
     reason = f"score by {scorer}, {found}; {spent}"
     if np.isnan(estimate):
         return Explanation(score, reason)
-    prior = np.nan if trace.prior is None else _at(trace.prior, where)
-    parts = (
-        ()
-        if np.isnan(prior)
-        else (
-            Explanation(prior, "prior: what the retrievers' scores tell"),
-            Explanation(estimate - prior, "residual: learned from items scored before"),
-        )
-    )
-    guess = Explanation(estimate, "estimate before the exact score", parts)
+    guess = Explanation(estimate, "estimate before the exact score", _told(prior, estimate))
     return Explanation(score, reason, (guess, Explanation(score - estimate, "correction by the exact score")))
+
+
+def _told(prior: float, estimate: float) -> tuple[Explanation, ...]:
+    """Return what an estimate is made of, where retrievers told anything."""
+    if np.isnan(prior):
+        return ()
+    learned = Explanation(estimate - prior, "residual: learned from items scored before")
+    return (Explanation(prior, "prior: what the retrievers' scores tell"), learned)
 
 
 def _at(values: Floats, where: NDArray[np.int64]) -> float:
