@@ -216,11 +216,15 @@ class PqIndex(DenseIndex):
         """Return the same items by codes of another codebook, which is then what codes new ones."""
         return type(self)(codes, codebook)
 
-    def _write(self, writer: ArtifactWriter, codes: PqCodes | None = None) -> None:
+    def _codes_in_order(self) -> PqCodes:
+        """Return the codes as the file holds them."""
+        return self.stored_codes
+
+    def _write(self, writer: ArtifactWriter) -> None:
         trained = self.coder is not self.codebook
         writer.parameters(items=len(self), dim=self.dim, bytes=self.bytes, bits=self.bits, trained=trained)
         writer.parameters(compression=f"{self.compression:.1f} times smaller than float32")
-        writer.array("codes", (self.stored_codes if codes is None else codes).stored)
+        writer.array("codes", self._codes_in_order().stored)
         self.codebook.write(writer)
         if trained:
             writer.array("coding_centroids", self.coder.centroids)

@@ -94,7 +94,7 @@ class IvfPqIndex(ListReading, PqStructure):
 
     def flat(self) -> PqIndex:
         """Return the exact twin: a scan over a copy of the codes, in the order of the items."""
-        return PqIndex(self._listed.in_order(), self.codebook, coder=self.coder)
+        return PqIndex(self._codes_in_order(), self.codebook, coder=self.coder)
 
     def _empty(self) -> Any:
         """Return Faiss's lists without their codes."""
@@ -125,8 +125,11 @@ class IvfPqIndex(ListReading, PqStructure):
         wider = ((0, 0), (0, codebook.dim - self.dim))  # a dimension of marks says nothing about lists
         return type(self)(codes, codebook, np.pad(self.centres.rows, wider), self.lists, probes=self.probes)
 
+    def _codes_in_order(self) -> PqCodes:
+        return self._listed.in_order()
+
     def _write(self, writer: ArtifactWriter) -> None:
-        super()._write(writer, self._listed.in_order())
+        super()._write(writer)
         self._write_lists(writer)
 
     @classmethod
