@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -190,3 +192,18 @@ def test_the_record_tells_what_was_tried(tmp_path):
     }
     assert fusion.curves()["one"][-1] == (1.0, next(t["all"] for t in fusion.choice.trials if t["weights"] == [1, 0]))
     assert fusion.to_json(tmp_path / "fusion.json") == (tmp_path / "fusion.json").read_text()
+
+
+def test_a_curve_has_no_dips_where_little_was_tried():
+    """Two parts that help each other, and noise: each part's curve rises to its best weight and falls after it."""
+    parts = {"one": knows(QUERIES, 0.5, seed=1), "noise": noise(QUERIES, seed=9), "two": knows(QUERIES, 0.5, seed=5)}
+    fusion = learn_fusion(parts, log_of(QUERIES))
+    best = max(trial["all"] for trial in fusion.choice.trials)
+    for points in fusion.curves().values():
+        weights, quality = zip(*points, strict=True)
+        assert set(np.linspace(0, 1, 11).round(6)) <= set(weights)
+        assert max(quality) == best
+        top = quality.index(best)
+        falls = [before - after for before, after in pairwise([*quality[:top], best])]
+        rises = [after - before for before, after in pairwise(quality[top:])]
+        assert max([*falls, *rises]) < 0.01

@@ -151,6 +151,50 @@ def test_a_graph_over_codes_holds_them_once(tmp_path):
     assert again.search(asked, 5) == index.search(asked, 5)
 
 
+def test_lists_of_codes_hold_them_once(tmp_path):
+    from faiss import rev_swig_ptr
+
+    from tests.pq.made import vectors
+    from vizsla.indexes.make import make_index
+    from vizsla.indexes.pq import PqIndex
+    from vizsla.indexes.pq_ivf import IvfPqIndex
+
+    index, asked = make_index("ivfpq", vectors(), bytes=6, rounds=1, lists=8, probes=2), vectors()[:20]
+    found, lists = index.search(asked, 5), index._faiss.invlists
+    assert index.nbytes == index.codebook.nbytes + index.centres.nbytes + (6 + 3 * 4 + 8) * 1500
+    last = lists.nlist - 1  # Faiss looks at our array
+    assert np.array_equal(
+        rev_swig_ptr(lists.get_codes(last), 6), index.stored_codes.take([lists.get_single_id(last, 0)])[0]
+    )
+    assert rev_swig_ptr(lists.get_codes(0), 6).ctypes.data == index.stored_codes.stored.ctypes.data
+    index.save(tmp_path / "lists")
+    plain = PqIndex.build(vectors(), bytes=6, rounds=1)
+    assert np.array_equal(index.codes, plain.codes)
+    for mmap in (True, False):
+        again = IvfPqIndex.load(tmp_path / "lists", mmap=mmap)
+        assert again.search(asked, 5) == found
+        assert np.array_equal(np.load(tmp_path / "lists" / "codes.npy"), plain.stored_codes.stored)
+    for share in (2, 7, 300):
+        allowed = np.arange(1500) % share == 0
+        exact = plain.search(asked, 12, filter=allowed)
+        assert index.search(asked, 12, filter=allowed, exact=True) == exact
+        assert index._exactly(asked, 12, index._prepared(allowed), 1) == exact
+
+
+@pytest.mark.parametrize("kind", ["hnswpq", "ivfpq"])
+def test_structures_stay_when_items_are_marked(kind):
+    from tests.pq.made import vectors
+    from vizsla.indexes.make import make_index
+    from vizsla.indexes.pq_marks import marked_index
+
+    index, marks = make_index(kind, vectors(), bytes=6, rounds=1), np.arange(1500) % 3 == 0
+    marked, asked = marked_index(index, vectors(), marks), np.pad(vectors()[:20], ((0, 0), (0, 1)))
+    assert type(marked) is type(index)
+    assert marked.search(asked, 5) == marked.score(asked, marked.search(asked, 5))
+    asked[:, -1] = -1e6
+    assert not marks[marked.search(asked, 5, exact=True).items].any()
+
+
 @pytest.mark.parametrize("bits", [8, 4])
 def test_codes_in_rows_answer_as_codes_in_blocks(bits):
     from tests.pq.made import made, vectors

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
 from vizsla.cached_property import cached_property
 from vizsla.compose.catalogues import Aligned, align
+from vizsla.compose.changed_items import Done, grown, known_ids, readable_twice, shrunk
 from vizsla.compose.clicked import changed_parts
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
@@ -121,6 +122,23 @@ class Composition(Retriever):
         """Take clicks away again, from the same parts."""
         return self._rebuild(changed_parts(self._scorers(), clicks, "without_clicks"), self._options())
 
+    def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> Self:
+        """Return the composition over more items, whose ids must be new, if every part takes them; nothing is trained.
+
+        Examples
+        --------
+        >>> from vizsla import bag, tfidf
+        >>> one = {"a": "a fig tree"}
+        >>> both = tfidf(one).normalised() + bag(one).normalised()
+        >>> both.with_items({"b": "an apple tree"})("apple", 1).ids
+        [['b']]
+        """
+        return self._with_items(readable_twice(items), {})
+
+    def without_items(self, ids: Iterable[str]) -> Self:
+        """Return the composition without these items, if every part can let them go; nothing is trained."""
+        return self._without_items(known_ids(ids, self.items), {})
+
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return the composition of its parts as if they had learned from this dataset's clicks alone."""
         distinct = {id(part): part for part in self._scorers()}
@@ -131,6 +149,12 @@ class Composition(Retriever):
         if all(done[at] is part for at, part in distinct.items()):
             return self
         return self._rebuild([done[id(part)] for part in self._scorers()], self._options())
+
+    def _with_items(self, items: Any, done: Done) -> Self:
+        return self._rebuild([grown(part, items, done) for part in self._scorers()], self._options())
+
+    def _without_items(self, ids: list[str], done: Done) -> Self:
+        return self._rebuild([shrunk(part, ids, done) for part in self._scorers()], self._options())
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.checked import checked
+from vizsla.compose.changed_items import Done
 from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.sum import _common_scale
-from vizsla.errors import CompositionError
+from vizsla.errors import CompositionError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -62,6 +63,9 @@ class Shards(Composition):
     def items(self) -> Strings:
         """All parts' item ids, part after part."""
         return self._catalogue
+
+    def _with_items(self, items: Any, done: Done) -> Self:
+        raise InputError("New items must go to one shard: give them to it, and join the shards anew.")
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         filters = self._filters(filter)

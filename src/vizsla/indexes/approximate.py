@@ -52,12 +52,16 @@ class ApproximateIndex(DenseIndex):
         k = min(k, reachable)
         # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
         if not len(rows) or not k or self._pays(k, reachable):
-            return self.flat()._search(rows, max(k, 1), filter, threads)
+            return self._exactly(rows, max(k, 1), filter, threads)
         found = self._scored(rows, self._propose(rows, k, filter, threads))
         if len(found.items) < k * len(rows):
             short = np.flatnonzero(np.diff(found.offsets) < k)
-            found = _replaced(found, short, self.flat()._search(rows[short], k, filter, threads))
+            found = _replaced(found, short, self._exactly(rows[short], k, filter, threads))
         return found
+
+    def _exactly(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+        """Answer as the exact twin does."""
+        return self.flat()._search(rows, k, filter, threads)
 
     @abstractmethod
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:

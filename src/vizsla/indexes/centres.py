@@ -7,12 +7,14 @@ import numpy as np
 from vizsla.arguments import generator
 from vizsla.candidates import Numbers
 from vizsla.errors import check_range
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
+from vizsla.indexes.faiss_storage import faiss_seed, faiss_threads, load_faiss
 from vizsla.indexes.flat_search import flat_search
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 
 SAMPLE = 256
 """Vectors a centre that k-means learns from: more hardly move it."""
+LARGEST = 1e15
+"""Of the numbers that k-means learns from as they are."""
 ASKED, DEPTH = 400, 100
 """How many items are asked as queries, and how many neighbours of each are looked for, to choose the probes."""
 
@@ -24,13 +26,19 @@ def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: in
     if not len(vectors):
         return np.ones((1, vectors.dim), np.float32)
     chosen = generator(seed).permutation(len(vectors))[: count * SAMPLE]
-    sample = vectors.take(np.sort(chosen))
-    settings = {"niter": rounds, "seed": seed + 1, "spherical": True, "min_points_per_centroid": 1}
+    sample = _bearable(vectors.take(np.sort(chosen)))
+    settings = {"niter": rounds, "seed": faiss_seed(seed) + 1, "spherical": True, "min_points_per_centroid": 1}
     means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=SAMPLE, **settings)
     with faiss_threads(1):
         means.train(np.ascontiguousarray(sample))
     centres: Floats = np.ascontiguousarray(means.centroids, np.float32)
     return np.nan_to_num(centres)
+
+
+def _bearable(sample: Floats) -> Floats:
+    """Return vectors in the same directions whose sums fit float32: where they do not, Faiss ends the process."""
+    largest = float(np.abs(sample).max(initial=0.0))
+    return sample if largest < LARGEST else sample / np.float32(largest)
 
 
 def assigned(vectors: ItemVectors, centres: Floats) -> Numbers:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_seed
 from vizsla.filter import Filter
 from vizsla.indexes.item_vectors import ItemVectors, blocks
 
@@ -27,6 +28,17 @@ TURN = 256
 def load_faiss() -> Any:
     """Import Faiss, only when an index needs it; untyped, as most of it is made by SWIG."""
     return importlib.import_module("faiss")
+
+
+def faiss_seed(seed: int) -> int:
+    """Return a seed as Faiss takes it, which is a C int; one more still is.
+
+    Examples
+    --------
+    >>> faiss_seed(7), faiss_seed(2**31)
+    (7, 1)
+    """
+    return check_seed(seed) % (2**31 - 1)
 
 
 def empty_storage(vectors: ItemVectors) -> Any:

@@ -45,7 +45,7 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
     def __init__(self, vectors: ItemVectors, centres: Floats, lists: Numbers, *, probes: int):
         super().__init__(vectors)
         self._take_lists(Lists(centres, lists, probes), vectors.dim)
-        self._fill(self._empty(), vectors.rows)
+        self._fill(self._empty(), lambda members: vectors.rows[members])
 
     @classmethod
     def build(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -108,8 +109,8 @@ class ListReading(ApproximateIndex):
     def _pays(self, k: int, reachable: int) -> bool:
         return reachable <= k or (reachable < len(self) and self._masked_probes(reachable) == len(self.centres))
 
-    def _fill(self, index: Any, rows: NDArray[Any]) -> None:
-        """Hand the stored rows or codes of each list's items to Faiss, list by list."""
+    def _fill(self, index: Any, take: Callable[[NDArray[np.int64]], NDArray[Any]]) -> None:
+        """Hand the stored rows or codes of each list's items, as `take` gives them, to Faiss, list by list."""
         faiss = load_faiss()
         index.is_trained = True
         order = np.argsort(self.lists, kind="stable").astype(np.int64)
@@ -117,9 +118,9 @@ class ListReading(ApproximateIndex):
         for number in range(index.nlist):
             members = np.ascontiguousarray(order[bounds[number] : bounds[number + 1]])
             if len(members):
-                codes = np.ascontiguousarray(rows[members]).view(np.uint8)
+                codes = np.ascontiguousarray(take(members)).view(np.uint8)
                 index.invlists.add_entries(number, len(members), faiss.swig_ptr(members), faiss.swig_ptr(codes))
-        index.ntotal = len(rows)
+        index.ntotal = len(self)
         self._faiss = index
 
     def _write_lists(self, writer: ArtifactWriter) -> None:

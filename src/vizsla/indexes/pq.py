@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of, check_seed, check_type
 from vizsla.candidates import Candidates, Numbers, Scores
 from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
+from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.item_vectors import Floats
 from vizsla.indexes.pq_codebook import Codebook
@@ -18,7 +20,7 @@ from vizsla.indexes.pq_codes import Codes, PqCodes
 from vizsla.indexes.pq_encoding import encoded
 from vizsla.indexes.pq_explain import explain_codes, what_coding_lost
 from vizsla.indexes.pq_search import pq_pairs, pq_search, pq_tables
-from vizsla.indexes.pq_training import checked_vectors, train_codebook
+from vizsla.indexes.pq_training import MOST_ROUNDS, checked_vectors, train_codebook
 from vizsla.stats import Stats
 
 if TYPE_CHECKING:
@@ -101,8 +103,9 @@ class PqIndex(DenseIndex):
             How many threads learn and code; a rotation is learned by one.
         """
         rows, memory = checked_vectors(vectors), check_positive("memory_mb", memory_mb) << 20
-        how = {"rounds": check_positive("rounds", rounds), "seed": seed, "threads": check_positive("threads", threads)}
-        codebook = train_codebook(rows, bytes=bytes, bits=bits, opq=opq, memory=memory, **how)
+        threads, _ = check_positive("threads", threads), check_type("opq", opq, bool, "True or False")
+        how = {"rounds": check_whole("rounds", rounds, MOST_ROUNDS), "seed": check_seed(seed)}
+        codebook = train_codebook(rows, bytes=bytes, bits=bits, opq=opq, memory=memory, threads=threads, **how)
         return cls(encoded(rows, codebook, memory=memory, threads=threads), codebook)
 
     def __len__(self) -> int:
@@ -176,9 +179,10 @@ class PqIndex(DenseIndex):
 
     def without_items(self, items: NDArray[Any]) -> Self:
         """Return an index without the items of these numbers; those after them move up."""
-        kept = np.ones(len(self), np.bool_)
-        kept[np.asarray(items)] = False
-        return self.with_codes(self.codes[kept])
+        gone = array_of("items", items, np.int64)
+        if len(gone) and not 0 <= gone.min() <= gone.max() < len(self):
+            raise InputError(f"`items` must be numbers from 0 to {len(self) - 1}. Got others.")
+        return self.with_codes(np.delete(self.codes, gone, axis=0))
 
     def take(self, items: NDArray[Any] | slice) -> Floats:
         """Return what these items' codes stand for when they are searched."""
@@ -208,11 +212,19 @@ class PqIndex(DenseIndex):
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, coder=self.coder)
 
+    def _coded_anew(self, codes: PqCodes, codebook: Codebook) -> Self:
+        """Return the same items by codes of another codebook, which is then what codes new ones."""
+        return type(self)(codes, codebook)
+
+    def _codes_in_order(self) -> PqCodes:
+        """Return the codes as the file holds them."""
+        return self.stored_codes
+
     def _write(self, writer: ArtifactWriter) -> None:
         trained = self.coder is not self.codebook
         writer.parameters(items=len(self), dim=self.dim, bytes=self.bytes, bits=self.bits, trained=trained)
         writer.parameters(compression=f"{self.compression:.1f} times smaller than float32")
-        writer.array("codes", self.stored_codes.stored)
+        writer.array("codes", self._codes_in_order().stored)
         self.codebook.write(writer)
         if trained:
             writer.array("coding_centroids", self.coder.centroids)

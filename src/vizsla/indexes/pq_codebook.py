@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of, check_type
 from vizsla.cached_property import cached_property
 from vizsla.errors import InputError
 from vizsla.indexes.cache_lines import in_lines
@@ -57,6 +58,8 @@ class Codebook:
         dim: int | None = None,
         lost: Floats | None = None,
     ):
+        for name, given in (("centroids", centroids), ("rotation", rotation), ("lost", lost)):
+            check_type(name, given, (np.ndarray, type(None)), "an array")
         self.centroids = centroids
         self.rotation = None if rotation is None else in_lines(rotation)
         self._check_centroids()
@@ -116,9 +119,10 @@ class Codebook:
 
     def with_centroids(self, centroids: Floats) -> Self:
         """Return the same rotation with other centroids of the same shape."""
-        if centroids.shape != self.centroids.shape:
-            raise InputError(f"`centroids` must have shape {self.centroids.shape}. Got {centroids.shape}.")
-        return type(self)(np.ascontiguousarray(centroids, np.float32), self.rotation, dim=self.dim, lost=self.lost)
+        given: Floats = array_of("centroids", centroids, np.float32)
+        if given.shape != self.centroids.shape:
+            raise InputError(f"`centroids` must have shape {self.centroids.shape}. Got {given.shape}.")
+        return type(self)(given, self.rotation, dim=self.dim, lost=self.lost)
 
     def turned(self, rows: Floats) -> Floats:
         """Return vectors in the codebook's own dimensions, a row each, by one thread of Faiss's matrix product."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import array_of
 from vizsla.errors import InputError
 from vizsla.indexes.cache_lines import zeros_in_lines
 from vizsla.indexes.item_vectors import MOST_ITEMS
@@ -55,10 +56,13 @@ class PqCodes:
     @classmethod
     def of(cls, codes: Codes, *, bits: int) -> Self:
         """Store codes that come as items × parts."""
-        if bits == 4 and len(codes) and codes.max() > 15:
-            raise InputError(f"`codes` of 4 bits must be at most 15. Got {codes.max()}.")
-        room = cls.room(len(codes), codes.shape[1], bits=bits)
-        room.put(0, codes)
+        given: Codes = array_of("codes", codes, np.uint8)
+        if given.ndim != 2 or not given.shape[1] or (bits == 4 and given.shape[1] % 2):
+            raise InputError(f"`codes` must be items × sub-spaces, an even number for 4 bits. Got {given.shape}.")
+        if bits == 4 and given.max(initial=0) > 15:
+            raise InputError(f"`codes` of 4 bits must be at most 15. Got {given.max()}.")
+        room = cls.room(len(given), given.shape[1], bits=bits)
+        room.put(0, given)
         return room
 
     @classmethod

@@ -68,6 +68,9 @@ class HnswPqIndex(GraphWalk, PqStructure):
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
         return type(self)(codes, codebook, self.graph, coder=self.coder, ef=self.ef)
 
+    def _coded_anew(self, codes: PqCodes, codebook: Codebook) -> Self:
+        return type(self)(codes, codebook, self.graph, ef=self.ef)
+
     def _write(self, writer: ArtifactWriter) -> None:
         super()._write(writer)
         writer.parameters(ef=self.ef)

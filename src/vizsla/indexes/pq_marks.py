@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
+from vizsla.indexes.faiss_storage import faiss_seed, faiss_threads, load_faiss
 from vizsla.indexes.item_vectors import Floats, blocks
 from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.pq_codebook import Codebook
@@ -57,7 +57,7 @@ def marked_index(index: PqIndex, vectors: Any, marks: Marks, *, seed: int = 0) -
         chosen = marks == bool(mark)
         codes[chosen, part] = mark * half + _nearest(pieces[chosen], centroids)
     book = _widened(index.codebook, part, np.concatenate(found), length)
-    return PqIndex(PqCodes.of(codes, bits=index.bits), book)
+    return index._coded_anew(PqCodes.of(codes, bits=index.bits), book)
 
 
 def mark_length(index: PqIndex) -> float:
@@ -100,7 +100,7 @@ def _clustered(pieces: Floats, count: int, seed: int) -> Floats:
         return found
     faiss = load_faiss()
     with faiss_threads(1):
-        means = faiss.Kmeans(pieces.shape[1], count, niter=25, seed=seed, min_points_per_centroid=1)
+        means = faiss.Kmeans(pieces.shape[1], count, niter=25, seed=faiss_seed(seed), min_points_per_centroid=1)
         means.train(np.ascontiguousarray(pieces))
     return np.asarray(means.centroids, np.float32)
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import array_of
+from vizsla.arguments import array_of, generator
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.approximate import check_whole
-from vizsla.indexes.faiss_storage import faiss_threads, in_threads, load_faiss
+from vizsla.indexes.faiss_storage import faiss_seed, faiss_threads, in_threads, load_faiss
 from vizsla.indexes.item_vectors import Floats, ItemVectors, blocks
 from vizsla.indexes.mapped import let_go
 from vizsla.indexes.pq_codebook import CENTROIDS, Codebook
@@ -19,6 +19,9 @@ SAMPLE = 256
 """Vectors a centroid that k-means learns from."""
 MEASURED = 8192
 """Vectors of the sample by which it is measured what coding loses."""
+LARGEST = 1e15
+"""Of a vector's numbers: squared distances of larger ones overflow float32, and Faiss then ends the process."""
+MOST_ROUNDS = 10_000
 COPIES = 8
 """How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
 
@@ -60,7 +63,7 @@ def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> 
     most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
     if len(vectors) <= most:
         return finite(vectors)
-    chosen = np.sort(np.random.default_rng(seed).choice(len(vectors), most, replace=False))
+    chosen = np.sort(generator(seed).choice(len(vectors), most, replace=False))
     sample = np.empty((most, vectors.shape[1]), np.float32)
     for start, end in blocks(most, vectors.shape[1]):
         sample[start:end] = vectors[chosen[start:end]]
@@ -124,16 +127,20 @@ def _lost(book: Codebook, turned: Floats) -> Floats:
 
 
 def _set_clustering(settings: Any, seed: int, rounds: int) -> None:
-    settings.niter, settings.seed = rounds, seed + 1
+    settings.niter, settings.seed = rounds, faiss_seed(seed) + 1
     settings.min_points_per_centroid, settings.max_points_per_centroid = 1, SAMPLE
 
 
 def finite(rows: Any) -> Floats:
-    """Return rows as float32, or raise where one holds NaN or infinity."""
+    """Return rows as float32, or raise where one holds NaN, infinity, or a number too large for distances."""
     with np.errstate(over="ignore"):
         block: Floats = np.ascontiguousarray(rows, np.float32)
     if not np.isfinite(block).all():
         raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
+    largest = float(max(block.max(initial=0.0), -block.min(initial=0.0)))
+    if largest > LARGEST:
+        advice = "divide all vectors by one number"
+        raise InputError(f"`vectors` to be coded must be at most {LARGEST:g}. Got {largest:.3g}: {advice}.")
     return block
 
 

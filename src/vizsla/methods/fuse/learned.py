@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vizsla.clicks.choice import Choice
+from vizsla.methods.fuse.simplex import grid_shares
 from vizsla.retriever import Retriever
 
 
@@ -59,12 +62,17 @@ class LearnedFusion:
         return self.said
 
     def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
-        """Return for each part the best quality that was found with so much of its weight, whatever the others had."""
+        """Return for each part the best quality that was found with so much of its weight, whatever the others had.
+
+        Weights between those of the grid were tried with few of the others', so a low quality there says nothing: such
+        a weight is shown only where it does better than the line between its neighbours on the grid.
+        """
         curves: dict[str, dict[float, float]] = {name: {} for name in self.names}
         for trial in self.choice.trials:
             for name, weight in zip(self.names, trial["weights"], strict=True):
                 curves[name][weight] = max(trial[quality], curves[name].get(weight, 0.0))
-        return {name: sorted(points.items()) for name, points in curves.items()}
+        shares = grid_shares(len(self.names))
+        return {name: _well_tried(points, shares) for name, points in curves.items()}
 
     def plot(self, path: str | Path, *, quality: str = "all") -> Path:
         """Draw the best quality against each part's weight."""
@@ -83,3 +91,13 @@ class LearnedFusion:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+
+def _well_tried(points: dict[float, float], shares: list[float]) -> list[tuple[float, float]]:
+    """Return the points of these shares, and what lies above the line between them."""
+    whole = [share for share in shares if share in points]
+    if not whole:
+        return sorted(points.items())
+    weights = sorted(points)
+    line = np.interp(weights, whole, [points[share] for share in whole]).tolist()
+    return [(x, points[x]) for x, least in zip(weights, line, strict=True) if x in whole or points[x] > least]

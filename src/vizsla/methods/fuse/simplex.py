@@ -21,10 +21,22 @@ def grid(parts: int) -> list[Weights]:
     >>> grid(2)[:3], (0.5, 0.5) in grid(2), len(grid(3))
     ([(0.0, 1.0), (0.1, 0.9), (0.2, 0.8)], True, 67)
     """
-    pieces = next((n for n in FINENESS if comb(n + parts - 1, parts - 1) <= MOST), FINENESS[-1])
-    found = [tuple(round(count / pieces, 6) for count in counts) for counts in _counts(pieces, parts)]
+    shares = grid_shares(parts)
+    found = [tuple(shares[count] for count in counts) for counts in _counts(len(shares) - 1, parts)]
     equal = (1 / parts,) * parts
     return found if equal in found else [*found, equal]
+
+
+def grid_shares(parts: int) -> list[float]:
+    """Return the weights of one part that the grid has with all weights of the others.
+
+    Examples
+    --------
+    >>> grid_shares(5)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    pieces = next((n for n in FINENESS if comb(n + parts - 1, parts - 1) <= MOST), FINENESS[-1])
+    return [round(count / pieces, 6) for count in range(pieces + 1)]
 
 
 def moves(weights: Weights, step: float) -> Iterator[Weights]:

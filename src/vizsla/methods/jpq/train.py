@@ -167,6 +167,8 @@ def jpq(
     >>> small.index.compression, small("big red apple", k=1).ids
     (16.0, [['3']])
     """
+    if isinstance(base.index, PqIndex):
+        raise InputError(f"`base` must hold vectors. Got codes, {base!r}: `train_jpq` trains these.")
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
