@@ -96,6 +96,12 @@ class LiveSide {
     return by_rank() ? rescaled_.back() : scale_.of(found_.lowest);
   }
 
+  // The least score of the first `taken`: what lies deeper in the list does not exceed it.
+  float lowest(std::size_t taken) const {
+    if (rescaled_.size() <= taken) return floor();
+    return *std::min_element(rescaled_.begin(), rescaled_.begin() + static_cast<std::ptrdiff_t>(taken));
+  }
+
   // What no item outside of the list exceeds.
   float ceiling() const { return found_.certain || by_rank() ? floor() : scale_.of(found_.ceiling); }
 

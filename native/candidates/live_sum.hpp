@@ -96,7 +96,7 @@ class LiveSum {
   // Whether no item outside of all lists can be among the best of the last query.
   bool certain() const {
     double bound = 0;
-    for (const LiveSide& side : sides_) bound += side.weight() * static_cast<double>(side.floor());
+    for (const LiveSide& side : sides_) bound += side.weight() * static_cast<double>(side.lowest(taken_));
     return best_.full() && best_.least() > static_cast<float>(bound);
   }
 

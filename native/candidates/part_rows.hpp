@@ -50,6 +50,11 @@ struct FusedPart : PartRows {
     return count(row) == 0 ? std::numeric_limits<float>::infinity() : score(row, count(row) - 1);
   }
 
+  // The score of the last of the first `taken`: what lies deeper in the list does not exceed it.
+  float lowest(std::size_t row, std::size_t taken) const {
+    return count(row) > taken ? score(row, taken - 1) : floor(row);
+  }
+
   // What no item outside of the list exceeds.
   float ceiling(std::size_t row) const { return highest.empty() ? floor(row) : scale(row).of(highest[row]); }
 };

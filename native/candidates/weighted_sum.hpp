@@ -31,7 +31,7 @@ class WeightedSum {
  public:
   // The first `taken` of each part's list are candidates; what lies deeper only tells scores.
   WeightedSum(std::vector<FusedPart> parts, std::size_t rows, std::size_t taken, std::size_t k)
-      : parts_(std::move(parts)), rows_(rows), k_(k) {
+      : parts_(std::move(parts)), rows_(rows), taken_(taken), k_(k) {
     offsets_.reserve(rows + 1);
     offsets_.push_back(0);
     ItemSlots slots;
@@ -67,7 +67,7 @@ class WeightedSum {
   std::span<const std::uint64_t> best(std::size_t row, RowRanker& ranker, bool& certain) {
     ranker.clear();
     double bound = 0;
-    for (const FusedPart& part : parts_) bound += part.weight * static_cast<double>(part.floor(row));
+    for (const FusedPart& part : parts_) bound += part.weight * static_cast<double>(part.lowest(row, taken_));
     std::size_t above = 0;
     for (std::size_t at = offsets_[row]; at < offsets_[row + 1]; ++at) {
       if (!complete(at)) continue;
@@ -170,7 +170,7 @@ class WeightedSum {
   };
 
   std::vector<FusedPart> parts_;
-  std::size_t rows_, k_;
+  std::size_t rows_, taken_, k_;
   int round_ = 0;
   std::vector<std::size_t> offsets_;
   std::vector<std::int32_t> items_;

@@ -6,6 +6,7 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from vizsla.clicks.log import UNIT
 from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
@@ -15,6 +16,7 @@ from vizsla.methods.bag.model import bag
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train import jpq
+from vizsla.methods.pefa import pefa_xl
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.unclicked import unclicked
 
@@ -30,8 +32,9 @@ def part(name):
         how = {"bytes": 4, "rounds": 2, "share": 0.5, "epochs": 1, "stop": 1}
         PARTS.update(
             words=tfidf(ITEMS), bag=bag(ITEMS), new=unclicked(log), jpq=jpq(dense(ITEMS, encoder), log, **how),
-            codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2), flat=dense(ITEMS, encoder), bm25=bm25(ITEMS),
+            flat=dense(ITEMS, encoder), bm25=bm25(ITEMS), codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2),
         )  # fmt: skip
+        PARTS["voted"] = pefa_xl(PARTS["codes"], log, weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
     return PARTS[name]
 
 
@@ -42,6 +45,8 @@ COMPOSED = {
     "rerank": lambda get: get("words").rerank(get("jpq"), depth=10),
     "rerank of a union": lambda get: ((get("words") | get("bag")) >> get("codes")) % 7,
     "scaled": lambda get: get("jpq").scaled("exp", slope=0.5),
+    "past queries that vote": lambda get: get("voted"),
+    "a sum with votes": lambda get: get("voted").normalised("zscore") + get("codes").normalised("zscore"),
     "one part twice": lambda get: 0.5 * get("words") + 0.25 * (get("words") % 9),
 }
 
@@ -108,6 +113,23 @@ def test_misuse_is_said():
     with pytest.raises(InputError, match="must be left"):
         composed.without_items(list(ITEMS))
     assert composed.without_items([])(QUERIES, 5) == composed(QUERIES, 5)
+
+
+def test_votes_for_items_that_went_are_gone():
+    voted, gone = part("voted"), list(ITEMS)[:5]
+    left = voted.without_items(gone)
+    clicks = [click for click in voted_clicks() if click[1] not in gone]
+    base = part("codes").without_items(gone)
+    how = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "threshold": 0.0}
+    assert left(QUERIES, 8) == pefa_xl(base, clicks, **how)(QUERIES, 8)
+    assert len(left.log.items) == len(clicks) < len(voted.log.items)
+    nested = (part("voted") >> part("codes")).with_items(NEW)
+    assert nested.first.base is nested.scorer  # still one
+
+
+def voted_clicks():
+    log, items = part("voted").log, part("voted").items
+    return list(zip(log.take_queries(log.rows), items.take(log.items), (log.units / UNIT).tolist(), strict=True))
 
 
 def test_a_union_forgets_what_either_side_knows():

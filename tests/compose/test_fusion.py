@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.compose.fusion_twin import fuse
@@ -101,7 +101,16 @@ def test_law_1_a_search_is_the_head_of_a_longer_one_within_the_depth(case, k, mo
         assert total("q", k) == total("q", longer).top(k)
 
 
+ROWS_DEEPER_THAN_THE_SUM = [
+    {"i0": 0.25, "i1": 0.25, "i4": 0.25, "i5": 0.5, "i2": 0.25, "i3": 0.5, "i6": 0.75, "i8": 0.5},
+    {"i6": 0.25},
+    {"i2": 0.25, "i3": 2.25, "i7": 10.0, "i4": 0.75, "i5": 0.25, "i6": 6.75, "i8": 1.25, "i9": 9.0},
+]
+DEEPER = {"rows": ROWS_DEEPER_THAN_THE_SUM, "how": "zscore", "weights": [2.0, 2.0, 0.25], "depths": [6, 11, 24]}
+
+
 @settings(max_examples=200)
+@example(DEEPER | {"depth": 3, "exact": True, "backwards": False}, 3, set(), False)
 @given(fusions(), st.integers(1, 20), st.sets(st.sampled_from(ITEMS)), st.booleans())
 def test_an_answer_that_is_certified_is_that_of_scoring_everything(case, k, chosen, filtered):
     case = case | {"exact": True}

@@ -242,3 +242,17 @@ def test_unsound_queries_are_refused_in_words(words, tree):
     bad = SparseRows(np.array([0, 1]), np.array([0], np.int32), np.array([np.inf], np.float32), tree.index.dim)
     with pytest.raises(ValueError, match="finite"):
         tree.index.live_source(bad)
+
+
+@pytest.mark.parametrize("how", ["minmax", "zscore"])
+def test_what_lies_deeper_than_the_sum_looks_is_not_certified_away(how, catalogue, words):
+    """A scale may be read from a longer list than candidates are: its lower end says nothing about who was left out."""
+    other = bm25(dict(zip(catalogue, texts_of(400, 5, seed=7), strict=True)), b=0.0)
+    asked, certified = texts_of(120, 6, seed=8), 0
+    for weight in (0.5, 1.0, 2.0):
+        total = words.normalised(how, depth=60).plus(other.normalised(how, depth=3).times(weight), depth=3)
+        for query in asked:
+            found = total(query, 2)
+            certified += found.stats.exact
+            assert not found.stats.exact or found == total.exact(query, 2)
+    assert certified > 0

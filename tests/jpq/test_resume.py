@@ -106,3 +106,10 @@ def test_a_trial_stops_when_held_out_clicks_get_worse():
     tried = [trial["all"] for trial in trained.choice.trials[1:]]
     assert len(tried) < 12
     assert tried[-1] < tried[-2] and tried[:-1] == sorted(tried[:-1])
+
+
+def test_a_checkpoint_that_no_folder_can_be_is_refused_before_training(tmp_path):
+    (tmp_path / "file").write_text("")
+    for wrong in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match="`checkpoint` must be a folder"):
+            train_jpq(coded(), CLICKS, checkpoint=wrong, watch=stop_after(1), **HOW)

@@ -185,6 +185,14 @@ class ClickLog:
         clicks = offsets, self.items[kept], self.units[kept]
         return type(self)(texts, self.vectors[useful], *clicks, width=self.width, half_life=self.half_life)
 
+    def renumbered(self, numbers: NDArray[np.int64], width: int) -> Self:
+        """Return the clicks on items that have other numbers now, in the same order; those below 0 are gone."""
+        kept = numbers[self.items] >= 0
+        left = self if kept.all() else self.only(kept)
+        items = numbers[left.items].astype(np.int32)
+        clicks = left.vectors, left.offsets, items, left.units
+        return type(self)(left.queries, *clicks, width=width, half_life=self.half_life)
+
     def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the texts of these queries."""
         return self.queries.take(numbers.astype(np.int32)) if len(numbers) else []

@@ -48,7 +48,7 @@ def changed_parts(parts: list[Any], clicks: Any, method: str) -> list[Any]:
     that follows clicks takes them only if all that learn from clicks do: XR-Linear would still miss the items' clicks.
     """
     if not any(map(takes_clicks, parts)):
-        remedy = "Only PEFA takes clicks that come later; other methods are built anew."
+        remedy = "Only PEFA and bags of tokens take clicks that come later; other methods are built anew."
         raise InputError(f"`{method}` must have a part that takes clicks. Got none. {remedy}")
     from vizsla.dataset import Dataset
 

@@ -220,7 +220,7 @@ def prepared_run(
     return JpqRun(
         index, lessons, how, marked=marked,
         shares=shares, handicaps=handicaps, trial=trial, vectors=vectors,
-        checkpoint=None if checkpoint is None else Path(checkpoint), watch=watch, side=side,
+        checkpoint=None if checkpoint is None else _folder(Path(checkpoint)), watch=watch, side=side,
     )  # fmt: skip
 
 
@@ -233,6 +233,15 @@ def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
     if index.dim > encoder.dim:
         encoder = holding_back(encoder, trained.mark_weight)
     return Jpq(base.items, encoder, index, trained.settings, choice=run.choice)
+
+
+def _folder(path: Path) -> Path:
+    """Make a folder for checkpoints: better to fail now than after an epoch."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"`checkpoint` must be a folder that can be made. Got {path}: {error.strerror}.") from error
+    return path
 
 
 def _coded(base: Any) -> PqIndex:

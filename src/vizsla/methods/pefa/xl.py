@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from vizsla.candidates import Candidates, Scores
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.log import ClickLog
 from vizsla.clicks.matrices import divided, lengths_of
+from vizsla.compose.changed_items import Done, grown, known_ids, readable_twice, shrunk
 from vizsla.encoder import Encoder
 from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.encoders.reference import read_encoder, write_encoder
@@ -114,6 +116,14 @@ class PefaXl(Retriever):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
+    def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> PefaXl:
+        """Return the retriever over more items, which have no clicks, if the base takes them; nothing is trained."""
+        return self._with_items(readable_twice(items), {})
+
+    def without_items(self, ids: Iterable[str]) -> PefaXl:
+        """Return the retriever without these items and their clicks, if the base can let them go."""
+        return self._without_items(known_ids(ids, self.items), {})
+
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
         """Forget what this dataset does not have, and let the base forget it too; all settings stay."""
         lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refitted(dataset, threads=threads)
@@ -131,12 +141,28 @@ class PefaXl(Retriever):
             depth=self.depth, choice=self.choice,
         )  # fmt: skip
 
+    def _with_items(self, items: Any, done: Done) -> PefaXl:
+        return self._over(grown(self.base, items, done))
+
+    def _without_items(self, ids: list[str], done: Done) -> PefaXl:
+        return self._over(shrunk(self.base, ids, done))
+
+    def _over(self, base: Retriever) -> PefaXl:
+        """Return the same clicks over a base with other items."""
+        log = self.log.renumbered(base.items.find_all(self.items), len(base.items))
+        return self._with_log(log, base, self.index if len(log) == len(self.log) else None)
+
     def _changed(self, clicks: Any, sign: int) -> PefaXl:
         log, _ = self.log.changed(clicks, self.items, self._encode, sign=sign)
-        # A graph over the past queries is built anew; a flat index only copies them.
-        kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
-        index = query_index(kind, log, **options)
-        return PefaXl(self.base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
+        return self._with_log(log, self.base, None)
+
+    def _with_log(self, log: ClickLog, base: Retriever, index: DenseIndex | None) -> PefaXl:
+        """Return it with another log; past queries are indexed unless they are still the same."""
+        if index is None:
+            # A graph over the past queries is built anew; a flat index only copies them.
+            kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
+            index = query_index(kind, log, **options)
+        return PefaXl(base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         votes, cost = self._votes(queries, filter, threads)
