@@ -79,8 +79,8 @@ def pefa_xl(
     depth : int
         How many items the base contributes.
     index : str
-        The kind of index over past queries; "auto" is the base's kind with its options, and "flat" over a base
-        without vectors.
+        The kind of index over past queries; "auto" is the base's kind with its options (a graph looks less far, and
+        holds float16 where the base holds float32), and "flat" over a base without vectors.
     half_life, cold, seed
         As in `pefa_xs`.
     **options
