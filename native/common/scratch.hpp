@@ -17,6 +17,7 @@ class ScratchPool {
     Loan& operator=(const Loan&) = delete;
     ~Loan() { pool_.give_back(std::move(scratch_)); }
     Scratch& operator*() { return *scratch_; }
+    const Scratch& operator*() const { return *scratch_; }
     Scratch* operator->() { return scratch_.get(); }
 
    private:

@@ -21,8 +21,9 @@ class LikelyFeatures {
   void add(std::uint32_t feature) { words_[word(feature)] = static_cast<std::uint16_t>(words_[word(feature)] | bit(feature)); }
   void clear() { words_.fill(0); }
 
-  // Writes the lower 16 bits of those that the query may have, and returns how many; there is room for as many as are given and
-  // `beyond` more. Nothing is guessed, as the numbers of such features differ from leaf to leaf.
+  // Writes the lower 16 bits of those that the query may have, above them the lower 16 bits of their places, and returns how
+  // many; there is room for as many as are given and `beyond` more. Nothing is guessed, as the numbers of such features differ
+  // from leaf to leaf.
   std::size_t keep(const std::uint8_t* halves, std::size_t count, std::uint32_t* kept) const {
 #ifdef VIZSLA_LIKELY_FEATURES_AVX512
     static const bool here = __builtin_cpu_supports("avx512bw");
@@ -36,7 +37,7 @@ class LikelyFeatures {
     for (std::size_t i = 0; i < count; ++i) {
       std::uint16_t half;
       std::memcpy(&half, halves + i * sizeof half, sizeof half);
-      kept[found] = half;
+      kept[found] = half | static_cast<std::uint32_t>(i) << 16;
       found += (words_[word(half)] & bit(half)) != 0;
     }
     return found;
@@ -79,11 +80,15 @@ class LikelyFeatures {
   __attribute__((target("avx512f,avx512bw"))) std::size_t keep_avx512(const std::uint8_t* halves, std::size_t count,
                                                                       std::uint32_t* kept) const {
     std::size_t found = 0;
+    const __m512i sixteen = _mm512_set1_epi32(16 << 16);
+    __m512i places = _mm512_slli_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), 16);
     for (std::size_t first = 0; first < count; first += 32) {
       const __m512i given = given_avx512(halves, count, first);
       const __mmask32 likely = likely_avx512(given, count - first);
-      found += keep_half_avx512(_mm512_castsi512_si256(given), static_cast<__mmask16>(likely), kept + found);
-      found += keep_half_avx512(_mm512_maskz_extracti64x4_epi64(0xF, given, 1), static_cast<__mmask16>(likely >> 16), kept + found);
+      found += keep_half_avx512(_mm512_castsi512_si256(given), places, static_cast<__mmask16>(likely), kept + found);
+      places = _mm512_add_epi32(places, sixteen);
+      found += keep_half_avx512(_mm512_maskz_extracti64x4_epi64(0xF, given, 1), places, static_cast<__mmask16>(likely >> 16), kept + found);
+      places = _mm512_add_epi32(places, sixteen);
     }
     return found;
   }
@@ -102,8 +107,9 @@ class LikelyFeatures {
     return _mm512_mask_test_epi16_mask(lanes_of(count), picked, bits);
   }
 
-  __attribute__((target("avx512f,avx512bw"))) static std::size_t keep_half_avx512(__m256i given, __mmask16 likely, std::uint32_t* kept) {
-    const __m512i wide = _mm512_maskz_cvtepu16_epi32(0xFFFF, given);
+  __attribute__((target("avx512f,avx512bw"))) static std::size_t keep_half_avx512(__m256i given, __m512i places, __mmask16 likely,
+                                                                                  std::uint32_t* kept) {
+    const __m512i wide = _mm512_or_si512(_mm512_maskz_cvtepu16_epi32(0xFFFF, given), places);
     _mm512_storeu_si512(kept, _mm512_maskz_compress_epi32(likely, wide));
     return static_cast<std::size_t>(std::popcount(static_cast<unsigned>(likely)));
   }

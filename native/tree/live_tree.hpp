@@ -26,7 +26,8 @@ struct LiveTreeScratch {
   TreeTrace trace;
   QueryValues values;
   LeafMatches matches;
-  std::vector<std::uint32_t> asked;  // leaves
+  std::vector<std::uint32_t> asked;  // leaves whose matches are known
+  std::vector<std::size_t> bounded;  // of items to be scored: where they are among those
 };
 
 struct SparseQueries {
@@ -51,6 +52,7 @@ class LiveTree : public LivePart {
   void search(std::size_t row, std::size_t, const AlsoWanted&, LiveAnswer& found) override {
     query_ = queries_[row];
     ready_ = false;
+    scratch_->asked.clear();
     TreeTrace* trace = use_.scores ? &scratch_->trace : nullptr;
     found.take_signed(scratch_->searcher.search<transform>(model_, leaves_, query_, task_, trace, use_.ranked));
     found.ceiling = scratch_->searcher.ceiling();
@@ -64,12 +66,10 @@ class LiveTree : public LivePart {
   }
 
   void tell(const AlsoWanted& about) override {
-    const LeafRows* rows = leaves_.ready();
     const TreeTrace& trace = scratch_->trace;
     const float last = scratch_->searcher.last();
     for (std::size_t i = 0; i < about.items.size(); ++i) {
       const TreeModel::Place place = model_.place(about.items[i]);
-      if (rows != nullptr) rows->prefetch_place(place.leaf);
       const TreeTrace::Known known = trace.about(model_, place, last);
       about.scores[i] = known.score;
       about.bounds[i] = known.bound;
@@ -96,17 +96,17 @@ class LiveTree : public LivePart {
   void score(std::span<const std::int32_t> items, std::span<float> scores) override {
     const LeafRows* rows = leaves_.ready();
     if (rows == nullptr || !traced() || !ascends()) return score_paths(items, scores);
-    for (const std::int32_t item : items) rows->prefetch(model_.place(item).leaf);
+    find_bounded(*rows, items);
     if (!ready_) take_values();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::size_t leaf = model_.place(items[i]).leaf, chunk = model_.place(items[i]).parent;
-      const float above = scratch_->trace.parent(chunk);
+      const TreeModel::Place place = model_.place(items[i]);
+      const float above = scratch_->trace.parent(place.parent);
       if (std::isnan(above)) {
         score_paths(items.subspan(i, 1), scores.subspan(i, 1));
         continue;
       }
-      scores[i] = above + log_activation<transform>(rows->margin(scratch_->values, leaf, model_.layers().back().factor(chunk)));
-      entries_ += rows->count(leaf);
+      scores[i] = above + log_activation<transform>(margin(*rows, place, scratch_->bounded[i]));
+      entries_ += rows->count(place.leaf);
     }
   }
 
@@ -116,6 +116,26 @@ class LiveTree : public LivePart {
 
  private:
   bool traced() const { return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
+
+  // Where each item's matches are among those that were found for bounds, if they are, and asks memory for what is read next.
+  void find_bounded(const LeafRows& rows, std::span<const std::int32_t> items) {
+    const std::vector<std::uint32_t>& asked = scratch_->asked;
+    scratch_->bounded.clear();
+    for (const std::int32_t item : items) {
+      const std::uint32_t leaf = model_.place(item).leaf;
+      const auto at = static_cast<std::size_t>(std::find(asked.begin(), asked.end(), leaf) - asked.begin());
+      scratch_->bounded.push_back(at);
+      if (at < asked.size()) rows.prefetch(leaf, scratch_->matches.of(at));
+      else rows.prefetch(leaf);
+    }
+  }
+
+  float margin(const LeafRows& rows, const TreeModel::Place& place, std::size_t bounded) const {
+    const LiveTreeScratch& scratch = *scratch_;
+    const float factor = model_.layers().back().factor(place.parent);
+    if (bounded == scratch.asked.size()) return rows.margin(scratch.values, place.leaf, factor);
+    return rows.margin(scratch.values, place.leaf, scratch.matches.of(bounded), factor);
+  }
 
   // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.
   bool ascends() const {

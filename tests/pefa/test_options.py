@@ -42,6 +42,17 @@ def test_xl_indexes_past_queries_as_the_base_its_items(kind, options, tmp_path):
     assert loaded.index.kind == kind and loaded(QUERIES, k=9) == found(QUERIES, k=9)
 
 
+@pytest.mark.parametrize(("storage", "kept"), [("float32", "float16"), ("int8", "int8")])
+def test_xl_walks_past_queries_in_half_the_bytes(storage, kept):
+    base = make_base(index="hnsw", **{**HNSW, "storage": storage})
+    found = pefa_xl(base, make_clicks(), **FIXED)
+    assert found.index.options == {**HNSW, "storage": kept}
+    answers = found(QUERIES, k=9)
+    assert answers == found.score(QUERIES, answers)
+    assert found.with_clicks([("new", "i1")]).without_clicks([("new", "i1")])(QUERIES, k=9) == answers
+    assert pefa_xl(base, make_clicks(), storage="float32", **FIXED).index.options["storage"] == "float32"
+
+
 def test_xl_takes_options_of_its_own():
     found = pefa_xl(make_base(), make_clicks(), index="hnsw", M=6, ef=40, **FIXED)
     assert (found.index.options["M"], found.index.options["ef"]) == (6, 40)

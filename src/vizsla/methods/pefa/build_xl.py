@@ -29,6 +29,7 @@ NARROW = 40
 On tldr a view of 40 finds .994 of the nearest 8 and .987 of the nearest 32, one of 64 .998 and .995; MRR@10 of seen
 items with 32 neighbours is .348 with either.
 """
+HALF = "float16"
 
 
 @checked
@@ -78,8 +79,8 @@ def pefa_xl(
     depth : int
         How many items the base contributes.
     index : str
-        The kind of index over past queries; "auto" is the base's kind with its options, and "flat" over a base
-        without vectors.
+        The kind of index over past queries; "auto" is the base's kind with its options (a graph looks less far, and
+        holds float16 where the base holds float32), and "flat" over a base without vectors.
     half_life, cold, seed
         As in `pefa_xs`.
     **options
@@ -142,6 +143,8 @@ def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
     if "ef" in options:
         # A few voters are sought, not a hundred items: a narrower view finds them.
         options["ef"] = min(options["ef"], max(NARROW, 5 * neighbours // 4))
+        # A walk waits for memory, and past queries often outnumber items: half the bytes, and the same neighbours.
+        options["storage"] = HALF if options["storage"] == "float32" else options["storage"]
     return index.kind, options
 
 
