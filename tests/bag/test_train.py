@@ -109,6 +109,13 @@ def test_pairs_count_the_items_they_met_at():
     assert counted.tolist() == twin_of_items_met(queries, clicks, items, np.argwhere(held))
 
 
+def test_clicks_that_suggest_no_expansion_teach_weights_alone():
+    base = bag({"a": "fig", "b": "pear"})
+    for clicks, options in (([("fig", "a")], {}), ([("fig pear", "b"), ("pear", "b")], {"expansions": 0})):
+        learned = train_tokens(base, clicks, epochs=2, **options)
+        assert learned.learned and not learned.encoder.expands
+
+
 def test_a_first_step_is_as_long_as_the_evidence_allows():
     """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}

@@ -112,6 +112,17 @@ def test_every_switch_trains(changes):
     assert len(found("fig auto", k=3).ids[0]) == 3
 
 
+def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
+    from vizsla.methods.bag.clicked import Clicked
+    from vizsla.methods.sidr.tables import learned_table
+
+    base, changes = tiny_bag(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
+    found = train_sidr(base, dataset(), model_folder(), **{**FAST, **changes})
+    clicked = Clicked.of(dataset(), base.items)
+    wanted = learned_table(base, clicked, clicked.clicks, epochs=2, seed=0)
+    assert found.encoder.table.fingerprint == wanted.fingerprint
+
+
 def test_a_plain_head_begins_without_biases_and_a_level_one_without_favourites():
     from vizsla.methods.bag.clicked import Clicked
     from vizsla.methods.sidr.begin import begun_model
@@ -129,7 +140,7 @@ def test_a_plain_head_begins_without_biases_and_a_level_one_without_favourites()
                 model.highest(model.encode(texts), np.arange(model.tokens)).numpy().mean(axis=0)
                 for texts in (lessons.queries, lessons.items)
             ]
-        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=1e-4) == levelled
+        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=0.1) == levelled
         assert bool((model.bias == 0).all()) == (not levelled)
 
 

@@ -7,8 +7,8 @@ from time import perf_counter
 
 from vizsla.cli.options import add_data, add_output, check_output, open_data
 
-WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "masked_steps",
-         "frozen_layers", "max_tokens")  # fmt: skip
+WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "served_epochs",
+         "masked_steps", "frozen_layers", "max_tokens")  # fmt: skip
 SWITCHES = ("semi_parametric", "item_bags", "whole_head", "levelled")
 RATES = ("rate", "head_rate", "bias_rate", "dropout")
 NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), **dict.fromkeys(RATES, float)}
@@ -19,7 +19,8 @@ HELP = {
     "vectors": "of them, those whose items go through the transformer too",
     "wrong": "found items that are wrong, which go through the transformer with each of these",
     "retrieved": "items that beta search finds to be told from the clicked one; 0 for none",
-    "table_epochs": "how long the table beside the transformer learns; 0 for none",
+    "table_epochs": "how long tables beside the transformer learn in training; 0 for none",
+    "served_epochs": "how long the table learns that serves in the end",
     "masked_steps": "steps of masked-language-model training first, for a model without a head",
     "frozen_layers": "lowest layers that stay as they are",
     "max_tokens": "texts are cut after so many",

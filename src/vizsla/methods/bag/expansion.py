@@ -65,6 +65,8 @@ def items_met(queries: csr_array, clicks: csr_array, items: csr_array, pattern: 
     [2.0]
     """
     offsets, targets = pattern
+    if not len(targets):  # scipy looks up no pair at all in a way of its own
+        return np.zeros(0, np.float32)
     chosen = (queries.T.tocsr() @ clicks).tocsr()
     chosen.data = np.ones(len(chosen.data), np.float32)
     met = (chosen @ items).tocsr().sorted_indices()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vizsla.number_range import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
 
 RANGES = {
-    **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens"), COUNT),
+    **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs"), COUNT),
     **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
     "most_steps": COUNT_OR_NONE,
@@ -57,7 +57,9 @@ class SidrSettings:
     frozen_layers : int
         How many of the lowest layers stay as they are.
     table_epochs : int
-        How long the table of token weights is learned that the transformer adds to; 0 for none.
+        How long the tables of token weights learn that the transformer adds to in training; 0 for none.
+    served_epochs : int
+        How long the table of all clicks learns that serves in the end, where there is one.
     folds : int
         In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new ones do.
     masked_steps : int
@@ -95,6 +97,7 @@ class SidrSettings:
     dropout: float = 0.0
     frozen_layers: int = 0
     table_epochs: int = 3
+    served_epochs: int = 6
     folds: int = 3
     masked_steps: int = 0
     levelled: bool = True

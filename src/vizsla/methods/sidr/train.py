@@ -122,7 +122,7 @@ def _encoder(
 ) -> SidrEncoder:
     """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
     if settings.table_epochs:
-        options = {"epochs": settings.table_epochs, "seed": settings.seed}
+        options = {"epochs": settings.served_epochs, "seed": settings.seed}
         table = learned_table(bag, clicked, clicked.clicks, **options)
     else:
         table = TokenTable(bag.encoder.bag, np.zeros(bag.index.dim, np.float32))
