@@ -52,3 +52,26 @@ def test_what_can_be_saved_can_be_loaded(base, tmp_path):
     many = vizsla.parse("a" + "|a" * 4000, {"a": base})
     loaded = vizsla.load(many.save(tmp_path / "many"))
     assert loaded("fig") == many("fig") and loaded.size == 4001
+
+
+class _Forged:
+    """Reads as an artefact that says it has one part, where two belong."""
+
+    path = "forged"
+
+    def __init__(self, operation, options):
+        self._told = {"operation": operation, "parts": 1, "options": options}
+
+    def parameter(self, name, kind):
+        return self._told[name]
+
+    def child(self, name):
+        return vizsla.bm25(["a fig"])
+
+
+@pytest.mark.parametrize(
+    ("operation", "options"), [("rerank", {"depth": 3}), ("budgeted rerank", {"budget": 3}), ("budgeted rerank", {})]
+)
+def test_too_few_parts_or_options_are_no_composition(operation, options):
+    with pytest.raises(FormatError, match="do not fit together"):
+        composition.Composition._read(_Forged(operation, options))

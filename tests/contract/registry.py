@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.budget import Budget
+from vizsla.compose.budgeted_rerank import rerank
 from vizsla.compose.shards import shards
 from vizsla.cross_encoder import CrossEncoder
 from vizsla.dataset import Dataset
@@ -228,6 +229,12 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
     "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
+    "budgeted rerank": RetrieverCase(lambda: rerank(_bm25(), _lsa_search(), budget=20), exact=False),
+    "sum under a budget": RetrieverCase(
+        lambda: adacur(_lsa_search(), anchors(), budget=9, rounds=3).normalised() + _bm25().normalised(),
+        exact=False,
+        always=True,
+    ),
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
     "shards": RetrieverCase(lambda: shards([bm25(part, statistics=statistics()) for part in _thirds()])),
     "adacur": RetrieverCase(

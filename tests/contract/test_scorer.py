@@ -9,6 +9,7 @@ from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import SCORERS
 from vizsla.candidates import Candidates
 from vizsla.compose import Sum
+from vizsla.compose.spender import Spender
 from vizsla.errors import InputError
 from vizsla.score_cache import ScoreCache
 from vizsla.scorer import Scorer
@@ -30,6 +31,12 @@ def _remembers(scorer: Scorer | None) -> bool:
     return scorer is not None and (isinstance(scorer, ScoreCache) or _remembers(scorer.wrapped))
 
 
+def _spender(scorer: Scorer) -> Spender | None:
+    """Return the search under a budget that this is, or that is a part of it."""
+    inner = [scorer, *(under for part in getattr(scorer, "parts", []) for under in (part, *getattr(part, "parts", [])))]
+    return next((part for part in inner if isinstance(part, Spender)), None)
+
+
 def test_scores_every_candidate_once_and_ranks(scorer):
     wanted = _candidates()
     scored = scorer.score(QUERIES, wanted)
@@ -45,6 +52,12 @@ def test_counts_the_pairs_it_scores(scorer):
     if _remembers(scorer):
         scorer.score(QUERIES, wanted)
     stats = scorer.score(QUERIES, wanted).stats
+    spender = _spender(scorer)
+    if spender is not None:  # it buys on its own account, and estimates what it did not buy
+        bought = spender(QUERIES, k=len(ITEMS)).ids
+        assert stats.estimated == sum(len(set(row) - set(known)) for row, known in zip(wanted.ids, bought, strict=True))
+        return
+    assert stats.estimated == 0
     parts = scorer.parts if isinstance(scorer, Sum) else [scorer]
     parts = [part for part in parts if not _remembers(part)]  # their pairs were paid for before
     parts = len([part for part in parts if getattr(part, "how", "") != "rank"])  # places need no score

@@ -15,7 +15,7 @@ LAYERS = [
     {"arguments", "checked", "number_range"},
     {"explanation", "dataset_warning"},
     {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "click_events"},
-    {"candidates", "answers"},
+    {"candidates", "answers", "chosen_pairs"},
     {"artifacts", "artifact", "details"},
     {"io", "dataset"},
     {"encoder", "queries", "filter"},

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.tiny_bert import WORDS, tiny_bert
+from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
@@ -90,9 +91,11 @@ def test_distillation_follows_a_teacher(begun, tmp_path):
         train(begun, tmp_path / "alone", share=0.5)
 
 
-def test_stops_when_nothing_is_gained(begun, tmp_path):
+def test_stops_when_nothing_is_gained_and_says_so(begun, tmp_path):
     seen = []
-    train(begun, tmp_path / "still", rate=0.0, epochs=20, patience=2, watch=seen.append)
+    with pytest.warns(ChoiceWarning, match="held-out clicks gained nothing"):
+        train(begun, tmp_path / "still", rate=0.0, epochs=20, patience=2, watch=seen.append)
+    assert len(set(seen[-1].held_out)) == 1 and len(seen[-1].held_out) == 3
     assert len(seen) <= 3 * OPTIONS["every"]
 
 

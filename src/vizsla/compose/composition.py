@@ -208,7 +208,7 @@ class Composition(Retriever):
             return built
         except (FormatError, MissingExtraError):
             raise
-        except (VizslaError, KeyError, TypeError, ValueError) as error:
+        except (VizslaError, LookupError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error
 
 
