@@ -12,6 +12,7 @@ import pytest
 
 import vizsla
 from tests.support.interrupts import started, wait_until
+from vizsla.cli import main
 
 HUGE = "9" * 30
 
@@ -49,6 +50,7 @@ def run(*arguments, **options):
         ("compose", "a.union(" * 1100, "a=bm25", "-o", "out"),
         ("search", "bm25\udcff", "fig"),
         ("eval", ".", "items.jsonl"),
+        ("eval", "bm25", "items.jsonl", "--queries=\udcff.tsv"),
     ],
 )
 def test_one_line_and_exit_code_2(folder, arguments):
@@ -64,6 +66,17 @@ def test_ids_and_queries_that_a_terminal_would_obey_are_shown(folder):
         assert b"\x1b" not in done.stdout and b"\x07" not in done.stdout and b"\\" in done.stdout
     answer = json.loads(run("search", "bm25", "fig", "--json", cwd=folder).stdout)
     assert answer["hits"][0]["id"].endswith("\x1b[31m")
+
+
+@pytest.mark.parametrize("name", ["\ud8ff", "\ud8ff.tsv"])
+def test_a_path_that_no_system_can_have_is_refused(folder, name, capsys):
+    assert main(["eval", str(folder / "bm25"), str(folder / "items.jsonl"), f"--queries={name}"]) == 2
+    assert "must be a path" in capsys.readouterr().err
+
+
+def test_names_of_what_is_checked_are_shown(folder):
+    done = run("check", "bm25", "red \x1b[31m", cwd=folder)
+    assert done.returncode and b"\x1b" not in done.stdout + done.stderr and b"\\x1b" in done.stdout + done.stderr
 
 
 def imports_numpy(process) -> bool:

@@ -12,10 +12,13 @@ ITEMS, CLICKS, WORDS, LENGTH = 1500, 3000, 2000, 30
 
 
 def make_data(folder: Path) -> None:
-    """Fill a folder; words are as unequally common as in any language. `few.tsv`: its answers fit into a pipe."""
+    """Fill a folder; words are as unequally common as in any language, and a small BERT knows one of them.
+
+    The answers to `few.tsv` fit into a pipe.
+    """
     pick = np.random.default_rng(0)
     drawn = np.minimum(pick.zipf(1.3, (ITEMS, LENGTH)), WORDS)
-    items = {f"i{number}": " ".join(f"w{word}" for word in row) for number, row in enumerate(drawn)}
+    items = {f"i{number}": " ".join([*(f"w{word}" for word in row), "fig"]) for number, row in enumerate(drawn)}
     asked = [(number % ITEMS, pick.choice(drawn[number % ITEMS], 4)) for number in range(CLICKS)]
     queries = [(" ".join(f"w{word}" for word in words), f"i{item}") for item, words in asked]
     _write(folder / "items.tsv", items.items())

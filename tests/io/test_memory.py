@@ -67,5 +67,5 @@ def test_texts_are_streamed(tmp_path: Path) -> None:
     assert count == COUNT
     assert characters > 55e6
     # Ids take 11 + 8 + 8 bytes each, their table 4 to 8, offsets 8; titles, which are kept, 7 + 8; growing buffers may
-    # double for a moment.
-    assert growth < 38_000, f"{growth} kB for {characters / 1e6:.0f} MB of texts"
+    # double for a moment, and how the system hands out memory adds some. The texts themselves would be 59,000.
+    assert growth < 45_000, f"{growth} kB for {characters / 1e6:.0f} MB of texts"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from vizsla.printable import printable
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the artefacts."""
@@ -20,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         problems = check(path)
         damaged = damaged or bool(problems)
         for problem in problems:
-            print(problem, file=sys.stderr)
-        print(f"{path}: {_verdict(len(problems))}")
+            print(printable(str(problem)), file=sys.stderr)
+        print(printable(f"{path}: {_verdict(len(problems))}"))
     return int(damaged)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from threading import Condition, RLock, local
 
-LOOKS, LOOK_S = 100, 0.1
+LOOKS, LOOK_S = 1200, 0.1
 """How long a fork waits at most: who is inside for longer waits for a disk or another process, and holds no lock.
 
-It is counted in looks: a process that was stopped meanwhile, by a terminal or a closed lid, has not waited.
+Two minutes, since on a busy machine a thread among many may not be given a CPU for many seconds, and a child that is
+forked too early hangs for good. Counted in looks: a process that was stopped, by a terminal or a closed lid, has not
+waited.
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vizsla.arguments import path_of
 from vizsla.io.fields import ITEM_FIELDS
 from vizsla.io.line_file import LineFile
 from vizsla.io.unpacking import without_packing
@@ -16,7 +17,7 @@ SUFFIXES = {
 
 def sniff(path: Path, *, encoding: str = "utf-8") -> str | None:
     """Return "jsonl", "csv", "tsv", "parquet", "trec" (topics), or None."""
-    kind = SUFFIXES.get(Path(without_packing(path.name)).suffix.lower())
+    kind = SUFFIXES.get(Path(without_packing(path_of(path).name)).suffix.lower())
     if kind is not None:
         return kind
     with path.open("rb") as stream:
