@@ -8,6 +8,7 @@ searches ask what was loaded from the folders that others save over; children as
 
 from __future__ import annotations
 
+import faulthandler
 import itertools
 import os
 import sys
@@ -86,7 +87,7 @@ class Together:
 
     def wait_for(self, child: int, name: str) -> None:
         if status := forked_status(child):
-            self.wrong.append(f"{name}: a forked child ended with {status}, 9 if it hung")
+            self.wrong.append(f"{name}: a forked child ended with {status}, 6 if it hung")
 
     def guarded(self, work, number: int) -> None:
         try:
@@ -110,6 +111,7 @@ def same(found, right) -> bool:
 
 def main() -> int:
     """Let everybody work, and tell what went wrong."""
+    faulthandler.enable()
     together = Together(Path(sys.argv[1]))
     works = [together.search] * THREADS + [getattr(together, name) for name in OTHERS]
     threads = [threading.Thread(target=together.guarded, args=(work, n)) for n, work in enumerate(works)]

@@ -46,14 +46,17 @@ class Watched:
 
 
 def forked_status(child: int, *, asleep: float = ASLEEP) -> int:
-    """Wait for a child that this process forked and return its status; one that is stuck is killed."""
+    """Wait for a child that this process forked and return its status; one that is stuck is aborted.
+
+    Where `faulthandler` is enabled it then says on stderr where it hung.
+    """
     watched = Watched(child, asleep=asleep)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         if watched.is_stuck():
-            os.kill(child, signal.SIGKILL)
+            os.kill(child, signal.SIGABRT)
         time.sleep(0.01)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import faulthandler
 import itertools
+import os
 import signal
 import subprocess
 import sys
@@ -81,6 +83,15 @@ def test_who_works_for_too_long_is_stuck_and_killed(process):
 def test_who_has_ended_is_not_stuck(process):
     said, _ = stuck.finished(process)
     assert said == "done\n" and process.returncode == 0 and not stuck.Watched(process.pid).is_stuck()
+
+
+def test_a_forked_child_that_is_stuck_is_aborted():
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        signal.pause()
+        os._exit(0)
+    assert os.WTERMSIG(stuck.forked_status(child, asleep=0.1)) == signal.SIGABRT
 
 
 @pytest.mark.parametrize("process", ["sleep"], indirect=True)
