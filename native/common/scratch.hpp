@@ -1,4 +1,7 @@
 // Working memory that is lent to one thread at a time and kept for the next: the query path allocates nothing.
+//
+// Nobody waits for the pool. A child that was forked while another thread was in it would wait for ever; who finds it taken
+// has working memory made anew, or gives it up.
 #pragma once
 
 #include <memory>
@@ -27,15 +30,21 @@ class ScratchPool {
 
  private:
   std::unique_ptr<Scratch> take() {
-    const std::lock_guard guard(lock_);
-    if (free_.empty()) return std::make_unique<Scratch>();
+    std::unique_ptr<Scratch> scratch = kept();
+    return scratch ? std::move(scratch) : std::make_unique<Scratch>();
+  }
+
+  std::unique_ptr<Scratch> kept() {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock() || free_.empty()) return nullptr;
     std::unique_ptr<Scratch> scratch = std::move(free_.back());
     free_.pop_back();
     return scratch;
   }
 
   void give_back(std::unique_ptr<Scratch> scratch) noexcept {
-    const std::lock_guard guard(lock_);
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return;
     try {
       free_.push_back(std::move(scratch));
     } catch (...) {  // no room to remember it: it is freed
