@@ -87,8 +87,8 @@ class Retriever(Composable, Scorer, Artifact):
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
         everything = Candidates.matches([numbers] * len(asked), catalogue=self.items)
         scored = self._score_all(asked, everything, filter, check_positive("threads", threads))
-        best = everything.rescored(scored, k=check_positive("k", k))
-        return best.with_stats(scored.stats.with_exact(True)).with_ms((perf_counter() - start) * 1e3)
+        best, certain = everything.rescored(scored, k=check_positive("k", k)), not scored.stats.estimated
+        return best.with_stats(scored.stats.with_exact(certain)).with_ms((perf_counter() - start) * 1e3)
 
     @property
     def effort(self) -> int | None:

@@ -188,6 +188,13 @@ def test_what_was_not_bought_is_estimated_and_the_answer_says_so():
     assert "estimate" in search.explain(QUERIES[0], search.items[unknown]).reason
 
 
+def test_a_composition_over_estimates_is_not_called_exact():
+    search = adacur(CountedScorer("one"), _all_anchors(), budget=10, rounds=5)
+    over_all = (search.normalised() + CHEAP[0].normalised()).exact(QUERIES[0])
+    assert over_all.stats.estimated and not over_all.stats.exact
+    assert search.exact(QUERIES[0]).stats.exact
+
+
 def test_re_ranking_takes_what_it_did_not_score_for_the_least_that_it_did():
     search = rerank(CHEAP[0], CountedScorer("one"), budget=3)
     found = search(QUERIES[0])
