@@ -110,14 +110,14 @@ def test_a_model_is_replaced_in_place_under_any_of_its_names(model, folder, vizs
         (["add", "@model", "@nowhere"], "nowhere"),
         (["add", "@nowhere", "@new.jsonl"], "nowhere: there is no such file or folder"),
         (["add", "@model", "@new.jsonl", "--neighbours", "0"], "`neighbours` must be a whole number above 0. Got 0."),
-        (["add", "@words", "@new.jsonl"], "xrlinear, dense, jpq. Got kind 'bm25' in "),
+        (["add", "@words", "@new.jsonl"], "pefa-xl, composition. Got kind 'bm25' in "),
         (["add", "@model/tree", "@new.jsonl"], "must be a retriever. Got kind 'tree'"),
         (["remove", "@model", "i1", "nobody"], "`item` must be a known id. Got 'nobody'."),
         (["remove", "@model", "--from", "@latin"], "latin: not valid UTF-8"),
         (["remove", "@model", "--from", "@nowhere"], "nowhere"),
         (["remove", "@model"], "At least one id must be given, as an argument or by --from FILE. Got none."),
         (["remove", "@model", *(f"i{n}" for n in range(48))], "At least one item must be left."),
-        (["remove", "@words", "fig"], "xrlinear, dense, jpq. Got kind 'bm25' in "),
+        (["remove", "@words", "fig"], "pefa-xl, composition. Got kind 'bm25' in "),
     ],
 )
 @pytest.mark.parametrize("out", ["@out", "in place"])
