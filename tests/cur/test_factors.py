@@ -47,10 +47,9 @@ def test_products_have_the_same_bits_by_every_instruction_set(kernels, storage, 
     weights, own = PICK.normal(size=(queries, dim)).astype(np.float32), _own(queries, 1, items)
     try:
         found = np.frombuffer(_native.column_sums(*factors._given(weights, own), 1, kernels=kernels), np.float32)
-    except ValueError as refused:
-        if "such as this CPU can run" not in str(refused):
-            raise
-        pytest.skip(str(refused))
+    except ValueError as refused:  # what this CPU lacks is refused, and nothing else is
+        assert kernels != "plain" and "such as this CPU can run" in str(refused)
+        return
     assert np.array_equal(found.reshape(queries, items), factors.products(weights, own))
 
 
