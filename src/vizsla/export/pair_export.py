@@ -12,6 +12,7 @@ import numpy as np
 
 from vizsla.encoders.onnx import MODEL, TOKENIZER
 from vizsla.errors import InputError
+from vizsla.export.early_choice import choose_early_in_file
 from vizsla.export.int8_matrices import quantise_file
 from vizsla.export.onnx_export import write_tokenizer, write_traced
 from vizsla.export.quantisation_check import LOSS, QuantisationCheck, recall_of
@@ -44,6 +45,7 @@ def export_pair_model(
         inner, form = model.model.eval(), model.form
         output = ("scores", ("texts",))
         write_traced(inner, lambda given: pair_scores(inner, given, form), folder / MODEL, output=output)
+        choose_early_in_file(folder / MODEL)
         write_tokenizer(model.tokenizer, folder)
         PairSettings(model.max_tokens).write(folder / SETTINGS)
     return OnnxPairModel(path, threads=threads)
