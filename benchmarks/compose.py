@@ -42,7 +42,7 @@ def set_rows(name: str, *, queries: int, rounds: int) -> list[Row]:
     texts = [query.text for query in dataset.queries][:: max(1, len(dataset.queries) // BATCH)][:BATCH]
     return [
         *single_rows(name, words, tree, texts[:queries], rounds),
-        *batch_rows(name, words, tree, texts, max(3, rounds // 3)),
+        *batch_rows(name, words, tree, texts, 3 * rounds),
     ]
 
 

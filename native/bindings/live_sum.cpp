@@ -81,6 +81,39 @@ struct PartCost {
   std::atomic<bool> certain{true};
 };
 
+// One thread's sum; what it cost is told to the others when it is done.
+class BilledSum {
+ public:
+  BilledSum(std::span<const LiveTerm> terms, std::span<LiveSource* const> sources, std::size_t taken, std::size_t k,
+            std::vector<PartCost>& costs, std::atomic<bool>& certain)
+      : sum_(terms, sources, taken, k), costs_(costs), certain_(certain), surely_(costs.size(), true) {}
+  BilledSum(const BilledSum&) = delete;
+  BilledSum& operator=(const BilledSum&) = delete;
+
+  ~BilledSum() {
+    for (std::size_t p = 0; p < costs_.size(); ++p) {
+      costs_[p].read += sum_.take_read(p);
+      costs_[p].scored += sum_.take_scored(p);
+      if (!surely_[p]) costs_[p].certain = false;
+    }
+    if (!all_surely_) certain_ = false;
+  }
+
+  std::span<const std::uint64_t> search(std::size_t row) {
+    const auto found = sum_.search(row);
+    all_surely_ = all_surely_ && sum_.certain();
+    for (std::size_t p = 0; p < surely_.size(); ++p) surely_[p] = surely_[p] && sum_.certain(p);
+    return found;
+  }
+
+ private:
+  LiveSum sum_;
+  std::vector<PartCost>& costs_;
+  std::atomic<bool>& certain_;
+  std::vector<bool> surely_;
+  bool all_surely_ = true;
+};
+
 class BoundLiveSum {
  public:
   explicit BoundLiveSum(const std::vector<GivenTerm>& terms) : kept_(terms) {
@@ -110,11 +143,8 @@ class BoundLiveSum {
     {
       nb::gil_scoped_release unlocked;
       const auto make_worker = [&] {
-        return [&, sum = std::make_shared<LiveSum>(terms_, sources, taken, k)](std::size_t row) {
-          answers.put(row, sum->search(row));
-          if (!sum->certain()) certain = false;
-          for (std::size_t p = 0; p < costs.size(); ++p) bill(*sum, p, costs[p]);
-        };
+        const auto sum = std::make_shared<BilledSum>(terms_, sources, taken, k, costs, certain);
+        return [&answers, sum](std::size_t row) { answers.put(row, sum->search(row)); };
       };
       share_work(rows, threads, make_worker, poll);
     }
@@ -125,12 +155,6 @@ class BoundLiveSum {
   }
 
  private:
-  static void bill(LiveSum& sum, std::size_t p, PartCost& cost) {
-    cost.read += sum.take_read(p);
-    cost.scored += sum.take_scored(p);
-    if (!sum.certain(p)) cost.certain = false;
-  }
-
   std::vector<LiveSource*> checked(const std::vector<BoundSource*>& given) const {
     require(given.size() == terms_.size(), "there must be a source for each part");
     std::vector<LiveSource*> sources;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/clones.hpp"
+#include "common/growing_array.hpp"
 #include "common/keep_largest.hpp"
 #include "common/pick_places.hpp"
 #include "common/topk.hpp"
@@ -55,10 +56,10 @@ class BestSums {
     least_ = -std::numeric_limits<float>::infinity();
     const bool in_lanes = k <= detail::sum_lanes / 2;
     const float least = in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
-    places_.resize(items.size() + beyond_picked);
-    places_.resize(pick_places(totals.data(), items.size(), least, places_.data()));
+    places_.clear();
+    places_.take(pick_places(totals.data(), items.size(), least, places_.room(items.size() + beyond_picked)));
     keys_.clear();
-    for (const std::uint32_t at : places_) keys_.push_back(key(items[at], totals[at]));
+    for (std::size_t i = 0; i < places_.size(); ++i) keys_.push_back(key(items[places_[i]], totals[places_[i]]));
     sorted_ = false;
     raise();
   }
@@ -104,7 +105,7 @@ class BestSums {
   std::size_t k_ = 1;
   float least_ = 0;
   bool sorted_ = false;
-  std::vector<std::uint32_t> places_;
+  GrowingArray<std::uint32_t> places_;
   std::vector<std::uint64_t> keys_, other_;
 };
 

@@ -61,7 +61,7 @@ class LiveSide {
     if (by_rank()) std::copy_n(places_.begin(), rescaled_.size(), rescaled_.begin());
     else rescale_row(scale_, found_.scores, rescaled_.data());
     rescale_row(scale_, also.scores, also.scores.data());
-    rescale_row(scale_, also.bounds, also.bounds.data());
+    if (any_missing(also.scores)) rescale_row(scale_, also.bounds, also.bounds.data());
   }
 
   std::span<const std::int32_t> items() const { return found_.items; }
@@ -112,6 +112,12 @@ class LiveSide {
   std::uint64_t take_scored() { return std::exchange(scored_, 0); }
 
  private:
+  static bool any_missing(std::span<const float> scores) {
+    float found = 0.0F;
+    for (const float score : scores) found = score == score ? found : score;
+    return std::isnan(found);
+  }
+
   // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.
   static std::int32_t translated(std::span<const std::int32_t> numbers, std::int32_t item, std::size_t most) {
     require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogues");

@@ -28,7 +28,9 @@ struct LiveColumn {
 };
 
 // Adds a part's scores, or where they are missing its bounds, which are lowered to its ceiling; notes by NaN where any is missing.
-VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count, double* __restrict sums, float* __restrict gaps) {
+// The first part's are added to nothing, which need not be there.
+VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count, bool first, double* __restrict sums,
+                                     float* __restrict gaps) {
   const float* __restrict const scores = column.scores;
   float* __restrict const bounds = column.bounds;
   const double weight = column.weight;
@@ -36,8 +38,8 @@ VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count
   for (std::size_t i = 0; i < count; ++i) {
     const float score = scores[i], bound = bounds[i] < ceiling ? bounds[i] : ceiling;
     bounds[i] = bound;
-    gaps[i] = score == score ? gaps[i] : score;
-    sums[i] += weight * static_cast<double>(score == score ? score : bound);
+    gaps[i] = score == score ? first ? 0.0F : gaps[i] : score;
+    sums[i] = (first ? 0.0 : sums[i]) + weight * static_cast<double>(score == score ? score : bound);
   }
 }
 
@@ -80,6 +82,7 @@ class LiveSum {
     most_sums_.resize(room_);
     sums_.resize(room_);
     gaps_.resize(room_);
+    values_.resize(room_);
   }
 
   // The best k of a query, as keys for `signed_score_of` and `item_of`, valid until the next one.
@@ -186,18 +189,15 @@ class LiveSum {
   void tell(std::size_t p, std::size_t first, std::size_t end) {
     if (first == end) return;
     const auto items = in_numbers_of(sides_[p], joined().subspan(first, end - first));
-    values_.resize(items.size());
-    sides_[p].tell({items, values_, {bounds(p) + first, items.size()}});
+    sides_[p].tell({items, std::span(values_).first(items.size()), {bounds(p) + first, items.size()}});
     float* const scores = column(p) + first;
     for (std::size_t i = 0; i < items.size(); ++i) scores[i] = scores[i] == scores[i] ? scores[i] : values_[i];
   }
 
   // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of these.
   void add_up() {
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    std::fill(gaps_.begin(), gaps_.end(), 0.0F);
     for (std::size_t p = 0; p < sides_.size(); ++p) {
-      detail::add_column({column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()}, room_, sums_.data(), gaps_.data());
+      detail::add_column({column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()}, room_, p == 0, sums_.data(), gaps_.data());
     }
     if (detail::part_sums(sums_.data(), gaps_.data(), room_, totals_.data(), most_sums_.data())) settle_strange();
     std::fill(totals_.begin() + count_, totals_.end(), unknown);
@@ -243,8 +243,7 @@ class LiveSum {
 
   void score(std::size_t p, std::span<const std::uint32_t> some) {
     if (!find_lacking(p, some)) return;
-    values_.resize(own_.size());
-    sides_[p].score(own_, values_);
+    sides_[p].score(own_, std::span(values_).first(own_.size()));
     put_values(p);
   }
 

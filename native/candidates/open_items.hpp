@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/growing_array.hpp"
 #include "common/pick_places.hpp"
 #include "common/topk.hpp"
 
@@ -16,14 +17,15 @@ class OpenItems {
  public:
   // Those whose bounds reach what is needed; NaN is no bound.
   void start(std::span<const float> bounds, float needed) {
-    places_.resize(bounds.size() + beyond_picked);
-    resize(pick_places(bounds.data(), bounds.size(), needed, places_.data()));
+    places_.clear();
+    places_.take(pick_places(bounds.data(), bounds.size(), needed, places_.room(bounds.size() + beyond_picked)));
+    bounds_.resize(size());
     for (std::size_t i = 0; i < size(); ++i) bounds_[i] = bounds[places_[i]];
   }
 
-  bool empty() const { return places_.empty(); }
+  bool empty() const { return size() == 0; }
   std::size_t size() const { return places_.size(); }
-  std::span<const std::uint32_t> places() const { return places_; }
+  std::span<const std::uint32_t> places() const { return {places_.data(), size()}; }
   float bound(std::size_t i) const { return bounds_[i]; }
 
   // Bounds are added up anew, part by part, and rounded.
@@ -52,7 +54,9 @@ class OpenItems {
       bounds_[kept] = bound;
       kept += bound >= needed;
     }
-    resize(kept);
+    places_.clear();
+    places_.take(kept);
+    bounds_.resize(kept);
   }
 
   void put_best_first() {
@@ -66,12 +70,7 @@ class OpenItems {
   }
 
  private:
-  void resize(std::size_t count) {
-    places_.resize(count);
-    bounds_.resize(count);
-  }
-
-  std::vector<std::uint32_t> places_;
+  GrowingArray<std::uint32_t> places_;
   std::vector<float> bounds_;
   std::vector<double> sums_;
   std::vector<std::uint64_t> keys_, other_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/growing_array.hpp"
 #include "tree/tree_model.hpp"
 
 namespace vizsla {
@@ -34,10 +35,10 @@ class TreeTrace {
 
   // Room for the scores of a followed node's children.
   float* read(std::size_t node, std::size_t children) {
-    const std::size_t begin = leaves_.size();
-    leaves_.resize(begin + children);
-    (layers_.empty() ? root_ : layers_.back()[node].leaves) = static_cast<std::uint32_t>(begin);
-    return leaves_.data() + begin;
+    (layers_.empty() ? root_ : layers_.back()[node].leaves) = static_cast<std::uint32_t>(leaves_.size());
+    float* const scores = leaves_.room(children);
+    leaves_.take(children);
+    return scores;
   }
 
   // What is known of a leaf that was not found.
@@ -90,7 +91,7 @@ class TreeTrace {
   std::uint32_t mark_ = 0;
   std::uint32_t root_ = unread;  // as `leaves`, of a tree without layers above its leaves
   std::vector<std::vector<Met>> layers_;  // all but the leaves
-  std::vector<float> leaves_;
+  GrowingArray<float> leaves_;
 };
 
 }  // namespace vizsla
