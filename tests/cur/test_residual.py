@@ -11,11 +11,11 @@ from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, residual_cur
 from vizsla.methods.cur.choose import best_places, choose
-from vizsla.methods.cur.decomposition import decomposed, leading
+from vizsla.methods.cur.decomposition import combined, decomposed, leading, with_ones
 from vizsla.methods.cur.estimates import RidgeEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.leaning import _left_out, favoured, fit_leaning, with_constant
-from vizsla.methods.cur.residual_choice import choose_fit
+from vizsla.methods.cur.residual_choice import Tried, choose_fit
 from vizsla.methods.cur.rounds import Plan
 from vizsla.methods.dense import dense
 
@@ -78,14 +78,57 @@ def test_equations_that_settle_nothing_take_the_shortest_weights():
 
 def test_rank_is_what_the_residual_has_and_is_chosen_without_calls():
     scores, own = _world(rank=2)
-    chosen = choose_fit(scores, own, Plan(20, 5), ranks=(1, 2, 16), ridges=(0.01, 1.0))
+    chosen = choose_fit(scores, own, Plan(20, 5), Tried((1, 2, 16), (0.01, 1.0)))
     assert chosen.rank >= 2 and chosen.recall > 0.5
 
 
 def test_a_rank_that_folds_are_too_small_for_stands_for_all_anchors():
     scores, own = _world(queries=40, rank=3)
-    assert choose_fit(scores, own, Plan(20, 5), ranks=(256,), ridges=(0.1,)).rank == 40
-    assert choose_fit(scores, own, Plan(20, 5), ranks=(8,), ridges=(0.1,)).rank == 8
+    assert choose_fit(scores, own, Plan(20, 5), Tried((256,), (0.1,))).rank == 40
+    assert choose_fit(scores, own, Plan(20, 5), Tried((8,), (0.1,))).rank == 8
+
+
+@pytest.mark.parametrize(
+    ("noisy", "basis"), [("scores", "residual"), ("retriever", "scores")], ids=["knows much", "knows little"]
+)
+def test_the_simpler_basis_is_chosen(noisy, basis):
+    """A retriever that has all the noise of the scores leaves a simple residual; one that has its own does not."""
+    pick = np.random.default_rng(3)
+    simple = pick.normal(size=(80, 3)) @ pick.normal(size=(3, 200))
+    noise = 2 * pick.normal(size=(80, 200))
+    scores, told = (simple + noise, noise) if noisy == "scores" else (simple, simple + noise)
+    scores, own = scores.astype(np.float32), told.astype(np.float32)[:, None]
+    assert choose_fit(scores, own, Plan(20, 5), Tried((4,), (0.1,))).basis == basis
+
+
+@pytest.mark.parametrize("basis", ["residual", "scores"])
+def test_a_mixture_of_anchors_is_told_exactly_by_as_many_scores(basis):
+    """Whatever the basis, all dimensions span what the anchors do, so a query that mixes them is settled."""
+    pick = np.random.default_rng(4)
+    scores = (5 + pick.normal(size=(6, 40))).astype(np.float32)
+    query = (pick.dirichlet(np.ones(6)) @ scores).astype(np.float32)
+    fit = decomposed(scores, np.zeros((6, 0, 40), np.float32), 7, basis).fit(7, 1e-9)
+    estimates = fit.estimates(np.zeros((1, 0, 40), np.float32))
+    estimates.learn([np.arange(12)], [query[:12]])
+    assert np.allclose(estimates.scores()[0], query, atol=1e-3)
+
+
+@pytest.mark.parametrize("basis", ["residual", "scores"])
+def test_weights_times_factors_are_the_residual(basis):
+    scores, own = _world(queries=30, rank=3)
+    parts = decomposed(scores, own, 30, basis)
+    told = combined(with_ones(own), parts.mean)
+    held = decomposed(scores, own, 30).factors if basis == "residual" else parts.factors
+    within = (scores - told) @ np.linalg.pinv(held.astype(np.float64)) @ held
+    assert np.allclose(parts.weights @ parts.factors, within, atol=1e-3)
+
+
+def test_alike_and_single_anchors_have_a_basis_of_scores_too():
+    own = PICK.normal(size=(3, 1, 20)).astype(np.float32)
+    for scores in (np.ones((3, 20), np.float32), np.tile(PICK.normal(size=20).astype(np.float32), (3, 1))):
+        for anchors in (1, 3):
+            fit = decomposed(scores[:anchors], own[:anchors], 4, "scores").fit(4, 0.1)
+            assert np.isfinite(fit.estimates(own).scores()).all()
 
 
 def test_a_useful_prior_and_anchors_beat_either_alone():

@@ -1,8 +1,9 @@
-"""The anchors' scores taken apart: what retrievers explain, and leading dimensions of the rest."""
+"""The anchors' scores taken apart: what retrievers explain, and dimensions in which the rest is told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from vizsla.methods.cur.residual_fit import ResidualFit
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+BASES = ("residual", "scores")
+"""Of what the dimensions are the leading ones. Retrievers that know much leave a simple residual. One that knows little
+leaves the scores with its own noise in them, query by query: then the scores themselves are the simpler ones."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Decomposition:
     mean, spread, noise, explained
         As in `ResidualFit`.
     weights : float64 array, anchor queries × dimensions
-        Of the residual's dimensions, the leading ones first.
+        Of which the residual is made, or nearly; the leading dimensions come first.
     factors : float32 array, dimensions × items
         The dimensions.
     seen : list of float64 arrays, anchor queries × dimensions
@@ -51,8 +55,16 @@ class Decomposition:
         return ResidualFit(self.mean, self.spread, self.noise, kept, anchors, ridge, self.explained, leaning)
 
 
-def decomposed(scores: Floats, own: Floats, rank: int) -> Decomposition:
-    """Fit the retrievers' scores to the anchors', and decompose what is left.
+class Dimensions(NamedTuple):
+    """Weights, factors and what retrievers favour, as `Decomposition` has them."""
+
+    weights: Doubles
+    factors: Floats
+    seen: list[Doubles]
+
+
+def decomposed(scores: Floats, own: Floats, rank: int, basis: str = "residual") -> Decomposition:
+    """Fit the retrievers' scores to the anchors', and find dimensions for what is left.
 
     Parameters
     ----------
@@ -62,15 +74,38 @@ def decomposed(scores: Floats, own: Floats, rank: int) -> Decomposition:
         The retrievers' scores.
     rank : int
         The most dimensions that will be kept.
+    basis : {"residual", "scores"}
+        Of what they are the leading ones.
     """
     features = with_ones(own)
     mean, spread = _weights(scores, features)
     residual = scores - combined(features, mean)
+    found = _of_residual(residual, own, rank) if basis == "residual" else _of_scores(scores, residual, own, rank)
+    explained = np.array([_explained(scores, own[:, one : one + 1]) for one in range(own.shape[1])])
+    return Decomposition(mean, spread, float(np.mean(residual**2)), explained, *found)
+
+
+def _of_residual(residual: Floats, own: Floats, rank: int) -> Dimensions:
     weights = leading(residual, rank)
     factors = np.asarray(weights.T.astype(np.float32) @ residual, np.float32)
-    seen = [_seen(residual, own[:, one], weights) for one in range(own.shape[1])]
-    explained = np.array([_explained(scores, own[:, one : one + 1]) for one in range(own.shape[1])])
-    return Decomposition(mean, spread, float(np.mean(residual**2)), explained, weights, factors, seen)
+    return Dimensions(weights, factors, [_seen(residual, own[:, one], weights) for one in range(own.shape[1])])
+
+
+def _of_scores(scores: Floats, residual: Floats, own: Floats, rank: int) -> Dimensions:
+    """The items' means come first, which retrievers tell nothing of, then what scores are around them.
+
+    A mean is scaled as if it were a leading dimension, so that its weights are as large as those of others.
+    """
+    usual = scores.mean(axis=0, dtype=np.float64)
+    around = np.asarray(scores - usual, np.float32)
+    left = leading(around, rank - 1)
+    first = np.sqrt(len(scores)) * (usual - usual.mean())
+    factors = np.concatenate([first[None].astype(np.float32), left.T.astype(np.float32) @ around])
+    products = (factors @ factors.T).astype(np.float64), (factors @ residual.T).astype(np.float64)
+    weights = np.linalg.lstsq(*products, rcond=1e-9)[0].T
+    untold = np.zeros((len(scores), 1))
+    seen = [np.concatenate([untold, _seen(around, own[:, one], left)], axis=1) for one in range(own.shape[1])]
+    return Dimensions(weights, factors, seen)
 
 
 def with_ones(own: Floats) -> Floats:

@@ -12,11 +12,11 @@ from vizsla.arguments import check_seed
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import BudgetedSearch
-from vizsla.methods.cur.decomposition import decomposed
+from vizsla.methods.cur.decomposition import BASES, decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.first_round import first_rounds
@@ -24,7 +24,7 @@ from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
-from vizsla.methods.cur.residual_choice import RANKS, RIDGES, choose_fit
+from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Choice, Tried, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
 from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
@@ -168,6 +168,7 @@ def residual_cur(
     rounds: int = 10,
     rank: int | None = None,
     ridge: float | None = None,
+    basis: str | None = None,
     vectors: Any = None,
     storage: str = "float32",
     how: str = "topk",
@@ -195,6 +196,9 @@ def residual_cur(
         Dimensions that are kept of what the retrievers do not know; chosen on left-out anchor queries unless given.
     ridge : float, optional
         Share of that which is taken for noise; chosen in the same way.
+    basis : {"residual", "scores"}, optional
+        Whether the dimensions are those of what the retrievers leave, or of the scores themselves, which are simpler
+        where a retriever knows little; chosen in the same way.
     vectors : Vectors or dense retriever, optional
         Regress on these item vectors instead of anchors.
     storage : {"float32", "float16", "int8"}
@@ -218,6 +222,8 @@ def residual_cur(
     plan = Plan(budget, rounds, how, epsilon)
     if rank is not None:
         check_positive("rank", rank)
+    if basis is not None:
+        check_choice("basis", basis, BASES)
     if (anchors is None) == (vectors is None):
         raise InputError("`anchors` or `vectors` must say what to learn from, one of them. Got both or neither.")
     if anchors is None:
@@ -227,7 +233,9 @@ def residual_cur(
     else:
         items = anchors.items
         check_priors(retrievers, items)
-        fit = _anchored(anchors, retrievers, plan, rank, ridge, storage, threads)
+        ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
+        tried = Tried(ranks, ridges, BASES if basis is None else (basis,))
+        fit = _anchored(anchors, retrievers, plan, tried, storage, threads)
     return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
@@ -255,16 +263,17 @@ def _anchored(
     anchors: AnchorScores,
     priors: list[Retriever],
     plan: Plan,
-    rank: int | None,
-    ridge: float | None,
+    tried: Tried,
     storage: str,
     threads: int,
 ) -> ResidualFit:
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
     aligned = [Aligned(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
-    if rank is None or ridge is None:
-        ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
-        chosen = choose_fit(scores, own, plan, ranks=ranks, ridges=ridges)
-        rank, ridge = chosen.rank, chosen.ridge
-    return decomposed(scores, own, rank).fit(rank, ridge, storage)
+    settled = all(len(values) == 1 for values in tried)
+    chosen = (
+        Choice(tried.bases[0], tried.ranks[0], tried.ridges[0], np.nan)
+        if settled
+        else choose_fit(scores, own, plan, tried)
+    )
+    return decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)

@@ -1,14 +1,16 @@
-"""Rank and ridge of a residual fit, chosen on anchor queries that the fit has not seen."""
+"""Basis, rank and ridge of a residual fit, chosen on anchor queries that the fit has not seen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.cur.choose import best_places
-from vizsla.methods.cur.decomposition import decomposed
+from vizsla.methods.cur.decomposition import BASES, decomposed
 from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan, spend
 
@@ -21,19 +23,29 @@ LEFT_OUT = 24
 """Anchor queries of each fold that are asked as if they were new."""
 
 
+class Tried(NamedTuple):
+    """What is tried."""
+
+    ranks: tuple[int, ...] = RANKS
+    ridges: tuple[float, ...] = RIDGES
+    bases: tuple[str, ...] = BASES
+
+
+EVERYTHING = Tried()
+
+
 @dataclass(frozen=True)
 class Choice:
-    """Rank and ridge, and the share of the true best items that they found."""
+    """Basis, rank and ridge, and the share of the true best items that they found."""
 
+    basis: str
     rank: int
     ridge: float
     recall: float
 
 
-def choose_fit(
-    scores: Floats, own: Floats, plan: Plan, *, ranks: tuple[int, ...] = RANKS, ridges: tuple[float, ...] = RIDGES
-) -> Choice:
-    """Try every rank and ridge on left-out anchor queries, whose scores are all known, so that no call is made.
+def choose_fit(scores: Floats, own: Floats, plan: Plan, tried: Tried = EVERYTHING) -> Choice:
+    """Try bases, ranks and ridges on left-out anchor queries, whose scores are all known, so that no call is made.
 
     The fit of each fold is made without the queries that are asked: a decomposition that has seen a query knows it by
     heart. Folds stand in for leaving out one query at a time, which would take a decomposition a query.
@@ -46,25 +58,37 @@ def choose_fit(
         The retrievers' scores.
     plan : Plan
         How calls will be spent.
-    ranks, ridges : tuples
-        What is tried. Of equals, the smaller rank and the larger ridge win. A rank that a fold is too small for
-        stands for all of its anchors, and then for all that there are.
+    tried : Tried
+        First bases at a middling rank and ridge, then all ranks and ridges with the better one. Of equals, the
+        first basis, the smaller rank and the larger ridge win. A rank that a fold is too small for stands for all of
+        its anchors, and then for all that there are.
     """
-    usable = usable_ranks(len(scores), ranks)
-    totals = {(rank, ridge): 0.0 for rank in usable for ridge in sorted(ridges, reverse=True)}
-    folds = [fold for fold in np.array_split(np.arange(len(scores)), FOLDS) if len(fold)]
-    for fold in folds:
-        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:LEFT_OUT]
-        if not len(rest):
-            continue
-        parts = decomposed(scores[rest], own[rest], usable[-1])
-        for rank in usable:
-            fit = parts.fit(rank, 1.0)
-            for ridge in ridges:
-                totals[rank, ridge] += recall_of(fit.with_ridge(ridge), scores[asked], own[asked], plan)
+    ranks, ridges, bases = tried
+    usable, lowered = usable_ranks(len(scores), ranks), sorted(ridges, reverse=True)
+    middling = usable[len(usable) // 2], lowered[len(lowered) // 2]
+    recalls = [_recalls(scores, own, plan, each, [middling])[middling] for each in bases] if len(bases) > 1 else [0.0]
+    basis = bases[int(np.argmax(np.round(recalls, 6)))]
+    totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered])
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
-    return Choice(kept, ridge, best / max(1, len(folds)))
+    return Choice(basis, kept, ridge, best / min(FOLDS, len(scores)))
+
+
+def _recalls(
+    scores: Floats, own: Floats, plan: Plan, basis: str, tried: Iterable[tuple[int, float]]
+) -> dict[tuple[int, float], float]:
+    """Return what each rank and ridge finds, added up over the folds."""
+    totals = dict.fromkeys(tried, 0.0)
+    most = max(rank for rank, _ in totals)
+    for fold in np.array_split(np.arange(len(scores)), FOLDS):
+        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:LEFT_OUT]
+        if not len(rest) or not len(asked):
+            continue
+        parts = decomposed(scores[rest], own[rest], most, basis)
+        fits = {rank: parts.fit(rank, 1.0) for rank, _ in totals}
+        for rank, ridge in totals:
+            totals[rank, ridge] += recall_of(fits[rank].with_ridge(ridge), scores[asked], own[asked], plan)
+    return totals
 
 
 def usable_ranks(anchors: int, ranks: tuple[int, ...] = RANKS) -> list[int]:
