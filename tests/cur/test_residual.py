@@ -122,8 +122,10 @@ def test_retrievers_tell_weights_where_they_can_and_do_no_harm_where_not():
         assert left / 3 <= believed <= 3 * left
 
 
-def test_vectors_serve_without_anchors():
-    search = residual_cur(scorer(), priors=bm25(ITEMS), vectors=dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8)))
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_vectors_serve_without_anchors(storage):
+    vectors = dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8))
+    search = residual_cur(scorer(), priors=bm25(ITEMS), vectors=vectors, storage=storage)
     found = search.with_budget(30)(QUERIES, k=10)
     assert found.stats.model_calls == 150
     best = [best_places(row, 3) for row in full(QUERIES)]
