@@ -80,8 +80,8 @@ class ScoreCache(WrappedScorer):
         """
         asked = Queries.of(queries)
         every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalogue=self.items)
-        pairs = list(zip(*self._text_scorer.pairs(asked, every), strict=True))
-        scores = self._store.get(self._text_scorer.fingerprint, pairs)
+        pairs, _, places = _distinct(*self._text_scorer.pairs(asked, every))
+        scores = self._store.get(self._text_scorer.fingerprint, pairs)[places]
         stored = np.flatnonzero(~np.isnan(scores))
         return chosen_pairs(every, stored).rescored(Scored(scores[stored], Stats()))
 
