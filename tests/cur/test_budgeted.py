@@ -180,8 +180,18 @@ def test_mistakes_get_clear_errors():
         adacur(scorer(), anchors(), ridge=-0.1)
     with pytest.raises(InputError, match="`anchor_items` must be between 1 and the budget"):
         anncur(scorer(), anchors(), budget=5, anchor_items=6)
+    with pytest.raises(InputError, match="`ridge` must be between 0 and"):
+        residual_cur(scorer(), anchors(), ridge=float("nan"))
+    with pytest.raises(InputError, match="`items` must be some items"):
+        AnchorScores.of([], ["a"], np.zeros((1, 0)))
     with pytest.raises(InputError, match="must know every item"):
         adacur(scorer(), AnchorScores.of(["nobody"], ["a"], [[1.0]]))
+
+
+def test_an_anchor_item_that_is_given_twice_is_scored_once():
+    books = Books()
+    found = anncur(scorer(books), anchors(), budget=5, anchor_items=["item 1", "item 1", "item 2"])(QUERIES[0], k=60)
+    assert len(set(found.ids[0])) == len(found.ids[0]) == len(set(books.pairs)) == len(books.pairs) == 5
 
 
 @pytest.mark.parametrize("threads", [0, 2**70])

@@ -12,10 +12,10 @@ from vizsla.arguments import check_seed
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError, check_positive
+from vizsla.errors import FormatError, InputError, check_positive, check_range
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
-from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
 from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
@@ -218,6 +218,8 @@ def residual_cur(
     plan = Plan(budget, rounds, how, epsilon)
     if rank is not None:
         check_positive("rank", rank)
+    if ridge is not None:
+        check_range("ridge", ridge, 0, MOST_RIDGE)
     if (anchors is None) == (vectors is None):
         raise InputError("`anchors` or `vectors` must say what to learn from, one of them. Got both or neither.")
     if anchors is None:

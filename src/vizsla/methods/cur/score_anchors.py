@@ -21,6 +21,7 @@ from vizsla.encoders.resume import chained, locked
 from vizsla.errors import InputError, check_positive
 from vizsla.io.atomic import writing
 from vizsla.methods.cur.anchor_scores import AnchorScores
+from vizsla.methods.cur.factors import Factors
 from vizsla.progress import progress
 from vizsla.queries import Queries
 from vizsla.scorer import Scorer, unwrapped
@@ -80,7 +81,7 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
     >>> anchor_cost(scorer, ["fig", "plum"]).calls
     4
     """
-    queries = _distinct(queries)
+    queries = _distinct(scorer, queries)
     total = len(queries) * len(scorer.items)
     places = np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
     _scored(scorer, queries, places[:1])  # the first call may load a model
@@ -127,14 +128,17 @@ def score_anchors(
     [[0.0, -1.0], [2.0, 1.0]]
     """
     check_positive("shard", shard)
-    distinct = _distinct(queries)
+    distinct = _distinct(scorer, queries)
     if path is None:
-        pieces = [_scored(scorer, distinct, places) for places in _shards(scorer, distinct, 0, shard)]
+        pieces = []
+        for places in _shards(scorer, distinct, 0, shard):
+            pieces.append(_scored(scorer, distinct, places))
+            _check_storable(pieces[-1], storage)
         return _anchors(scorer, distinct, np.concatenate(pieces), storage)
     if Path(path).exists() and not overwrite:
         raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
     working = Path(f"{path}.scoring")
-    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard), storage)
+    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage), storage)
     anchors.save(path, overwrite=overwrite)
     shutil.rmtree(working, ignore_errors=True)
     return anchors
@@ -144,7 +148,9 @@ def _anchors(scorer: Scorer, queries: list[str], scores: NDArray[np.float32], st
     return AnchorScores.of(scorer.items, queries, scores.reshape(len(queries), len(scorer.items)), storage=storage)
 
 
-def _distinct(queries: Sequence[str]) -> list[str]:
+def _distinct(scorer: Scorer, queries: Sequence[str]) -> list[str]:
+    if not len(scorer.items):
+        raise InputError("`scorer` must know some items. Got none.")
     distinct = list(dict.fromkeys(Queries.of(list(queries)).texts))
     if not distinct:
         raise InputError("`queries` must be some anchor queries. Got none.")
@@ -164,10 +170,20 @@ def _scored(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> ND
     rows, offsets = np.unique(places // width, return_index=True)
     bounds = np.append(offsets, len(places)).astype(np.int64)
     pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
-    return scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1).scores
+    scores = scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1).scores
+    if not np.isfinite(scores).all():
+        wrong = int(np.argmin(np.isfinite(scores)))
+        query, item = queries[int(places[wrong] // width)], scorer.items[int(places[wrong] % width)]
+        raise InputError(f"`scorer` must give finite scores. Got {scores[wrong]} for {query!r} and item {item!r}.")
+    return scores
 
 
-def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int) -> NDArray[np.float32]:
+def _check_storable(scores: NDArray[np.float32], storage: str) -> None:
+    """Raise for scores that cannot be stored, before the next ones are paid for."""
+    Factors.of(scores[None], storage)
+
+
+def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, storage: str) -> NDArray[np.float32]:
     """Append to the file what is missing; the record counts what is on the disk for sure."""
     folder.mkdir(parents=True, exist_ok=True)
     rules = {"scorer": _name(scorer), "items": chained(scorer.items, 0), "queries": chained(queries, 0)}
@@ -175,11 +191,13 @@ def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int) -> ND
         done = _recorded(folder, rules)
         out.truncate(done * 4)
         for places in _shards(scorer, queries, done, shard):
-            out.write(np.ascontiguousarray(_scored(scorer, queries, places), np.float32).data)
+            scores = np.ascontiguousarray(_scored(scorer, queries, places), np.float32)
+            out.write(scores.data)
             out.flush()
             os.fsync(out.fileno())
             with writing(folder / RECORD, overwrite=True) as record:
                 record.write(json.dumps({**rules, "calls": int(places[-1]) + 1}).encode())
+            _check_storable(scores, storage)  # now, not at the end; the same call with another storage goes on
     return np.fromfile(folder / SCORES, np.float32)
 
 
