@@ -101,6 +101,14 @@ def test_the_scorer_sees_a_round_of_all_queries_at_once():
     assert books.calls == 4
 
 
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_query_that_is_asked_twice_in_a_call_is_paid_for_once(name):
+    books = Books()
+    found = SEARCHES[name](scorer(books), 7)([QUERIES[0], QUERIES[1], QUERIES[0]], k=60)
+    assert found.stats.model_calls == len(books.pairs) == len(set(books.pairs)) <= 14
+    assert found.ids[0] == found.ids[2] and len(found.ids[2])
+
+
 def test_compositions_pay_for_a_pair_once():
     books = Books()
     shared = scorer(books)
