@@ -98,6 +98,17 @@ def test_saved_inside_or_by_name(torch_model, onnx_model, bundle, tmp_path):
         assert again(QUERIES).to_dict() == search(QUERIES).to_dict()
 
 
+def test_a_model_of_which_some_layers_are_kept_is_loaded_with_as_many(torch_model, tmp_path):
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    model = TorchPairModel(torch_model.name, form=torch_model.form, layers=1)
+    assert model.fingerprint != torch_model.fingerprint
+    search = bm25(ITEMS) >> CrossEncoder(ITEMS, model)
+    assert vizsla.load(search.save(tmp_path / "saved"))(QUERIES).to_dict() == search(QUERIES).to_dict()
+    with pytest.raises(InputError, match="`layers` must be a whole number above 0"):
+        TorchPairModel(torch_model.name, layers=0)
+
+
 def test_a_pair_alone_is_the_pair_in_company(onnx_model, tmp_path):
     from vizsla.export.pair_export import quantise_pair_model
 

@@ -61,6 +61,7 @@ class TorchPairModel(PairModel):
         seed: int = 0,
     ):
         self.name, self.batch = str(name), check_positive("batch", batch)
+        self.layers = None if layers is None else check_positive("layers", layers)
         self.torch = import_extra("torch", f"Scoring with {self.name!r}", "neural")
         self.tokenizer, self.model, self.form, new = _load(self.name, form, layers, download=download, seed=seed)
         if new and not untrained:
@@ -87,7 +88,9 @@ class TorchPairModel(PairModel):
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
-        return {"kind": "torch", "name": name, "options": {"form": self.form, "max_tokens": self.max_tokens}}
+        options = {"form": self.form, "max_tokens": self.max_tokens}
+        kept = {} if self.layers is None else {"layers": self.layers}
+        return {"kind": "torch", "name": name, "options": options | kept}
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
         """Score a few pairs."""
