@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
+from tests.support.tiny_bert import tiny_bert
 from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.evaluate.estimate_plot import plot_estimates
@@ -31,6 +32,22 @@ def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["hits"]) == 7
     assert main(["search", str(tmp_path / "prior"), "a b c", "--budget", "7"]) == 2
     assert "`--budget` must be given to a budgeted search" in capsys.readouterr().err
+
+
+def test_a_cross_encoders_folder_is_a_scorer_and_what_was_paid_for_serves_again(tmp_path, capsys):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    models = [str(tiny_bert(tmp_path / f"bert{seed}", head=True, seed=seed)) for seed in range(2)]
+    out = str(tmp_path / "out")
+    command = ["index", "anchors", str(data), "--anchors", "6", "--budget", "7", "--output", out, "--overwrite"]
+    again = []
+    for model in (models[0], models[0], models[1]):
+        assert main([*command, "--scorer", model]) == 0
+        again.append("out.anchors holds these scores already" in capsys.readouterr().err)
+    assert again == [False, True, False]
+    assert main(["search", out, "a b c", "-k", "3", "--explain"]) == 0
+    said = capsys.readouterr().out
+    assert "7 model calls" in said and said.count("7 items scored for this query, 0 of them by new calls") == 3
 
 
 @pytest.mark.parametrize(("wrong", "said"), [("prior", "there is no such file"), ("output", "`--output` must be new")])

@@ -28,6 +28,8 @@ from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
 
 SCORES, RECORD = "scores.partial", "progress.json"
+ALIKE = 1e-3
+"""Models may round a pair by its company, so that a score is not the same to its last digit."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,43 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
     4
     """
     queries = _distinct(scorer, queries)
-    total = len(queries) * len(scorer.items)
-    places = np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
+    total, places = len(queries) * len(scorer.items), _sampled(scorer, queries, sample, seed)
     _scored(scorer, queries, places[:1])  # the first call may load a model
     start = perf_counter()
     _scored(scorer, queries, places[1:])
     seconds = (perf_counter() - start) / max(1, len(places) - 1)
     return AnchorCost(total, seconds * total / 3600, len(places))
+
+
+def still_right(anchors: AnchorScores, scorer: Scorer, queries: Sequence[str], *, sample: int = 64) -> bool:
+    """Whether anchors are of these items and queries, and what the scorer says of a few pairs is what they hold.
+
+    Parameters
+    ----------
+    anchors : AnchorScores
+        Scores of an earlier run, as float32.
+    scorer : Scorer
+        Asked for the sample: these calls are made and paid for.
+    queries : sequence of str
+        The anchor queries.
+    sample : int
+        How many random pairs are compared.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer
+    >>> one, other = (FunctionScorer(lambda q, ts, n=n: [n] * len(ts), {"a": "fig"}) for n in (1, 2))
+    >>> anchors = score_anchors(one, ["fig"])
+    >>> still_right(anchors, one, ["fig"]), still_right(anchors, other, ["fig"]), still_right(anchors, one, ["plum"])
+    (True, False, False)
+    """
+    distinct = _distinct(scorer, queries)
+    if list(anchors.queries) != distinct or anchors.items != scorer.items:
+        return False
+    places = _sampled(scorer, distinct, sample, 0)
+    rows, items = np.divmod(places, len(scorer.items))
+    known = anchors.factors.columns(items)[np.arange(len(rows)), rows]
+    return bool(np.allclose(_scored(scorer, distinct, places), known, rtol=ALIKE, atol=ALIKE * np.abs(known).max()))
 
 
 @checked
@@ -155,6 +187,12 @@ def _distinct(scorer: Scorer, queries: Sequence[str]) -> list[str]:
     if not distinct:
         raise InputError("`queries` must be some anchor queries. Got none.")
     return distinct
+
+
+def _sampled(scorer: Scorer, queries: list[str], sample: int, seed: int) -> NDArray[np.int64]:
+    """Return the places of a few random pairs, ascending."""
+    total = len(queries) * len(scorer.items)
+    return np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
 
 
 def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
