@@ -27,6 +27,17 @@ def test_all_pairs_are_scored_once_and_the_cost_was_told():
     assert anchor_cost(scorer(), ANCHORS, sample=10).calls == 480
 
 
+def test_what_a_cache_knows_is_not_timed(tmp_path):
+    books = Books()
+    cache = ScoreCache(scorer(books), tmp_path / "scores.db")
+    first, second = (anchor_cost(cache, ANCHORS, sample=20) for _ in range(2))
+    assert first.sampled + 1 == 20 and second.sampled >= 10 and len(set(books.pairs)) == len(books.pairs)
+    assert anchor_cost(scorer(), ANCHORS, sample=1).sampled == 1
+    score_anchors(cache, ANCHORS)
+    known = anchor_cost(cache, ANCHORS)
+    assert known.calls == 480 and known.sampled == 0 and "all of a sample were known already" in str(known)
+
+
 def test_a_stopped_run_continues_where_it_was(tmp_path):
     broken, rest = Books(fails_after=250), Books()
     with pytest.raises(RuntimeError):
@@ -53,7 +64,7 @@ def _odd(odd: float, asked: list[str]) -> FunctionScorer:
 
 def test_scores_that_cannot_be_anchors_are_found_before_the_next_are_paid_for(tmp_path):
     asked: list[str] = []
-    with pytest.raises(InputError, match="must give finite scores. Got inf for 'a b' and item 'item 7'"):
+    with pytest.raises(InputError, match="must give finite scores. Got inf for 'a b' and 'item 7'"):
         score_anchors(_odd(np.inf, asked), ANCHORS, tmp_path / "anchors", shard=20)
     assert len(asked) == 20
     with pytest.raises(InputError, match="too large for float16"):
