@@ -195,8 +195,9 @@ def residual_cur(
         Dimensions that are kept of what the retrievers do not know; chosen on left-out anchor queries unless given.
     ridge : float, optional
         Share of that which is taken for noise; chosen in the same way.
-    vectors : Vectors or dense retriever, optional
-        Regress on these item vectors instead of anchors.
+    vectors : Vectors or Retriever, optional
+        Regress on these item vectors instead of anchors: those of Vectors, of a dense retriever or PEFA-XS, or the
+        leading dimensions of what TF-IDF, BM25 or SiDR give their terms.
     storage : {"float32", "float16", "int8"}
         How factors are kept.
     how, epsilon, pool, pool_size, seed
