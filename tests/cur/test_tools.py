@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
@@ -67,8 +69,18 @@ def test_mistakes_are_found_before_a_call_is_paid_for(tmp_path, capsys, wrong, s
 
 def test_a_picture_of_estimates(tmp_path):
     anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
-    trace = residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1).trace(QUERIES[0])
+    search = residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1)
+    trace = search.trace(QUERIES[0])
     drawn = plot_estimates(trace, full(QUERIES)[0], tmp_path / "estimates.png", title="a b c")
     assert drawn.stat().st_size > 1000
+    again = plot_estimates(trace, search.exact(QUERIES[0], k=60), tmp_path / "again.png", title="a b c")
+    assert again.read_bytes() == drawn.read_bytes()
+    nobody = residual_cur(scorer(), anchors, bm25(ITEMS), rank=4, ridge=0.1, pool=bm25(ITEMS), pool_size=9)
+    with pytest.raises(InputError, match="`exact` must have a finite score"):
+        plot_estimates(nobody.trace("zzz"), [], tmp_path / "estimates.png")
+    odd = full(QUERIES)[0]
+    odd[trace.items[:3]], odd[0] = np.inf, -np.inf
+    infinite = replace(trace, exact=odd[trace.items])
+    assert plot_estimates(infinite, odd, tmp_path / "infinite.png").stat().st_size > 1000
     with pytest.raises(InputError, match="`exact` must be a score for each of 60 items"):
         plot_estimates(trace, full(QUERIES)[0][:5], tmp_path / "estimates.png")
