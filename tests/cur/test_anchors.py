@@ -48,6 +48,7 @@ def test_a_stopped_run_continues_where_it_was(tmp_path):
     made = score_anchors(scorer(rest), ANCHORS, tmp_path / "anchors", storage="float32", shard=50)
     assert len(rest.pairs) == 480 - 250
     assert np.array_equal(made.scores(), full(ANCHORS))
+    assert not made.factors.values.flags.owndata and not made.factors.values.flags.writeable  # the file itself, mapped
     assert np.array_equal(load(tmp_path / "anchors").scores(), full(ANCHORS))
     assert not (tmp_path / "anchors.scoring").exists()
 

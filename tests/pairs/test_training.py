@@ -87,8 +87,10 @@ def test_distillation_follows_a_teacher(begun, tmp_path):
     train(begun, tmp_path / "taught", teacher=teacher, share=0.0, epochs=6, patience=50, watch=seen.append)
     losses = [each.loss for each in seen]
     assert np.mean(losses[-8:]) < np.mean(losses[:8])
-    with pytest.raises(InputError, match="teacher"):
-        train(begun, tmp_path / "alone", share=0.5)
+    taken = len(seen)
+    with pytest.raises(InputError, match="`teacher` must be given where `share` is below 1"):
+        train(begun, tmp_path / "alone", share=0.5, watch=seen.append)
+    assert len(seen) == taken
 
 
 def test_stops_when_nothing_is_gained_and_says_so(begun, tmp_path):

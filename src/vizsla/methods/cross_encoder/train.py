@@ -77,6 +77,8 @@ def train_cross_encoder(
     if Path(folder).exists():
         raise InputError(f"`folder` must be new. Got {folder}, which is there.")
     chosen = CrossEncoderSettings(**settings)
+    if chosen.share < 1 and teacher is None:
+        raise InputError(f"`teacher` must be given where `share` is below 1. Got None, and a share of {chosen.share}.")
     learner = _learner(model, form, layers, max_tokens, chosen)
     state = None if checkpoint is None else Path(checkpoint)
     parts = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)

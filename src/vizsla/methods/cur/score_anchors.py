@@ -158,7 +158,7 @@ def score_anchors(
     queries : sequence of str
         The anchor queries; see `anchor_queries` for choosing them.
     path : path, optional
-        The artefact's folder. Without it nothing is kept on the disk.
+        The artefact's folder, which is memory-mapped. Without it nothing is kept on the disk.
     storage : {"float32", "float16", "int8"}
         How scores are kept.
     shard : int
@@ -187,7 +187,7 @@ def score_anchors(
     anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage), storage)
     anchors.save(path, overwrite=overwrite)
     shutil.rmtree(working, ignore_errors=True)
-    return anchors
+    return AnchorScores.load(path, verify=False)
 
 
 def _anchors(scorer: Scorer, queries: list[str], scores: NDArray[np.float32], storage: str) -> AnchorScores:
@@ -254,7 +254,7 @@ def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, stora
             with writing(folder / RECORD, overwrite=True) as record:
                 record.write(json.dumps({**rules, "calls": int(places[-1]) + 1}).encode())
             _check_storable(scores, storage)  # now, not at the end; the same call with another storage goes on
-    return np.fromfile(folder / SCORES, np.float32)
+    return np.memmap(folder / SCORES, np.float32, mode="r")
 
 
 def _recorded(folder: Path, rules: dict[str, Any]) -> int:
