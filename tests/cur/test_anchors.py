@@ -12,7 +12,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.function_scorer import FunctionScorer
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.cur import AnchorScores, anchor_cost, residual_cur, score_anchors
+from vizsla.methods.cur import AnchorScores, adacur, anchor_cost, residual_cur, score_anchors
 from vizsla.methods.cur.anchor_queries import anchor_queries
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.residual import reused_anchors
@@ -75,6 +75,9 @@ def test_scores_that_cannot_be_anchors_are_found_before_the_next_are_paid_for(tm
     assert len(asked) == 20 + 60 * len(ANCHORS) and made.scores().max() == 1e6
     with pytest.raises(InputError, match="`scores` must be finite"):
         AnchorScores.of(["item 1"], ANCHORS, np.ones((8, 1))).with_items(_odd(np.inf, asked), ["item 7"])
+    estimating = adacur(scorer(), AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS)), budget=5)
+    with pytest.raises(InputError, match="`scorer` must score every item. Got Adacur.*, which estimates"):
+        score_anchors(estimating, ANCHORS)
     with pytest.raises(InputError, match="`scorer` must know some items"):
         score_anchors(FunctionScorer(len, {}), ANCHORS)
 

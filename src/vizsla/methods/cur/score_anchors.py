@@ -221,12 +221,14 @@ def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
 
 
 def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> Scored:
-    """Score pairs by their places in the matrix, which ascend; infinite scores raise."""
+    """Score pairs by their places in the matrix, which ascend; what no anchors can be made of raises."""
     width = len(scorer.items)
     rows, offsets = np.unique(places // width, return_index=True)
     bounds = np.append(offsets, len(places)).astype(np.int64)
     pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
     found = scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1)
+    if found.stats.estimated:
+        raise InputError(f"`scorer` must score every item. Got {scorer}, which estimates: give the scorer inside of it.")
     if not np.isfinite(found.scores).all():
         wrong = int(np.argmin(np.isfinite(found.scores)))
         query, item = queries[int(places[wrong] // width)], scorer.items[int(places[wrong] % width)]
