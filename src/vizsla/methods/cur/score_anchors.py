@@ -228,7 +228,7 @@ def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> Sco
     pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
     found = scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1)
     if found.stats.estimated:
-        raise InputError(f"`scorer` must score every item. Got {scorer}, which estimates: give the scorer inside of it.")
+        raise InputError(f"`scorer` must score every item. Got {scorer}, which estimates: give what is inside of it.")
     if not np.isfinite(found.scores).all():
         wrong = int(np.argmin(np.isfinite(found.scores)))
         query, item = queries[int(places[wrong] // width)], scorer.items[int(places[wrong] % width)]
