@@ -107,6 +107,15 @@ def test_a_model_of_which_some_layers_are_kept_is_loaded_with_as_many(torch_mode
     assert vizsla.load(search.save(tmp_path / "saved"))(QUERIES).to_dict() == search(QUERIES).to_dict()
     with pytest.raises(InputError, match="`layers` must be a whole number above 0"):
         TorchPairModel(torch_model.name, layers=0)
+    with pytest.raises(InputError, match="^`form` must be one of head, dot"):
+        TorchPairModel(torch_model.name, form="foot")
+
+
+def test_pairs_are_cut_where_the_model_ends(torch_model):
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    model = TorchPairModel(torch_model.name, form=torch_model.form, max_tokens=9999)
+    assert model.max_tokens == 64 and np.isfinite(model.scores(["fig"], ["tree " * 200])).all()
 
 
 def test_a_pair_alone_is_the_pair_in_company(onnx_model, tmp_path):

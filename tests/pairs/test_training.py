@@ -93,6 +93,18 @@ def test_distillation_follows_a_teacher(begun, tmp_path):
     assert len(seen) == taken
 
 
+def test_what_cannot_be_learned_from_is_refused(begun, tmp_path):
+    from vizsla.methods.cross_encoder.train import train_cross_encoder
+
+    turned = bm25(dict(reversed([(item.id, item.default_text()) for item in log().items])))
+    for name in ("retriever", "teacher"):
+        with pytest.raises(InputError, match=f"`{name}` must be over the dataset's items, in their order"):
+            train(begun, tmp_path / "wrong", share=0.5, **{"teacher": bm25(log()), name: turned})
+    with pytest.raises(InputError, match="`dataset` must have clicks"):
+        train_cross_encoder(Dataset.of({"a": "fig", "b": "tree"}), begun, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+
+
 def test_stops_when_nothing_is_gained_and_says_so(begun, tmp_path):
     seen = []
     with pytest.warns(ChoiceWarning, match="held-out clicks gained nothing"):
