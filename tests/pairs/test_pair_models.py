@@ -147,6 +147,14 @@ def test_what_is_no_model_is_said(tmp_path, onnx_model):
         CrossEncoder(ITEMS, onnx_model, batch=3)
 
 
+def test_pairs_too_long_for_an_onnx_model_are_said(onnx_model):
+    from vizsla.pairs.onnx_pairs import OnnxPairModel
+
+    model = OnnxPairModel(onnx_model.path, max_tokens=9999)
+    with pytest.raises(InputError, match="must read what is given. Got 203 tokens: give a smaller `max_tokens`"):
+        model.scores(["fig"], ["tree " * 199])
+
+
 def test_a_model_without_a_head_is_trained_before_it_scores(tmp_path):
     from vizsla.pairs.torch_pairs import TorchPairModel
 
