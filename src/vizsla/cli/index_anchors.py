@@ -63,11 +63,12 @@ def build(arguments: argparse.Namespace) -> None:
     queries = anchor_queries(data, arguments.anchors, how=arguments.choose, seed=arguments.seed)
     plan = Plan(arguments.budget, arguments.rounds)
     fit = f"about {fit_seconds(queries, scorer.items, priors, plan):.0f} seconds more to fit the search to them"
-    print(f"{len(queries):,} anchor queries: {anchor_cost(scorer, queries)}; {fit}", file=sys.stderr)
+    cost = anchor_cost(scorer, queries)
+    print(f"{len(queries):,} anchor queries: {cost}; {fit}", file=sys.stderr)
     if arguments.estimate:
         return
     scores = f"{arguments.output.rstrip('/')}.anchors"
-    anchors = _anchors(scorer, queries, scores)
+    anchors = _anchors(scorer, queries, scores, cost.shard())
     options = {"budget": arguments.budget, "rounds": arguments.rounds}
     built = residual_cur(scorer, anchors, priors, storage=arguments.storage, seed=arguments.seed, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
@@ -75,7 +76,7 @@ def build(arguments: argparse.Namespace) -> None:
     print(f"{arguments.output}: {built!r}, {seconds:.1f} s; the anchors' scores stay in {scores}")
 
 
-def _anchors(scorer: Scorer, queries: list[str], path: str) -> AnchorScores:
+def _anchors(scorer: Scorer, queries: list[str], path: str, shard: int) -> AnchorScores:
     """Return the anchors' scores: those that an earlier command has paid for, where they are still right."""
     from vizsla.methods.cur import AnchorScores, score_anchors
     from vizsla.methods.cur.score_anchors import still_right
@@ -84,7 +85,7 @@ def _anchors(scorer: Scorer, queries: list[str], path: str) -> AnchorScores:
     if isinstance(known, AnchorScores) and still_right(known, scorer, queries):
         print(f"{path} holds these scores already: they are used again", file=sys.stderr)
         return known
-    return score_anchors(scorer, queries, path, storage="float32", overwrite=True)
+    return score_anchors(scorer, queries, path, storage="float32", shard=shard, overwrite=True)
 
 
 def _scorer(path: str, data: Dataset) -> Scorer:

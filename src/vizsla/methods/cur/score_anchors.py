@@ -30,6 +30,8 @@ from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
 
 SCORES, RECORD = "scores.partial", "progress.json"
+SHARD = 4096
+"""Calls that are made before they are written down."""
 DRAWS = 5
 """How often pairs are drawn to find some that a cache does not know."""
 ALIKE = 1e-3
@@ -58,6 +60,16 @@ class AnchorCost:
     calls: int
     hours: float
     sampled: int
+
+    def shard(self, seconds: float = 30.0) -> int:
+        """Return how many calls take about so long, from 16 to 4,096: what is lost at most by who is stopped.
+
+        Examples
+        --------
+        >>> AnchorCost(calls=3600, hours=1.0, sampled=64).shard(), AnchorCost(calls=10, hours=0.0, sampled=9).shard()
+        (30, 4096)
+        """
+        return int(np.clip(seconds / 3600 * self.calls / max(self.hours, 1e-12), 16, SHARD))
 
     def __str__(self) -> str:
         if not self.sampled:
@@ -144,7 +156,7 @@ def score_anchors(
     path: str | Path | None = None,
     *,
     storage: str = "float16",
-    shard: int = 4096,
+    shard: int = SHARD,
     overwrite: bool = False,
 ) -> AnchorScores:
     """Score every item for every anchor query; with a path, killed or stopped, the same call continues.
@@ -162,7 +174,7 @@ def score_anchors(
     storage : {"float32", "float16", "int8"}
         How scores are kept.
     shard : int
-        Calls that are made before they are written down.
+        Calls that are made before they are written down; `AnchorCost.shard` says how many take half a minute.
     overwrite : bool
         Replace an artefact that is there already.
 
