@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.errors import BudgetError, InputError, check_positive
+from vizsla.errors import BudgetError, InputError, ScorerError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.scored import Scored
 from vizsla.scorer import Scorer
-from vizsla.spending import Spending
+from vizsla.spending import Spending, sent_pairs
 from vizsla.wrapped_scorer import WrappedScorer
 
 
@@ -21,7 +21,8 @@ class Budget(WrappedScorer):
     A call is one (query, item) pair that is really scored: by a model, or by arithmetic for a scorer that calls none.
     What a composition or a ScoreCache remembers costs nothing, whether the cache is inside or outside: the budget
     counts right before the scorer that makes the calls. A call that would exceed the limit raises a BudgetError before
-    it is made. A call that fails half-way is counted, because nobody can tell what it has cost.
+    it is made. A call that fails half-way is counted, because nobody can tell what it has cost, unless the scorer tells
+    how much of it was sent.
 
     Parameters
     ----------
@@ -89,6 +90,10 @@ class _Metered(WrappedScorer):
             return self.wrapped._score(queries, candidates, filter, threads)
         except BudgetError:  # of another budget around the same scorer: the call was not made
             self._spending.give_back(queries, pairs)
+            raise
+        except ScorerError as failure:
+            sent = sent_pairs(failure, len(candidates.items))
+            self._spending.give_back(queries, np.diff(np.maximum(candidates.offsets, sent)))
             raise
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:

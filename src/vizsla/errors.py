@@ -46,11 +46,17 @@ class ScorerError(VizslaError):
         What happened.
     wait_s : float, optional
         How many seconds to wait before the next attempt, where the scorer said so.
+    answered : sequence of float
+        Scores of the first pairs, which came before it failed: nobody needs to send these again.
+    sent : int, optional
+        How many of the first pairs were sent, those included; all of them unless given.
     """
 
-    def __init__(self, message: str, *, wait_s: float | None = None):
+    def __init__(
+        self, message: str, *, wait_s: float | None = None, answered: Sequence[float] = (), sent: int | None = None
+    ):
         super().__init__(message)
-        self.wait_s = wait_s
+        self.wait_s, self.answered, self.sent = wait_s, answered, sent
 
 
 class MissingExtraError(VizslaError, ImportError):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from http.client import HTTPException
 from itertools import groupby
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -34,8 +35,9 @@ class HttpReranker(TextScorer):
     """Asks a service that takes `{model, query, documents, top_n}` and answers `{results: [{index, relevance_score}]}`.
 
     A query's texts are sent in requests of at most `batch`. Answers that may pass (429, 500, …), broken connections and
-    timeouts raise ScorerError: `Retrying(HttpReranker(…))` asks again, after what Retry-After says. The key is read
-    from the environment at every call; it is neither kept nor saved. Redirections are not followed.
+    timeouts raise ScorerError: `Retrying(HttpReranker(…))` asks again, after what Retry-After says, for what was not
+    answered yet. The key is read from the environment at every call; it is neither kept nor saved. Redirections are not
+    followed.
 
     Parameters
     ----------
@@ -93,11 +95,18 @@ class HttpReranker(TextScorer):
     def score_pairs(self, queries: list[str], texts: list[str]) -> Scores:
         """Ask for each query's texts."""
         scores: list[float] = []
+        for query, some in self._requests(queries, texts):
+            try:
+                scores += self._asked(query, some)
+            except ScorerError as failure:
+                failure.answered, failure.sent = scores, len(scores) + len(some)
+                raise
+        return np.array(scores, np.float32)
+
+    def _requests(self, queries: list[str], texts: list[str]) -> Iterator[tuple[str, list[str]]]:
         for query, run in groupby(zip(queries, texts, strict=True), key=lambda pair: pair[0]):
             row = [text for _, text in run]
-            for start in range(0, len(row), self.batch):
-                scores += self._asked(query, row[start : start + self.batch])
-        return np.array(scores, np.float32)
+            yield from ((query, row[start : start + self.batch]) for start in range(0, len(row), self.batch))
 
     def _asked(self, query: str, texts: list[str]) -> list[float]:
         body = {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
@@ -114,10 +123,14 @@ class HttpReranker(TextScorer):
         try:
             with build_opener(_NoRedirect).open(request, timeout=self.timeout_s) as answer:
                 read: bytes = answer.read(MOST_BYTES + 1)
+                broken = bool(answer.length) and len(read) <= MOST_BYTES
         except HTTPError as error:
             raise self._refused(error) from None  # its cause holds the request, and so the key
-        except (URLError, OSError) as error:
-            raise ScorerError(f"{self.url} must answer. Got {getattr(error, 'reason', error)}.") from None
+        except (URLError, OSError, HTTPException) as error:
+            said = getattr(error, "reason", None) or str(error) or type(error).__name__
+            raise ScorerError(f"{self.url} must answer. Got {said}.") from None
+        if broken:
+            raise ScorerError(f"{self.url} must answer. Got a connection that broke after {len(read)} bytes.")
         if len(read) > MOST_BYTES:
             raise InputError(f"{self.url} must answer with at most {MOST_BYTES} bytes. Got more.")
         return read

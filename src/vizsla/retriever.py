@@ -107,10 +107,13 @@ class Retriever(Composable, Scorer, Artifact):
         """
         return self
 
-    def explain(self, query: str, item: str, *, where: Where | None = None) -> Explanation:
-        """Say why the item gets the score it gets for this query, under the filter it was found with."""
+    def explain(self, query: str | Queries, item: str, *, where: Where | None = None) -> Explanation:
+        """Say why the item gets the score it gets for this query, under the filter it was found with.
+
+        Models that scored pairs of the same `Queries` before, in a search, are not called for these again.
+        """
         filter = None if where is None else self.filter(where)
-        return self._explain(Queries.of(_one_text(query)), self.items.number(item), filter)
+        return self._explain(_one_query(query), self.items.number(item), filter)
 
     @abstractmethod
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -148,7 +151,10 @@ class Retriever(Composable, Scorer, Artifact):
             )
 
 
-def _one_text(query: str) -> str:
-    if not isinstance(query, str):
+def _one_query(query: str | Queries) -> Queries:
+    if not isinstance(query, str | Queries):
         raise InputError(f"`query` must be a text. Got {type(query).__name__}.")
-    return query
+    asked = Queries.of(query)
+    if len(asked) != 1:
+        raise InputError(f"`query` must be one. Got {len(asked)}.")
+    return asked

@@ -6,13 +6,17 @@ import random
 import time
 from collections.abc import Callable
 
-from vizsla.candidates import Candidates
+import numpy as np
+
+from vizsla.candidates import Candidates, Scores
 from vizsla.checked import checked
+from vizsla.chosen_pairs import chosen_pairs
 from vizsla.errors import InputError, ScorerError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.scored import Scored
 from vizsla.scorer import Scorer
+from vizsla.spending import sent_pairs
 from vizsla.stats import Stats
 from vizsla.wrapped_scorer import WrappedScorer
 
@@ -22,14 +26,15 @@ class Retrying(WrappedScorer):
 
     Every attempt counts: `stats` hold what was sent, failed or not, and a `Budget` inside, `Retrying(Budget(…))`, is
     charged for each. A ScoreCache goes outside, `ScoreCache(Retrying(…), …)`, so that what was answered is kept. Only
-    failures of the declared kinds are tried again; any other, and the last, goes to the caller.
+    failures of the declared kinds are tried again; any other, and the last, goes to the caller. A scorer that tells
+    what it has answered before it failed, as an HttpReranker does, is asked for the rest only, with all attempts anew.
 
     Parameters
     ----------
     scorer : Scorer
         What makes the scores.
     attempts : int
-        How often a call is made at most.
+        How often a call is made at most before it brings anything.
     pause_s : float
         Seconds before the second attempt.
     most_pause_s : float
@@ -79,21 +84,33 @@ class Retrying(WrappedScorer):
         return f"Retrying({self.wrapped}, attempts={self.attempts})"
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        for attempt in range(self.attempts - 1):
+        scores, stats, left, failed = np.zeros(0, np.float32), Stats(), candidates, 0
+        while True:
             try:
-                return self._billed(self.wrapped._score(queries, candidates, filter, threads), attempt, candidates)
+                last = self.wrapped._score(queries, left, filter, threads)
+                return Scored(np.concatenate([scores, last.scores]), stats + last.stats)
             except self.failures as failure:
-                self._sleep(self._pause(attempt, failure))
-        last = self.wrapped._score(queries, candidates, filter, threads)
-        return self._billed(last, self.attempts - 1, candidates)
+                known = np.array(getattr(failure, "answered", ()), np.float32)
+                scores, stats = np.concatenate([scores, known]), stats + self._bill(failure, left)
+                failed = 1 if len(known) else failed + 1
+                if failed >= self.attempts:
+                    _tell(failure, scores)
+                    raise
+                left = chosen_pairs(left, np.arange(len(known), len(left.items)))
+                self._sleep(self._pause(failed - 1, failure))
 
-    def _billed(self, scored: Scored, failed: int, candidates: Candidates) -> Scored:
-        """Add what the failed attempts sent."""
-        sent = failed * len(candidates.items)
-        spent = Stats(model_calls=sent) if self.model_calls else Stats(scored=sent)
-        return Scored(scored.scores, scored.stats + spent)
+    def _bill(self, failure: Exception, asked: Candidates) -> Stats:
+        """Return what a failed attempt sent."""
+        sent = sent_pairs(failure, len(asked.items))
+        return Stats(model_calls=sent) if self.model_calls else Stats(scored=sent)
 
     def _pause(self, attempt: int, failure: Exception) -> float:
         pause = min(self.most_pause_s, self.pause_s * 2.0**attempt)
         asked = failure.wait_s if isinstance(failure, ScorerError) else None
         return max(pause * self._random.uniform(0.5, 1.0), asked or 0.0)
+
+
+def _tell(failure: Exception, scores: Scores) -> None:
+    """Let the last failure tell all that was answered: a cache outside keeps it."""
+    if isinstance(failure, ScorerError):
+        failure.answered, failure.sent = scores.tolist(), None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.candidates import Candidates, Scores
 from vizsla.checked import checked
 from vizsla.chosen_pairs import chosen_pairs
-from vizsla.errors import CompositionError, InputError, check_positive
+from vizsla.errors import CompositionError, InputError, ScorerError, check_positive
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.score_store import Pair, ScoreStore
@@ -28,7 +28,8 @@ class ScoreCache(WrappedScorer):
     """A scorer that asks the one inside only for pairs of texts that it has not scored before, in any process.
 
     Scores are stored by the scorer's fingerprint, the query's text and the item's text, bit for bit. What is missing
-    is sent in chunks, and a chunk is stored before the next one is sent: who stops or fails loses at most one chunk.
+    is sent in chunks, and a chunk is stored before the next one is sent: who stops or fails loses at most one chunk,
+    and of a scorer that tells what it has answered before it failed, as an HttpReranker does, nothing.
     `stats` count only the calls that were made. A saved composition holds the scorer inside, never the scores.
 
     Parameters
@@ -80,8 +81,8 @@ class ScoreCache(WrappedScorer):
         """
         asked = Queries.of(queries)
         every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalogue=self.items)
-        pairs = list(zip(*self._text_scorer.pairs(asked, every), strict=True))
-        scores = self._store.get(self._text_scorer.fingerprint, pairs)
+        pairs, _, places = _distinct(*self._text_scorer.pairs(asked, every))
+        scores = self._store.get(self._text_scorer.fingerprint, pairs)[places]
         stored = np.flatnonzero(~np.isnan(scores))
         return chosen_pairs(every, stored).rescored(Scored(scores[stored], Stats()))
 
@@ -107,10 +108,24 @@ class ScoreCache(WrappedScorer):
             if start:  # another process may have stored some of them while the chunk before was scored
                 chunk = self._look_up(pairs, scores, chunk)
             if len(chunk):
-                scored = self.wrapped._score(queries, chosen_pairs(candidates, first[chunk]), filter, threads)
-                self._store.put(self._text_scorer.fingerprint, [pairs[at] for at in chunk.tolist()], scored.scores)
+                asked, wanted = chosen_pairs(candidates, first[chunk]), [pairs[at] for at in chunk.tolist()]
+                scored = self._kept(queries, asked, wanted, filter, threads)
                 scores[chunk], stats = scored.scores, stats + scored.stats
         return Scored(scores[places], stats)
+
+    def _kept(
+        self, queries: Queries, asked: Candidates, pairs: list[Pair], filter: Filter | None, threads: int
+    ) -> Scored:
+        """Score pairs and store them; of a call that fails, what was answered before."""
+        try:
+            scored = self.wrapped._score(queries, asked, filter, threads)
+        except ScorerError as failure:
+            known = np.array(failure.answered, np.float32)
+            self._store.put(self._text_scorer.fingerprint, pairs[: len(known)], known)
+            failure.answered, failure.sent = (), None  # these were this chunk's first pairs, not the caller's
+            raise
+        self._store.put(self._text_scorer.fingerprint, pairs, scored.scores)
+        return scored
 
     def _look_up(self, pairs: list[Pair], scores: Scores, at: Places) -> Places:
         """Fill in the scores that are stored, and return where there are none."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.errors import BudgetError
+from vizsla.errors import BudgetError, ScorerError
 from vizsla.forking.lock import ForkLock
 from vizsla.queries import Queries
 
@@ -85,3 +85,15 @@ class Spending:
         """Return what each query of this call has cost so far: compositions may ask several times."""
         known = queries.spent.get(self)
         return np.zeros(len(queries), np.int64) if known is None else known
+
+
+def sent_pairs(failure: Exception, pairs: int) -> int:
+    """Return how many of so many pairs a call had sent when it failed: all of them, unless the failure knows better.
+
+    Examples
+    --------
+    >>> sent_pairs(ScorerError("busy", sent=2), 5), sent_pairs(ConnectionError(), 5)
+    (2, 5)
+    """
+    sent = failure.sent if isinstance(failure, ScorerError) else None
+    return pairs if sent is None else min(sent, pairs)

@@ -10,11 +10,13 @@ from vizsla.artifact import load
 from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
+from vizsla.function_scorer import FunctionScorer
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.cur import AnchorScores, anchor_cost, residual_cur, score_anchors
+from vizsla.methods.cur import AnchorScores, adacur, anchor_cost, residual_cur, score_anchors
 from vizsla.methods.cur.anchor_queries import anchor_queries
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.residual import reused_anchors
+from vizsla.methods.tfidf import tfidf
 from vizsla.score_cache import ScoreCache
 
 
@@ -23,6 +25,17 @@ def test_all_pairs_are_scored_once_and_the_cost_was_told():
     anchors = score_anchors(scorer(books), [*ANCHORS, ANCHORS[0]], storage="float32", shard=37)
     assert np.array_equal(anchors.scores(), full(ANCHORS)) and len(set(books.pairs)) == len(books.pairs) == 480
     assert anchor_cost(scorer(), ANCHORS, sample=10).calls == 480
+
+
+def test_what_a_cache_knows_is_not_timed(tmp_path):
+    books = Books()
+    cache = ScoreCache(scorer(books), tmp_path / "scores.db")
+    first, second = (anchor_cost(cache, ANCHORS, sample=20) for _ in range(2))
+    assert first.sampled + 1 == 20 and second.sampled >= 10 and len(set(books.pairs)) == len(books.pairs)
+    assert anchor_cost(scorer(), ANCHORS, sample=1).sampled == 1
+    score_anchors(cache, ANCHORS)
+    known = anchor_cost(cache, ANCHORS)
+    assert known.calls == 480 and known.sampled == 0 and "all of a sample were known already" in str(known)
 
 
 def test_a_stopped_run_continues_where_it_was(tmp_path):
@@ -35,8 +48,38 @@ def test_a_stopped_run_continues_where_it_was(tmp_path):
     made = score_anchors(scorer(rest), ANCHORS, tmp_path / "anchors", storage="float32", shard=50)
     assert len(rest.pairs) == 480 - 250
     assert np.array_equal(made.scores(), full(ANCHORS))
+    assert not made.factors.values.flags.owndata and not made.factors.values.flags.writeable  # the file itself, mapped
     assert np.array_equal(load(tmp_path / "anchors").scores(), full(ANCHORS))
     assert not (tmp_path / "anchors.scoring").exists()
+
+
+def _odd(odd: float, asked: list[str]) -> FunctionScorer:
+    """Score the items' numbers but for one."""
+
+    def numbers(query: str, texts: list[str]) -> list[float]:
+        asked.extend(texts)
+        return [odd if text.endswith(" 7") else 1.0 for text in texts]
+
+    return FunctionScorer(numbers, ITEMS, name="odd 1")
+
+
+def test_scores_that_cannot_be_anchors_are_found_before_the_next_are_paid_for(tmp_path):
+    asked: list[str] = []
+    with pytest.raises(InputError, match="must give finite scores. Got inf for 'a b' and 'item 7'"):
+        score_anchors(_odd(np.inf, asked), ANCHORS, tmp_path / "anchors", shard=20)
+    assert len(asked) == 20
+    with pytest.raises(InputError, match="too large for float16"):
+        score_anchors(_odd(1e6, asked), ANCHORS, tmp_path / "anchors", shard=20)
+    assert len(asked) == 40
+    made = score_anchors(_odd(1e6, asked), ANCHORS, tmp_path / "anchors", storage="float32", shard=20)
+    assert len(asked) == 20 + 60 * len(ANCHORS) and made.scores().max() == 1e6
+    with pytest.raises(InputError, match="`scores` must be finite"):
+        AnchorScores.of(["item 1"], ANCHORS, np.ones((8, 1))).with_items(_odd(np.inf, asked), ["item 7"])
+    estimating = adacur(scorer(), AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS)), budget=5)
+    with pytest.raises(InputError, match="`scorer` must score every item. Got Adacur.*, which estimates"):
+        score_anchors(estimating, ANCHORS)
+    with pytest.raises(InputError, match="`scorer` must know some items"):
+        score_anchors(FunctionScorer(len, {}), ANCHORS)
 
 
 @pytest.mark.parametrize(("storage", "error"), [("float32", 0), ("float16", 1e-3), ("int8", 1e-2)])
@@ -73,8 +116,10 @@ def test_anchor_queries_come_from_clicks_clusters_or_items():
     assert len(set(clusters)) == 6 and set(clusters) <= set(queries.values())
     assert len(set(anchor_queries(log, 5))) == 5
     assert anchor_queries(Dataset.of(ITEMS), 4) == anchor_queries(log, 4, how="pseudo")
-    with pytest.raises(InputError, match="`encoder` must be a dense encoder"):
+    with pytest.raises(InputError, match="`encoder` must be a dense encoder.* Got none"):
         anchor_queries(log, 3, how="clusters")
+    with pytest.raises(InputError, match="Got NgramTfidf.*, whose rows are sparse"):
+        anchor_queries(log, 3, how="clusters", encoder=tfidf(ITEMS).encoder)
 
 
 def test_past_queries_become_anchors(tmp_path):
@@ -91,3 +136,7 @@ def test_past_queries_become_anchors(tmp_path):
         assert np.array_equal(rows[row, bought], exact[row, bought])
         assert np.isfinite(rows[row]).all()
     assert reused_anchors(search, more, QUERIES, found).queries == more.queries
+    twice = [*QUERIES, QUERIES[0]]
+    again = reused_anchors(search, anchors, twice, cache.known(twice))
+    assert again.queries == more.queries and np.array_equal(again.scores(), more.scores())
+    assert reused_anchors(search, anchors, [], cache.known([])).queries == anchors.queries

@@ -101,6 +101,14 @@ def test_the_scorer_sees_a_round_of_all_queries_at_once():
     assert books.calls == 4
 
 
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_query_that_is_asked_twice_in_a_call_is_paid_for_once(name):
+    books = Books()
+    found = SEARCHES[name](scorer(books), 7)([QUERIES[0], QUERIES[1], QUERIES[0]], k=60)
+    assert found.stats.model_calls == len(books.pairs) == len(set(books.pairs)) <= 14
+    assert found.ids[0] == found.ids[2] and len(found.ids[2])
+
+
 def test_compositions_pay_for_a_pair_once():
     books = Books()
     shared = scorer(books)
@@ -180,8 +188,18 @@ def test_mistakes_get_clear_errors():
         adacur(scorer(), anchors(), ridge=-0.1)
     with pytest.raises(InputError, match="`anchor_items` must be between 1 and the budget"):
         anncur(scorer(), anchors(), budget=5, anchor_items=6)
+    with pytest.raises(InputError, match="`ridge` must be between 0 and"):
+        residual_cur(scorer(), anchors(), ridge=float("nan"))
+    with pytest.raises(InputError, match="`items` must be some items"):
+        AnchorScores.of([], ["a"], np.zeros((1, 0)))
     with pytest.raises(InputError, match="must know every item"):
         adacur(scorer(), AnchorScores.of(["nobody"], ["a"], [[1.0]]))
+
+
+def test_an_anchor_item_that_is_given_twice_is_scored_once():
+    books = Books()
+    found = anncur(scorer(books), anchors(), budget=5, anchor_items=["item 1", "item 1", "item 2"])(QUERIES[0], k=60)
+    assert len(set(found.ids[0])) == len(found.ids[0]) == len(set(books.pairs)) == len(books.pairs) == 5
 
 
 @pytest.mark.parametrize("threads", [0, 2**70])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
+from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
@@ -17,7 +18,10 @@ from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.leaning import _left_out, favoured, fit_leaning, with_constant
 from vizsla.methods.cur.residual_choice import Tried, choose_fit
 from vizsla.methods.cur.rounds import Plan
+from vizsla.methods.cur.vector_fit import vectors_of
 from vizsla.methods.dense import dense
+from vizsla.methods.pefa.build_xs import pefa_max, pefa_xs
+from vizsla.methods.tfidf import tfidf
 
 PICK = np.random.default_rng(8)
 
@@ -165,12 +169,32 @@ def test_retrievers_tell_weights_where_they_can_and_do_no_harm_where_not():
         assert left / 3 <= believed <= 3 * left
 
 
-def test_vectors_serve_without_anchors():
-    search = residual_cur(scorer(), priors=bm25(ITEMS), vectors=dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8)))
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_vectors_serve_without_anchors(storage):
+    vectors = dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8))
+    search = residual_cur(scorer(), priors=bm25(ITEMS), vectors=vectors, storage=storage)
     found = search.with_budget(30)(QUERIES, k=10)
     assert found.stats.model_calls == 150
     best = [best_places(row, 3) for row in full(QUERIES)]
     assert np.mean([np.isin(want, found.row(n)[0]).mean() for n, want in enumerate(best)]) > 0.8
+
+
+def test_vectors_are_those_of_any_index_that_holds_some():
+    log = Dataset.of(ITEMS, queries={"q": QUERIES[0]}, clicks=[("q", "item 3", 1.0)])
+    vectors = dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=8))
+    best = pefa_max(vectors, log, weight=0.5, margin=0.1, item_weight=0.5)
+    for retriever in (pefa_xs(vectors, log, weight=0.5, calibrated=False), best):
+        ids, rows = vectors_of(retriever)
+        assert list(ids) == list(ITEMS) and rows.shape[0] == 60
+        moved = np.abs(rows[:, :8] - vectors.item_rows()).max(axis=1) > 1e-6
+        assert moved.nonzero()[0].tolist() == [3]
+    for retriever in (bm25(ITEMS), tfidf(ITEMS)):  # fewer items than dimensions: no inner product is lost
+        rows, whole = vectors_of(retriever)[1], retriever.index.to_csr().toarray()
+        assert np.allclose(rows @ rows.T, whole @ whole.T, atol=1e-4 * np.abs(whole @ whole.T).max())
+    assert residual_cur(scorer(), vectors=tfidf(ITEMS), budget=7)(QUERIES[0]).stats.model_calls == 7
+    assert vectors_of(bm25({"a": "", "b": ""}))[1].shape == (2, 1)
+    with pytest.raises(InputError, match="`vectors` must be Vectors, or a retriever over vectors or weighted terms"):
+        vectors_of(bm25(ITEMS) | vectors)
 
 
 @pytest.mark.parametrize("storage", ["float16", "int8"])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, full, scorer
+from tests.support.tiny_bert import tiny_bert
 from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.evaluate.estimate_plot import plot_estimates
@@ -33,6 +36,22 @@ def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
     assert "`--budget` must be given to a budgeted search" in capsys.readouterr().err
 
 
+def test_a_cross_encoders_folder_is_a_scorer_and_what_was_paid_for_serves_again(tmp_path, capsys):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    models = [str(tiny_bert(tmp_path / f"bert{seed}", head=True, seed=seed)) for seed in range(2)]
+    out = str(tmp_path / "out")
+    command = ["index", "anchors", str(data), "--anchors", "6", "--budget", "7", "--output", out, "--overwrite"]
+    again = []
+    for model in (models[0], models[0], models[1]):
+        assert main([*command, "--scorer", model]) == 0
+        again.append("out.anchors holds these scores already" in capsys.readouterr().err)
+    assert again == [False, True, False]
+    assert main(["search", out, "a b c", "-k", "3", "--explain"]) == 0
+    said = capsys.readouterr().out
+    assert "7 model calls" in said and said.count("7 items scored for this query, 0 of them by new calls") == 3
+
+
 @pytest.mark.parametrize(("wrong", "said"), [("prior", "there is no such file"), ("output", "`--output` must be new")])
 def test_mistakes_are_found_before_a_call_is_paid_for(tmp_path, capsys, wrong, said):
     data = tmp_path / "items.jsonl"
@@ -50,8 +69,18 @@ def test_mistakes_are_found_before_a_call_is_paid_for(tmp_path, capsys, wrong, s
 
 def test_a_picture_of_estimates(tmp_path):
     anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
-    trace = residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1).trace(QUERIES[0])
+    search = residual_cur(scorer(), anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1)
+    trace = search.trace(QUERIES[0])
     drawn = plot_estimates(trace, full(QUERIES)[0], tmp_path / "estimates.png", title="a b c")
     assert drawn.stat().st_size > 1000
+    again = plot_estimates(trace, search.exact(QUERIES[0], k=60), tmp_path / "again.png", title="a b c")
+    assert again.read_bytes() == drawn.read_bytes()
+    nobody = residual_cur(scorer(), anchors, bm25(ITEMS), rank=4, ridge=0.1, pool=bm25(ITEMS), pool_size=9)
+    with pytest.raises(InputError, match="`exact` must have a finite score"):
+        plot_estimates(nobody.trace("zzz"), [], tmp_path / "estimates.png")
+    odd = full(QUERIES)[0]
+    odd[trace.items[:3]], odd[0] = np.inf, -np.inf
+    infinite = replace(trace, exact=odd[trace.items])
+    assert plot_estimates(infinite, odd, tmp_path / "infinite.png").stat().st_size > 1000
     with pytest.raises(InputError, match="`exact` must be a score for each of 60 items"):
         plot_estimates(trace, full(QUERIES)[0][:5], tmp_path / "estimates.png")

@@ -78,6 +78,8 @@ def test_encoding_goes_on_where_it_stopped(tmp_path):
     assert not (tmp_path / "tokens.encoding").exists()
     opened = late_interaction(texts, words(), path=tmp_path / "tokens")
     assert opened("fig").ids == late_interaction(texts, words())("fig").ids
+    with pytest.raises(InputError, match="`path` must hold the tokens of these 2 items"):
+        late_interaction(["fig", "tree"], words(), path=tmp_path / "tokens")
 
 
 def test_a_torn_record_is_refused(tmp_path):

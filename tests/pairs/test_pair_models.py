@@ -98,6 +98,26 @@ def test_saved_inside_or_by_name(torch_model, onnx_model, bundle, tmp_path):
         assert again(QUERIES).to_dict() == search(QUERIES).to_dict()
 
 
+def test_a_model_of_which_some_layers_are_kept_is_loaded_with_as_many(torch_model, tmp_path):
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    model = TorchPairModel(torch_model.name, form=torch_model.form, layers=1)
+    assert model.fingerprint != torch_model.fingerprint
+    search = bm25(ITEMS) >> CrossEncoder(ITEMS, model)
+    assert vizsla.load(search.save(tmp_path / "saved"))(QUERIES).to_dict() == search(QUERIES).to_dict()
+    with pytest.raises(InputError, match="`layers` must be a whole number above 0"):
+        TorchPairModel(torch_model.name, layers=0)
+    with pytest.raises(InputError, match="^`form` must be one of head, dot"):
+        TorchPairModel(torch_model.name, form="foot")
+
+
+def test_pairs_are_cut_where_the_model_ends(torch_model):
+    from vizsla.pairs.torch_pairs import TorchPairModel
+
+    model = TorchPairModel(torch_model.name, form=torch_model.form, max_tokens=9999)
+    assert model.max_tokens == 64 and np.isfinite(model.scores(["fig"], ["tree " * 200])).all()
+
+
 def test_a_pair_alone_is_the_pair_in_company(onnx_model, tmp_path):
     from vizsla.export.pair_export import quantise_pair_model
 
@@ -125,6 +145,14 @@ def test_what_is_no_model_is_said(tmp_path, onnx_model):
         onnx_model.scores(["fig"], [])
     with pytest.raises(InputError, match="options"):
         CrossEncoder(ITEMS, onnx_model, batch=3)
+
+
+def test_pairs_too_long_for_an_onnx_model_are_said(onnx_model):
+    from vizsla.pairs.onnx_pairs import OnnxPairModel
+
+    model = OnnxPairModel(onnx_model.path, max_tokens=9999)
+    with pytest.raises(InputError, match="must read what is given. Got 203 tokens: give a smaller `max_tokens`"):
+        model.scores(["fig"], ["tree " * 199])
 
 
 def test_a_model_without_a_head_is_trained_before_it_scores(tmp_path):

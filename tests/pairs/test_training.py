@@ -87,8 +87,22 @@ def test_distillation_follows_a_teacher(begun, tmp_path):
     train(begun, tmp_path / "taught", teacher=teacher, share=0.0, epochs=6, patience=50, watch=seen.append)
     losses = [each.loss for each in seen]
     assert np.mean(losses[-8:]) < np.mean(losses[:8])
-    with pytest.raises(InputError, match="teacher"):
-        train(begun, tmp_path / "alone", share=0.5)
+    taken = len(seen)
+    with pytest.raises(InputError, match="`teacher` must be given where `share` is below 1"):
+        train(begun, tmp_path / "alone", share=0.5, watch=seen.append)
+    assert len(seen) == taken
+
+
+def test_what_cannot_be_learned_from_is_refused(begun, tmp_path):
+    from vizsla.methods.cross_encoder.train import train_cross_encoder
+
+    turned = bm25(dict(reversed([(item.id, item.default_text()) for item in log().items])))
+    for name in ("retriever", "teacher"):
+        with pytest.raises(InputError, match=f"`{name}` must be over the dataset's items, in their order"):
+            train(begun, tmp_path / "wrong", share=0.5, **{"teacher": bm25(log()), name: turned})
+    with pytest.raises(InputError, match="`dataset` must have clicks"):
+        train_cross_encoder(Dataset.of({"a": "fig", "b": "tree"}), begun, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
 
 
 def test_stops_when_nothing_is_gained_and_says_so(begun, tmp_path):

@@ -14,6 +14,7 @@ from vizsla.errors import CompositionError, InputError, ScorerError
 from vizsla.http_reranker import HttpReranker
 from vizsla.methods.bm25 import bm25
 from vizsla.retrying import Retrying
+from vizsla.score_cache import ScoreCache
 
 ITEMS = {"a": "fig", "b": "fig tree", "c": "fig tree leaf"}
 WANTED = Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0), "1": {"c": 0.0}})
@@ -91,8 +92,51 @@ def test_a_busy_service_is_asked_again_when_it_says(service):
     scorer = Retrying(budget, pause_s=0.0)
     pauses = []
     scorer._sleep = pauses.append
-    assert scorer.score(["fig", "tree"], WANTED).stats.model_calls == 16 == budget.spent
+    assert scorer.score(["fig", "tree"], WANTED).stats.model_calls == 3 + 3 + 3 + 4 == budget.spent
     assert pauses == [3.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_was_answered_before_a_failure_is_not_asked_again(service, inside):
+    ok, busy = (200, {}, None), (503, {}, "{}")
+    service.answers[:] = [ok, busy, busy, ok, busy]  # a request may fail twice, and then all attempts begin anew
+    inner = reranker(service, batch=2)
+    budget = Budget(inner if inside else Retrying(inner, attempts=3, pause_s=0.0), calls=100)
+    scorer = Retrying(budget, attempts=3, pause_s=0.0) if inside else budget
+    found = scorer.score(["fig", "tree"], WANTED)
+    assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
+    sent = [len(asked["documents"]) for asked, _ in service.asked]
+    assert sent == [2, 1, 1, 1, 1, 1] and found.stats.model_calls == sum(sent) == budget.spent
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_a_cache_keeps_what_was_answered_before_a_failure(service, patient, tmp_path):
+    ok, busy = (200, {}, None), (503, {}, "{}")
+    service.answers[:] = [ok, busy, ok, busy] if patient else [ok, ok, busy]
+    inner = reranker(service, batch=2)
+    cache = ScoreCache(Retrying(inner, attempts=1) if patient else inner, tmp_path / "scores.db")
+    with pytest.raises(ScorerError) as failure:
+        cache.score(["fig", "tree"], WANTED)
+    assert len(cache) == (2 if patient else 3) and not failure.value.answered
+    if patient:
+        with pytest.raises(ScorerError):
+            cache.score(["fig", "tree"], WANTED)
+        assert len(cache) == 3
+    assert cache.score(["fig", "tree"], WANTED).stats.model_calls == 1
+    assert cache.known("fig").to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [({"Content-Length": "1000"}, '{"res'), ({"Transfer-Encoding": "chunked"}, "zz"), ({"Content-Length": "9"}, "")],
+)
+def test_an_answer_that_breaks_off_may_be_asked_for_again(service, headers, body):
+    service.answers[:] = [(200, headers, body)]
+    scorer = Retrying(reranker(service), attempts=2, pause_s=0.0)
+    assert scorer.score(["fig", "tree"], WANTED).to_dict()["1"] == {"c": 13.0}
+    service.answers[:] = [(200, headers, body)]
+    with pytest.raises(ScorerError, match="must answer"):
+        reranker(service).score(["fig", "tree"], WANTED)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302])

@@ -88,6 +88,13 @@ def test_texts_with_odd_characters_are_different_texts(path):
     assert len(cache) == len(odd) ** 2
 
 
+def test_what_is_known_is_known_of_every_row_and_item_with_the_text(path):
+    twins = FunctionScorer(lambda query, texts: [len(text) for text in texts], {"a": "fig", "b": "fig"}, name="twins")
+    cache = ScoreCache(twins, path)
+    cache.score("fruit", Candidates.from_dict({"0": {"a": 0.0}}))
+    assert cache.known(["fruit", "tree", "fruit"]).ids == [["a", "b"], [], ["a", "b"]]
+
+
 def test_scorers_in_one_file_do_not_see_each_others_scores(path):
     one = FunctionScorer(lambda q, ts: [1.0 for _ in ts], ITEMS, name="one")
     two = FunctionScorer(lambda q, ts: [2.0 for _ in ts], ITEMS, name="two")

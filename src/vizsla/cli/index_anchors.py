@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from vizsla.artifact import load
+from vizsla.artifacts.manifest import MANIFEST
 from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
 from vizsla.errors import InputError
 from vizsla.scorer import Scorer
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
+    from vizsla.methods.cur import AnchorScores
+
+MODEL_FILES = ("model.onnx", "config.json")
+"""One of them makes a folder that of a model."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_data(parser)
     add_output(parser)
-    parser.add_argument("--scorer", metavar="PATH", required=True, help="the expensive scorer, a saved artefact")
+    dear = "the expensive scorer: a saved artefact, or a cross-encoder's folder"
+    parser.add_argument("--scorer", metavar="PATH", required=True, help=dear)
     parser.add_argument(
         "--prior", metavar="PATH", action="append", default=[], help="a cheap retriever; may be repeated"
     )
@@ -37,25 +48,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def build(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
-    from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
+    from vizsla.methods.cur import anchor_cost, residual_cur
     from vizsla.methods.cur.anchor_queries import anchor_queries
     from vizsla.methods.cur.fit_cost import fit_seconds
     from vizsla.methods.cur.prior import check_priors
     from vizsla.methods.cur.rounds import Plan
 
-    start, scorer = perf_counter(), _scorer(arguments.scorer)
+    start, data = perf_counter(), open_data(arguments)
+    scorer = _scorer(arguments.scorer, data)
     priors = [load_retriever(path) for path in arguments.prior]
     check_priors(priors, scorer.items)  # before a call is paid for
     if not arguments.estimate:
         check_output(arguments)
-    queries = anchor_queries(open_data(arguments), arguments.anchors, how=arguments.choose, seed=arguments.seed)
+    queries = anchor_queries(data, arguments.anchors, how=arguments.choose, seed=arguments.seed)
     plan = Plan(arguments.budget, arguments.rounds)
     fit = f"about {fit_seconds(queries, scorer.items, priors, plan):.0f} seconds more to fit the search to them"
-    print(f"{len(queries):,} anchor queries: {anchor_cost(scorer, queries)}; {fit}", file=sys.stderr)
+    cost = anchor_cost(scorer, queries)
+    print(f"{len(queries):,} anchor queries: {cost}; {fit}", file=sys.stderr)
     if arguments.estimate:
         return
     scores = f"{arguments.output.rstrip('/')}.anchors"
-    anchors = score_anchors(scorer, queries, scores, storage="float32", overwrite=True)
+    anchors = _anchors(scorer, queries, scores, cost.shard())
     options = {"budget": arguments.budget, "rounds": arguments.rounds}
     built = residual_cur(scorer, anchors, priors, storage=arguments.storage, seed=arguments.seed, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
@@ -63,7 +76,23 @@ def build(arguments: argparse.Namespace) -> None:
     print(f"{arguments.output}: {built!r}, {seconds:.1f} s; the anchors' scores stay in {scores}")
 
 
-def _scorer(path: str) -> Scorer:
+def _anchors(scorer: Scorer, queries: list[str], path: str, shard: int) -> AnchorScores:
+    """Return the anchors' scores: those that an earlier command has paid for, where they are still right."""
+    from vizsla.methods.cur import AnchorScores, score_anchors
+    from vizsla.methods.cur.score_anchors import still_right
+
+    known = load(path) if (Path(path) / MANIFEST).exists() else None
+    if isinstance(known, AnchorScores) and still_right(known, scorer, queries):
+        print(f"{path} holds these scores already: they are used again", file=sys.stderr)
+        return known
+    return score_anchors(scorer, queries, path, storage="float32", shard=shard, overwrite=True)
+
+
+def _scorer(path: str, data: Dataset) -> Scorer:
+    if not (Path(path) / MANIFEST).exists() and any((Path(path) / name).exists() for name in MODEL_FILES):
+        from vizsla.cross_encoder import CrossEncoder
+
+        return CrossEncoder(data, path)
     loaded = load(path)
     if not isinstance(loaded, Scorer):
         raise InputError(f"`--scorer` must be a scorer's artefact. Got kind {loaded.kind!r} in {path}.")

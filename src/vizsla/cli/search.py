@@ -19,6 +19,7 @@ from vizsla.encoded import Encoded
 from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.printable import printable, printable_json
+from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 
 
@@ -53,6 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
     queries = _queries(arguments)
     if queries is None:
         ask(lambda query: answers.print([query]))
+    elif queries and arguments.explain:  # one by one: what was paid for in the search then serves the reasons
+        for query in queries:
+            answers.print([query])
     elif queries:
         answers.print(queries)
 
@@ -69,24 +73,25 @@ class Answers:
     def print(self, queries: list[str]) -> None:
         """Answer some queries."""
         arguments = self._arguments
-        found = self._retriever(queries, k=arguments.k, where=self._where).with_query_ids(queries)
+        asked = Queries(queries)
+        found = self._retriever(asked, k=arguments.k, where=self._where).with_query_ids(queries)
         if arguments.json:
-            self._print_json(found, queries)
+            self._print_json(found, asked)
             return
         found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
         calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
-            self._print_reasons(found, queries)
+            self._print_reasons(found, asked)
 
     def _texts(self, found: Candidates) -> Mapping[str, str] | None:
         if self._data is None:
             return None
         return {item: self._data.text(item) for row in found.ids for item in row}
 
-    def _print_json(self, found: Candidates, queries: list[str]) -> None:
+    def _print_json(self, found: Candidates, asked: Queries) -> None:
         texts = self._texts(found)
-        for number, (query, hits) in enumerate(zip(queries, found, strict=True)):
+        for number, (query, hits) in enumerate(zip(asked.texts, found, strict=True)):
             rows = [{**hit._asdict()} for hit in hits]
             known = found.known(number, self._fields) if self._fields is not None else [{} for _ in hits]
             for row, hit, more in zip(rows, hits, known, strict=True):
@@ -94,13 +99,13 @@ class Answers:
                 if texts is not None:
                     row["text"] = texts[hit.id]
                 if self._arguments.explain:
-                    row["why"] = self._retriever.explain(query, hit.id, where=self._where).to_dict()
+                    row["why"] = self._retriever.explain(asked, hit.id, where=self._where).to_dict()
             print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
 
-    def _print_reasons(self, found: Candidates, queries: list[str]) -> None:
-        for query, hits in zip(queries, found, strict=True):
-            for hit in hits:
-                print(printable(f"\n{hit.id!s}\n{self._retriever.explain(query, hit.id, where=self._where)}"))
+    def _print_reasons(self, found: Candidates, asked: Queries) -> None:
+        """Say why each item is there, for the one query that was asked."""
+        for hit in next(iter(found)):
+            print(printable(f"\n{hit.id!s}\n{self._retriever.explain(asked, hit.id, where=self._where)}"))
 
 
 def _retriever(arguments: argparse.Namespace) -> Retriever:

@@ -14,7 +14,7 @@ from vizsla.stats import Stats
 
 
 class PairMemory:
-    """Scores by pair: ascending keys, row × items + item, and a score for each."""
+    """Scores by pair: ascending keys, row × items + item, and a score for each. Queries of one text share a row."""
 
     def __init__(self) -> None:
         self.keys: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -43,7 +43,7 @@ def scored_once(
     """
     key = (unwrapped(scorer), "pairs")
     memory = queries.known(key) or queries.remember(key, PairMemory())
-    rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
+    rows = np.repeat(_first_rows(queries), np.diff(candidates.offsets))
     keys = rows * len(scorer.items) + candidates.items
     new = np.unique(keys[memory.places(keys) < 0])
     stats = Stats()
@@ -53,6 +53,12 @@ def scored_once(
         memory.add(new, scored.scores)
         stats = scored.stats
     return Scored(memory.scores[memory.places(keys)], stats)
+
+
+def _first_rows(queries: Queries) -> NDArray[np.int64]:
+    """Return for each query the first one with its text: who asks twice in one call pays once."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(text, row) for row, text in enumerate(queries.texts)], np.int64)
 
 
 def _candidates(keys: NDArray[np.int64], rows: int, scorer: Scorer) -> Candidates:

@@ -146,8 +146,17 @@ class OnnxEncoder(TokenEncoder):
                     yield [some[place] for place in chosen], self._run([cut[place] for place in chosen])
 
     def _run(self, cut: list[Any]) -> Floats:
-        known = onnx_inputs(cut)
-        return np.asarray(self._session.run(None, {name: known[name] for name in self._inputs})[0], np.float32)
+        return onnx_run(self._session, self._inputs, cut, self.path / MODEL)
+
+
+def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Floats:
+    """Return a model's first output for tokenised texts of one length; a length that it cannot read raises."""
+    known = onnx_inputs(cut)
+    try:
+        return np.asarray(session.run(None, {name: known[name] for name in inputs})[0], np.float32)
+    except Exception as error:  # ONNX Runtime raises types of its own for every cause
+        length = f"{len(cut[0].ids)} tokens: give a smaller `max_tokens`, if the model ends before"
+        raise InputError(f"{file} must read what is given. Got {length}. It said: {error!s:.200}") from error
 
 
 def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:

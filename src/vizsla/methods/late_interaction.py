@@ -25,6 +25,7 @@ from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
+from vizsla.text.catalogue import TextStream
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -166,11 +167,25 @@ def late_interaction(
         How the vectors' numbers are kept.
     path : path, optional
         Where to write the token vectors, as an artefact that is memory-mapped; the same call continues after a kill.
-        One that is there is used if it is this encoder's. In memory unless given.
+        One that is there is used if it is this encoder's and these items'; whether a text has changed since is not
+        looked at, nor is `storage`. In memory unless given.
     """
     check_gives_tokens(encoder)
     if path is None:
         return LateInteraction(encoder, TokenVectors.build(items, encoder, ids=ids, storage=storage))
     if Path(path).exists():
-        return LateInteraction(encoder, TokenVectors.load(path))
+        return LateInteraction(encoder, _opened(path, TextStream(items, ids)))
     return LateInteraction(encoder, TokenVectors.encode(items, encoder, path, ids=ids, storage=storage))
+
+
+def _opened(path: str | Path, stream: TextStream) -> TokenVectors:
+    """Load token vectors; those of other items raise, or a search would be over a catalogue that nobody gave."""
+    tokens = TokenVectors.load(path)
+    for _ in stream:
+        pass
+    if tokens.ids != stream.ids:
+        raise InputError(
+            f"`path` must hold the tokens of these {len(stream.ids):,} items. Got {path}, which holds those of "
+            f"{len(tokens):,} others: remove it, or give another path."
+        )
+    return tokens

@@ -11,7 +11,7 @@ from vizsla import _native
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoders.company import batch_for, of_one_length
-from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_inputs, onnx_session, onnx_tokenizer
+from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_run, onnx_session, onnx_tokenizer
 from vizsla.errors import InputError, check_positive
 from vizsla.pairs.pair_model import Floats, PairModel, checksum_of
 from vizsla.pairs.settings import SETTINGS, PairSettings
@@ -71,8 +71,7 @@ class OnnxPairModel(PairModel):
         return found
 
     def _run(self, cut: list[Any]) -> Floats:
-        known = onnx_inputs(cut)
-        scores = np.asarray(self._session.run(None, {name: known[name] for name in self._inputs})[0], np.float32)
+        scores = onnx_run(self._session, self._inputs, cut, self.path / MODEL)
         if scores.shape not in ((len(cut),), (len(cut), 1)):
             raise InputError(f"{self.path / MODEL} must give one number a pair. Got shape {scores.shape}.")
         return scores.reshape(-1)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 Files = dict[str, NDArray[np.uint8]]
-OPTIONS: dict[str, dict[str, type]] = {"onnx": {"max_tokens": int}, "torch": {"max_tokens": int, "form": str}}
+OPTIONS: dict[str, dict[str, type]] = {
+    "onnx": {"max_tokens": int},
+    "torch": {"max_tokens": int, "form": str, "layers": int},
+}
 
 
 def write_pair_model(writer: ArtifactWriter, model: PairModel) -> None:

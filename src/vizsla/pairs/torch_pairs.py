@@ -33,7 +33,7 @@ class TorchPairModel(PairModel):
     layers : int, optional
         Keep only so many of its first layers.
     max_tokens : int, optional
-        Cut pairs after so many tokens, the longer text first; the model's own limit unless given.
+        Cut pairs after so many tokens, the longer text first; the model's own limit unless given, or if that is less.
     batch : int
         Pairs that go through the model at once.
     device : str, optional
@@ -61,6 +61,9 @@ class TorchPairModel(PairModel):
         seed: int = 0,
     ):
         self.name, self.batch = str(name), check_positive("batch", batch)
+        self.layers = None if layers is None else check_positive("layers", layers)
+        if form is not None:
+            check_form(form)
         self.torch = import_extra("torch", f"Scoring with {self.name!r}", "neural")
         self.tokenizer, self.model, self.form, new = _load(self.name, form, layers, download=download, seed=seed)
         if new and not untrained:
@@ -69,7 +72,10 @@ class TorchPairModel(PairModel):
                 'train one with `train_cross_encoder`, or let its tokens\' vectors score with form="dot".'
             )
         self.model.eval().to(device or "cpu")
-        self.max_tokens = check_positive("max_tokens", max_tokens or _limit(self.tokenizer, self.model))
+        wanted = (
+            int(self.tokenizer.model_max_length) if max_tokens is None else check_positive("max_tokens", max_tokens)
+        )
+        self.max_tokens = min(wanted, _positions(self.model))
 
     def __repr__(self) -> str:
         return short_text(f"TorchPairModel({self.name}", f", {self.form})")
@@ -87,7 +93,9 @@ class TorchPairModel(PairModel):
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
-        return {"kind": "torch", "name": name, "options": {"form": self.form, "max_tokens": self.max_tokens}}
+        options = {"form": self.form, "max_tokens": self.max_tokens}
+        kept = {} if self.layers is None else {"layers": self.layers}
+        return {"kind": "torch", "name": name, "options": options | kept}
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
         """Score a few pairs."""
@@ -150,6 +158,6 @@ def check_form(form: str) -> str:
     return form
 
 
-def _limit(tokenizer: Any, model: Any) -> int:
-    positions = int(getattr(model.config, "max_position_embeddings", 512))
-    return int(min(tokenizer.model_max_length, positions))
+def _positions(model: Any) -> int:
+    """Return how many tokens the model has places for: more would be none of its input."""
+    return int(getattr(model.config, "max_position_embeddings", 512))

@@ -128,9 +128,7 @@ class CrossEncoderRun:
             found = LOSSES[self.settings.loss](scores[:, :1], scores[:, 1:], np.ones((len(scores), 1)))
             loss += share * found.loss
             by_score += share * np.concatenate([found.relevant, found.others], axis=1)
-        if share < 1:
-            if self.lessons.teacher is None:
-                raise InputError("`teacher` must be given where distillation has a share. Got None.")
+        if self.lessons.teacher is not None and share < 1:
             listed = np.ones(items.shape, np.bool_)
             wanted = self.lessons.teacher.scores(numbers, items, listed) / self.lessons.teacher.spread
             taught, gradient = distillation(scores, wanted, listed)

@@ -77,6 +77,11 @@ def train_cross_encoder(
     if Path(folder).exists():
         raise InputError(f"`folder` must be new. Got {folder}, which is there.")
     chosen = CrossEncoderSettings(**settings)
+    if chosen.share < 1 and teacher is None:
+        raise InputError(f"`teacher` must be given where `share` is below 1. Got None, and a share of {chosen.share}.")
+    for name, part in (("retriever", retriever), ("teacher", teacher)):
+        if part is not None and part.items != dataset.item_ids:
+            raise InputError(f"`{name}` must be over the dataset's items, in their order. Got {part!r}.")
     learner = _learner(model, form, layers, max_tokens, chosen)
     state = None if checkpoint is None else Path(checkpoint)
     parts = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
@@ -113,6 +118,8 @@ def _prepared(
     """Return lessons, and held-out queries where the log is long enough to spare some."""
     texts = [item.default_text() for item in dataset.items]
     log: ClickLog = plain_log(dataset, dataset.item_ids)
+    if not len(log):
+        raise InputError("`dataset` must have clicks, to learn from. Got none.")
     options: dict[str, Any] = {"depth": settings.depth, "threads": threads}
     if too_few(log):
         return lessons_of(log, texts, retriever, teacher, **options), None

@@ -13,7 +13,7 @@ from vizsla.compose.catalogues import Aligned
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
-from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
 from vizsla.methods.cur.damping import damping
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 RIDGE = 0.1
 """Chosen on training queries of two scorers, where 0.03 to 0.3 did about as well with 50 to 300 calls."""
-MOST_RIDGE = 1e6
 
 
 class Adacur(BudgetedSearch):
@@ -76,6 +75,8 @@ class Adacur(BudgetedSearch):
         check_cheap("first", first)
         if fixed is not None and len(fixed) and not 0 <= fixed.min() <= fixed.max() < len(anchors.items):
             raise InputError(f"`fixed` must be items below {len(anchors.items)}. Got others.")
+        if fixed is not None and len(np.unique(fixed)) < len(fixed):
+            raise InputError("`fixed` must name every item once. Got one twice.")
         self.anchors, self.first, self.fixed = anchors, first, fixed
         self.ridge = float(check_range("ridge", ridge, 0, MOST_RIDGE))
         self._damping = damping(anchors.factors, self.ridge)
@@ -242,7 +243,7 @@ def anncur(
         count = max(1, budget // 2) if anchor_items is None else check_positive("anchor_items", anchor_items)
         fixed = generator(seed).permutation(len(anchors.items))[:count].astype(np.int64)
     else:
-        fixed = np.array([anchors.items.number(item) for item in anchor_items], np.int64)
+        fixed = np.array([anchors.items.number(item) for item in dict.fromkeys(anchor_items)], np.int64)
     if not 0 < len(fixed) <= budget:
         raise InputError(f"`anchor_items` must be between 1 and the budget ({budget}). Got {len(fixed)}.")
     plan = Plan(budget, 2, first=len(fixed))

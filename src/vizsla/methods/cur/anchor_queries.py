@@ -70,7 +70,8 @@ def _clicked(dataset: Dataset) -> tuple[list[str], Any]:
 
 def _dense(encoder: Encoder | None) -> Encoder:
     if encoder is None or encoder.sparse:
-        raise InputError('`encoder` must be a dense encoder for how="clusters". Got none.')
+        given = "none" if encoder is None else f"{encoder!r}, whose rows are sparse"
+        raise InputError(f'`encoder` must be a dense encoder for how="clusters". Got {given}.')
     return encoder
 
 

@@ -51,6 +51,8 @@ class AnchorScores(Artifact):
         if (factors.dim, factors.count) != (len(queries), len(items)) or not len(queries):
             wanted = f"{len(queries)} × {len(items)}"
             raise InputError(f"`factors` must be queries × items ({wanted}). Got {factors.dim} × {factors.count}.")
+        if not len(items):
+            raise InputError("`items` must be some items. Got none.")
         self.items, self.queries, self.factors = items, queries, factors
 
     @classmethod
@@ -64,9 +66,7 @@ class AnchorScores(Artifact):
         storage: str = "float32",
     ) -> Self:
         """Take scores that are there already: one row a query."""
-        factors = Factors.of(np.atleast_2d(np.asarray(scores, np.float32)), storage)
-        if not np.isfinite(factors.steps).all() or not np.isfinite(np.asarray(scores, np.float32)).all():
-            raise InputError("`scores` must be finite numbers. Got others: find the scorer that makes them.")
+        factors = Factors.of(_finite(np.atleast_2d(np.asarray(scores, np.float32))), storage)
         ids = items if isinstance(items, Strings) else Strings.unique(items, what="item id")
         return cls(ids, Strings.unique(queries, what="anchor query"), factors)
 
@@ -101,15 +101,15 @@ class AnchorScores(Artifact):
 
     def with_queries(self, queries: Sequence[str], scores: NDArray[np.float32]) -> Self:
         """Return the anchors with more queries; one that is there already keeps its row."""
-        new = [at for at, query in enumerate(queries) if query not in self.queries]
+        new = {query: at for at, query in enumerate(queries) if query not in self.queries}
         if not new:
             return self
-        joined = Strings.unique([*self.queries, *(queries[at] for at in new)], what="anchor query")
-        return type(self)(self.items, joined, self._joined(scores[new], axis=0))
+        joined = Strings.of([*self.queries, *new])
+        return type(self)(self.items, joined, self._joined(scores[list(new.values())], axis=0))
 
     def _joined(self, scores: NDArray[np.float32], axis: int) -> Factors:
         """Return the factors with more scores; bytes are rounded anew, since a row's largest number may grow."""
-        return Factors.of(np.concatenate([self.scores(), scores], axis=axis), self.factors.storage)
+        return Factors.of(np.concatenate([self.scores(), _finite(scores)], axis=axis), self.factors.storage)
 
     def _like(self, values: NDArray[np.generic]) -> Factors:
         return Factors(values, self.factors.steps)
@@ -123,3 +123,9 @@ class AnchorScores(Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         factors = reader.child("factors", Factors)
         return cls(reader.catalogue("items"), reader.strings("queries"), factors)
+
+
+def _finite(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    if not np.isfinite(scores).all():
+        raise InputError("`scores` must be finite numbers. Got others: find the scorer that makes them.")
+    return scores

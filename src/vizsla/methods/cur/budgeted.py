@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
+MOST_RIDGE = 1e6
 
 
 class BudgetedSearch(Spender):

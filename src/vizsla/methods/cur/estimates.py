@@ -68,7 +68,7 @@ class FactorEstimates(Estimates):
         """Read the columns of all items, and let each query learn its own; infinite scores teach nothing."""
         chosen, scores = _finite(chosen, scores)
         edges = np.cumsum([0, *map(len, chosen)]).tolist()
-        columns = self._factors.columns(np.concatenate(list(chosen)))
+        columns = self._factors.columns(np.concatenate([np.zeros(0, np.int64), *chosen]))
         for row, (items, known) in enumerate(zip(chosen, scores, strict=True)):
             if len(items):
                 self._add(row, items, columns[edges[row] : edges[row + 1]], known)

@@ -87,10 +87,10 @@ class Factors(Artifact):
     def of(cls, values: NDArray[Any], storage: str = "float32") -> Self:
         """Store numbers as float32, float16 or bytes."""
         check_choice("storage", storage, STORAGES)
-        wide = np.asarray(values, np.float32)
+        wide = np.ascontiguousarray(values, np.float32)
         steps = np.ones(len(wide), np.float32)
         if storage == "float32":
-            return cls(np.ascontiguousarray(wide), steps)
+            return cls(wide, steps)
         largest = np.abs(wide).max(axis=1, initial=0)
         if storage == "int8":
             steps = np.where(largest > 0, largest / 127, 1).astype(np.float32)

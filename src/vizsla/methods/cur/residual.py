@@ -12,10 +12,10 @@ from vizsla.arguments import check_seed
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
-from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.filter import Filter
 from vizsla.methods.cur.anchor_scores import AnchorScores
-from vizsla.methods.cur.budgeted import BudgetedSearch
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
 from vizsla.methods.cur.decomposition import BASES, decomposed
 from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
 from vizsla.methods.cur.factors import Factors
@@ -199,8 +199,9 @@ def residual_cur(
     basis : {"residual", "scores"}, optional
         Whether the dimensions are those of what the retrievers leave, or of the scores themselves, which are simpler
         where a retriever knows little; chosen in the same way.
-    vectors : Vectors or dense retriever, optional
-        Regress on these item vectors instead of anchors.
+    vectors : Vectors or Retriever, optional
+        Regress on these item vectors instead of anchors: those of Vectors, of a dense retriever or PEFA-XS, or the
+        leading dimensions of what TF-IDF, BM25 or SiDR give their terms.
     storage : {"float32", "float16", "int8"}
         How factors are kept.
     how, epsilon, pool, pool_size, seed
@@ -222,6 +223,8 @@ def residual_cur(
     plan = Plan(budget, rounds, how, epsilon)
     if rank is not None:
         check_positive("rank", rank)
+    if ridge is not None:
+        check_range("ridge", ridge, 0, MOST_RIDGE)
     if basis is not None:
         check_choice("basis", basis, BASES)
     if (anchors is None) == (vectors is None):

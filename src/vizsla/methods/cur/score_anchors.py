@@ -21,12 +21,21 @@ from vizsla.encoders.resume import chained, locked
 from vizsla.errors import InputError, check_positive
 from vizsla.io.atomic import writing
 from vizsla.methods.cur.anchor_scores import AnchorScores
+from vizsla.methods.cur.factors import Factors
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.score_cache import ScoreCache
+from vizsla.scored import Scored
 from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
 
 SCORES, RECORD = "scores.partial", "progress.json"
+SHARD = 4096
+"""Calls that are made before they are written down."""
+DRAWS = 5
+"""How often pairs are drawn to find some that a cache does not know."""
+ALIKE = 1e-3
+"""Models may round a pair by its company, so that a score is not the same to its last digit."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,9 @@ class AnchorCost:
     Parameters
     ----------
     calls : int
-        Pairs that must be scored.
+        Pairs that must be scored; what a cache knows of them takes no call.
     hours : float
-        How long that takes at the sample's pace.
+        How long that takes at the sample's pace, if all of them are calls.
     sampled : int
         Calls that were made to find out.
 
@@ -52,7 +61,19 @@ class AnchorCost:
     hours: float
     sampled: int
 
+    def shard(self, seconds: float = 30.0) -> int:
+        """Return how many calls take about so long, from 16 to 4,096: what is lost at most by who is stopped.
+
+        Examples
+        --------
+        >>> AnchorCost(calls=3600, hours=1.0, sampled=64).shard(), AnchorCost(calls=10, hours=0.0, sampled=9).shard()
+        (30, 4096)
+        """
+        return int(np.clip(seconds / 3600 * self.calls / max(self.hours, 1e-12), 16, SHARD))
+
     def __str__(self) -> str:
+        if not self.sampled:
+            return f"{self.calls:,} calls at most; all of a sample were known already, so that none could be timed"
         pace = f"at the pace of {self.sampled} calls that were timed"
         took = f"{self.hours:.1f} hours" if self.hours >= 0.1 else f"{self.hours * 3600:.1f} seconds"
         return f"{self.calls:,} calls, about {took} {pace}"
@@ -65,11 +86,12 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
     Parameters
     ----------
     scorer : Scorer
-        The expensive one. Behind a ScoreCache the sample is not paid for twice.
+        The expensive one. Behind a ScoreCache the sample is not paid for twice; what it knows already is not timed, and
+        other pairs are drawn instead.
     queries : sequence of str
         The anchor queries.
     sample : int
-        How many random pairs are timed.
+        About how many random pairs are timed.
     seed : int
         Fixes which.
 
@@ -80,14 +102,51 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
     >>> anchor_cost(scorer, ["fig", "plum"]).calls
     4
     """
-    queries = _distinct(queries)
-    total = len(queries) * len(scorer.items)
-    places = np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
-    _scored(scorer, queries, places[:1])  # the first call may load a model
-    start = perf_counter()
-    _scored(scorer, queries, places[1:])
-    seconds = (perf_counter() - start) / max(1, len(places) - 1)
-    return AnchorCost(total, seconds * total / 3600, len(places))
+    queries = _distinct(scorer, queries)
+    total, seconds, made = len(queries) * len(scorer.items), 0.0, 0
+    for attempt in range(DRAWS):
+        places = _sampled(scorer, queries, sample, seed + attempt)
+        if not attempt and len(places) > 1:
+            _asked(scorer, queries, places[:1])  # the first call may load a model
+            places = places[1:]
+        start = perf_counter()
+        stats = _asked(scorer, queries, places).stats
+        seconds += perf_counter() - start
+        made += stats.model_calls + stats.scored if _has_cache(scorer) else len(places)
+        if 2 * made >= len(places):
+            break
+    return AnchorCost(total, seconds / max(1, made) * total / 3600, made)
+
+
+def still_right(anchors: AnchorScores, scorer: Scorer, queries: Sequence[str], *, sample: int = 64) -> bool:
+    """Whether anchors are of these items and queries, and what the scorer says of a few pairs is what they hold.
+
+    Parameters
+    ----------
+    anchors : AnchorScores
+        Scores of an earlier run, as float32.
+    scorer : Scorer
+        Asked for the sample: these calls are made and paid for.
+    queries : sequence of str
+        The anchor queries.
+    sample : int
+        How many random pairs are compared.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionScorer
+    >>> one, other = (FunctionScorer(lambda q, ts, n=n: [n] * len(ts), {"a": "fig"}) for n in (1, 2))
+    >>> anchors = score_anchors(one, ["fig"])
+    >>> still_right(anchors, one, ["fig"]), still_right(anchors, other, ["fig"]), still_right(anchors, one, ["plum"])
+    (True, False, False)
+    """
+    distinct = _distinct(scorer, queries)
+    if list(anchors.queries) != distinct or anchors.items != scorer.items:
+        return False
+    places = _sampled(scorer, distinct, sample, 0)
+    rows, items = np.divmod(places, len(scorer.items))
+    known, now = anchors.factors.columns(items)[np.arange(len(rows)), rows], _asked(scorer, distinct, places).scores
+    return bool(np.allclose(now, known, rtol=ALIKE, atol=ALIKE * float(np.abs(known).max())))
 
 
 @checked
@@ -97,7 +156,7 @@ def score_anchors(
     path: str | Path | None = None,
     *,
     storage: str = "float16",
-    shard: int = 4096,
+    shard: int = SHARD,
     overwrite: bool = False,
 ) -> AnchorScores:
     """Score every item for every anchor query; with a path, killed or stopped, the same call continues.
@@ -111,11 +170,11 @@ def score_anchors(
     queries : sequence of str
         The anchor queries; see `anchor_queries` for choosing them.
     path : path, optional
-        The artefact's folder. Without it nothing is kept on the disk.
+        The artefact's folder, which is memory-mapped. Without it nothing is kept on the disk.
     storage : {"float32", "float16", "int8"}
         How scores are kept.
     shard : int
-        Calls that are made before they are written down.
+        Calls that are made before they are written down; `AnchorCost.shard` says how many take half a minute.
     overwrite : bool
         Replace an artefact that is there already.
 
@@ -127,28 +186,43 @@ def score_anchors(
     [[0.0, -1.0], [2.0, 1.0]]
     """
     check_positive("shard", shard)
-    distinct = _distinct(queries)
+    distinct = _distinct(scorer, queries)
     if path is None:
-        pieces = [_scored(scorer, distinct, places) for places in _shards(scorer, distinct, 0, shard)]
+        pieces = []
+        for places in _shards(scorer, distinct, 0, shard):
+            pieces.append(_asked(scorer, distinct, places).scores)
+            _check_storable(pieces[-1], storage)
         return _anchors(scorer, distinct, np.concatenate(pieces), storage)
     if Path(path).exists() and not overwrite:
         raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
     working = Path(f"{path}.scoring")
-    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard), storage)
+    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage), storage)
     anchors.save(path, overwrite=overwrite)
     shutil.rmtree(working, ignore_errors=True)
-    return anchors
+    return AnchorScores.load(path, verify=False)
 
 
 def _anchors(scorer: Scorer, queries: list[str], scores: NDArray[np.float32], storage: str) -> AnchorScores:
     return AnchorScores.of(scorer.items, queries, scores.reshape(len(queries), len(scorer.items)), storage=storage)
 
 
-def _distinct(queries: Sequence[str]) -> list[str]:
+def _distinct(scorer: Scorer, queries: Sequence[str]) -> list[str]:
+    if not len(scorer.items):
+        raise InputError("`scorer` must know some items. Got none.")
     distinct = list(dict.fromkeys(Queries.of(list(queries)).texts))
     if not distinct:
         raise InputError("`queries` must be some anchor queries. Got none.")
     return distinct
+
+
+def _has_cache(scorer: Scorer) -> bool:
+    return isinstance(scorer, ScoreCache) or (scorer.wrapped is not None and _has_cache(scorer.wrapped))
+
+
+def _sampled(scorer: Scorer, queries: list[str], sample: int, seed: int) -> NDArray[np.int64]:
+    """Return the places of a few random pairs, ascending."""
+    total = len(queries) * len(scorer.items)
+    return np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
 
 
 def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
@@ -158,16 +232,28 @@ def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
         yield np.arange(start, min(start + shard, total))
 
 
-def _scored(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Score pairs by their places in the matrix, which ascend."""
-    width = max(1, len(scorer.items))
+def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> Scored:
+    """Score pairs by their places in the matrix, which ascend; what no anchors can be made of raises."""
+    width = len(scorer.items)
     rows, offsets = np.unique(places // width, return_index=True)
     bounds = np.append(offsets, len(places)).astype(np.int64)
     pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
-    return scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1).scores
+    found = scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1)
+    if found.stats.estimated:
+        raise InputError(f"`scorer` must score every item. Got {scorer}, which estimates: give what is inside of it.")
+    if not np.isfinite(found.scores).all():
+        wrong = int(np.argmin(np.isfinite(found.scores)))
+        query, item = queries[int(places[wrong] // width)], scorer.items[int(places[wrong] % width)]
+        raise InputError(f"`scorer` must give finite scores. Got {found.scores[wrong]} for {query!r} and {item!r}.")
+    return found
 
 
-def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int) -> NDArray[np.float32]:
+def _check_storable(scores: NDArray[np.float32], storage: str) -> None:
+    """Raise for scores that cannot be stored, before the next ones are paid for."""
+    Factors.of(scores[None], storage)
+
+
+def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, storage: str) -> NDArray[np.float32]:
     """Append to the file what is missing; the record counts what is on the disk for sure."""
     folder.mkdir(parents=True, exist_ok=True)
     rules = {"scorer": _name(scorer), "items": chained(scorer.items, 0), "queries": chained(queries, 0)}
@@ -175,12 +261,14 @@ def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int) -> ND
         done = _recorded(folder, rules)
         out.truncate(done * 4)
         for places in _shards(scorer, queries, done, shard):
-            out.write(np.ascontiguousarray(_scored(scorer, queries, places), np.float32).data)
+            scores = np.ascontiguousarray(_asked(scorer, queries, places).scores, np.float32)
+            out.write(scores.data)
             out.flush()
             os.fsync(out.fileno())
             with writing(folder / RECORD, overwrite=True) as record:
                 record.write(json.dumps({**rules, "calls": int(places[-1]) + 1}).encode())
-    return np.fromfile(folder / SCORES, np.float32)
+            _check_storable(scores, storage)  # now, not at the end; the same call with another storage goes on
+    return np.memmap(folder / SCORES, np.float32, mode="r")
 
 
 def _recorded(folder: Path, rules: dict[str, Any]) -> int:

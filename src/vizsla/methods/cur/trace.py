@@ -61,11 +61,15 @@ class Trace:
 
 def explained(trace: Trace, item: int, score: float, scorer: str, calls: int) -> Explanation:
     """Say in which round an item was found, what was believed of it, and what the exact score corrected."""
-    spent = f"{len(trace.items):,} items scored for this query, {calls:,} calls"
+    scored = len(trace.items)
+    spent = f"{scored:,} items scored for this query, " + (
+        f"{calls:,} calls" if calls == scored else f"{calls:,} of them by new calls"
+    )
     at, where = np.flatnonzero(trace.items == item), np.flatnonzero(trace.pool == item)
     prior = np.nan if trace.prior is None else _at(trace.prior, where)
     if not len(at):
-        reason = f"estimate of the score by {scorer}, not found within the budget; {spent}"
+        why = "not found within the budget" if len(where) else "not in the pool"
+        reason = f"estimate of the score by {scorer}, {why}; {spent}"
         return Explanation(score, reason, _told(prior, score))
     found, estimate = f"found in round {trace.rounds[at[0]]} of {trace.rounds.max()}", float(trace.before[at[0]])
     reason = f"score by {scorer}, {found}; {spent}"
