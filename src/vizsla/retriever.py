@@ -137,7 +137,7 @@ class Retriever(Composable, Scorer, Artifact):
     def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
         """Return the score of one item for the one query."""
         one = Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
-        return float(self._score(queries, one, filter, 1).scores[0])
+        return float(self._score_once(queries, one, filter, 1).scores[0])
 
     def _check_allowed(self, found: Candidates, filter: Filter) -> None:
         if not filter.mask[found.items].all():

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.catalogue import details_of
-from vizsla.compose.pair_memory import scored_once
 from vizsla.details.gather import described
 from vizsla.errors import InputError
 from vizsla.filter import Filter
@@ -66,9 +65,7 @@ class Aligned(Generic[S]):
         own = candidates
         if self._from_merged is not None:
             own = candidates.with_catalogue(self.part.items, self._checked(self._from_merged[candidates.items]))
-        if self.part.model_calls and not self.part.composed:  # who is composed remembers by itself
-            return scored_once(self.part, queries, own, self.own_filter(filter), threads)
-        return self.part._score(queries, own, self.own_filter(filter), threads)
+        return self.part._score_once(queries, own, self.own_filter(filter), threads)
 
     @property
     def maps(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:

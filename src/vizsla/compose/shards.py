@@ -77,7 +77,7 @@ class Shards(Composition):
         for number, part in enumerate(self.parts):
             own, places = self._own_candidates(candidates, number)
             if len(places):
-                scored = part._score(queries, own, filters[number], threads)
+                scored = part._score_once(queries, own, filters[number], threads)
                 scores[places], stats = scored.scores, stats + scored.stats
         return Scored(scores, stats)
 

@@ -173,7 +173,7 @@ class PefaXl(Retriever):
         return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        scored = self.base._score(queries, candidates, filter, threads)
+        scored = self.base._score_once(queries, candidates, filter, threads)
         votes, cost = self._votes(queries, None, threads)
         if votes is None:
             return scored
@@ -276,7 +276,7 @@ def joined_with_votes(
         return joined, stats
     offsets, items = map(np.frombuffer, missing, (np.int64, np.int32))
     wanted = Candidates.trusted(offsets, items, None, base.items, Stats())
-    scored = base._score(queries, wanted, filter, threads)
+    scored = base._score_once(queries, wanted, filter, threads)
     joined.fill(np.ascontiguousarray(scored.scores, np.float32))
     return joined, stats + scored.stats
 
