@@ -145,7 +145,10 @@ def test_a_sum_reports_what_all_parts_cost():
     stats = (left + right)("q", 10).stats
     assert stats.postings == 2 + 3
     assert stats.scored == 2 + 1, "left lacks i2 and i3, right lacks i0"
-    assert (left.normalised() + right.normalised()).score("q", left("q", 2)).stats.postings == 2 + 3
+    scaled = left.normalised() + right.normalised()
+    assert scaled.score("q", left("q", 2)).stats.postings == 2 + 3
+    # Under a filter each part is searched once more, for its scale.
+    assert scaled("q", 10, where=["i0", "i1"]).stats.postings == (2 + 1) + (2 + 3)
 
 
 def test_scores_that_cannot_matter_are_not_asked_for():

@@ -88,6 +88,19 @@ def test_calls_reported_are_calls_made_and_no_pair_is_sent_twice(shape, wrap, tm
     assert len(made) == len(set(made)) > 0
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_calls_reported_are_calls_made_under_a_filter_and_for_scores(shape):
+    """A scale is read from what may not be found, too: its calls are on the bill."""
+    function, scorer = counted_scorer(items=ITEMS)
+    search, where = SHAPES[shape](scorer), list(ITEMS)[::3]
+    function.calls.clear()
+    found = search(DISTINCT, k=5, where=where)
+    assert len(function.pairs) == len(set(function.pairs)) == found.stats.model_calls > 0
+    function.calls.clear()
+    scored = search.score(DISTINCT, found, where=where)
+    assert len(function.pairs) == len(set(function.pairs)) == scored.stats.model_calls > 0
+
+
 @pytest.mark.parametrize("wrap", list(WRAPS)[1:])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_stands_around_a_scorer_changes_no_answer(shape, wrap, tmp_path):
