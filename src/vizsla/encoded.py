@@ -56,6 +56,10 @@ class Encoded(Retriever):
         """Bytes of the index and of the encoder."""
         return int(self.index.nbytes + self.encoder.nbytes)
 
+    def _byte_counts(self) -> dict[Any, int]:
+        parts = {id(self.index): int(self.index.nbytes), self.encoder.fingerprint: self.encoder.nbytes}
+        return {**parts, id(self): self.nbytes - sum(parts.values())}
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._items):,} items)"
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,13 @@ class Scorer(ABC):
     def nbytes(self) -> int:
         """Bytes that scoring needs; 0 for code."""
         return 0
+
+    def _byte_counts(self) -> dict[Any, int]:
+        """Return the bytes of each thing that `nbytes` counts, under a key that is the same wherever it is held.
+
+        What several parts of a composition hold, such as an encoder, is there once.
+        """
+        return {id(self): self.nbytes}
 
     def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
         """Prepare a `where` once, to be given to many calls.

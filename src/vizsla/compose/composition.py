@@ -98,8 +98,11 @@ class Composition(Retriever):
 
     @property
     def nbytes(self) -> int:
-        """The sum over the distinct parts."""
-        return sum(part.nbytes for part in {id(part): part for part in self._scorers()}.values())
+        """Bytes of all parts, whatever they share counted once."""
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return {key: size for part in self._scorers() for key, size in part._byte_counts().items()}
 
     def __repr__(self) -> str:
         return short_text(f"{type(self).__name__}({self}", ")")

@@ -99,11 +99,12 @@ class PefaXl(Retriever):
     @property
     def nbytes(self) -> int:
         """Bytes of the base, of the past queries' index, of their clicks, and of an encoder that the base lacks."""
-        own: Encoder | None = getattr(self.base, "encoder", None)
-        shared = own is not None and own.fingerprint == self.encoder.fingerprint
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
         clicks = self.log.nbytes - self.log.vector_bytes + self._clicked.nbytes
         past = clicks + (0 if self.index is None else self.index.nbytes)
-        return int(self.base.nbytes + past + (0 if shared else self.encoder.nbytes))
+        return {**self.base._byte_counts(), self.encoder.fingerprint: self.encoder.nbytes, id(self): int(past)}
 
     def __repr__(self) -> str:
         return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
