@@ -84,6 +84,7 @@ def test_union_takes_turns_and_has_no_scores():
     assert found.scores is None
     assert found.ids == [["a", "d", "b", "c"]]
     assert (LEFT | OTHER)("q", k=2).ids == [["a", "d"]]
+    assert found.stats.postings == 3 + 2, "what both sides cost"
 
 
 def test_union_of_unlike_catalogues_knows_all_items():
