@@ -148,6 +148,15 @@ class PefaXl(Retriever):
     def _without_items(self, ids: list[str], done: Done) -> PefaXl:
         return self._over(shrunk(self.base, ids, done))
 
+    @property
+    def effort(self) -> int | None:
+        """The effort of the base; past queries are searched as they were."""
+        return self.base.effort
+
+    def with_effort(self, effort: int) -> PefaXl:
+        """Return the same clicks over the base with another effort."""
+        return self._with_log(self.log, self.base.with_effort(effort), self.index)
+
     def _over(self, base: Retriever) -> PefaXl:
         """Return the same clicks over a base with other items."""
         log = self.log.renumbered(base.items.find_all(self.items), len(base.items))
