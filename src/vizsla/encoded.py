@@ -72,6 +72,8 @@ class Encoded(Retriever):
         start = perf_counter()
         filter = None if where is None else self.filter(where)
         found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
+        if filter is not None:
+            self._check_allowed(found, filter)
         return found.with_ms((perf_counter() - start) * 1e3)
 
     @checked

@@ -48,10 +48,7 @@ class Aligned(Generic[S]):
 
     def search(self: Aligned[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search the part; the answer is in the composition's numbers."""
-        own = self.own_filter(filter)
-        found = self.part._search(queries, k, own, threads)
-        if own is not None:
-            self.part._check_allowed(found, own)
+        found = self.part._search_checked(queries, k, self.own_filter(filter), threads)
         if self._to_merged is None:
             return found
         moved = found.with_catalogue(self.merged, self._to_merged[found.items])

@@ -177,7 +177,7 @@ class PefaXl(Retriever):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         votes, cost = self._votes(queries, filter, threads)
         if votes is None:
-            return self.base._search(queries, k, filter, threads)
+            return self.base._search_checked(queries, k, filter, threads)
         joined, stats = joined_with_votes(self.base, queries, max(k, self.depth), votes, filter, threads)
         how = self.settings
         return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
@@ -278,7 +278,7 @@ def joined_with_votes(
     base: Retriever, queries: Queries, depth: int, votes: Votes, filter: Filter | None, threads: int
 ) -> tuple[_native.VotedSum, Stats]:
     """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost."""
-    found = base._search(queries, depth, filter, threads)
+    found = base._search_checked(queries, depth, filter, threads)
     joined = _native.VotedSum((found.offsets, found.items, found._required_scores()), votes, len(base.items))
     missing: Any = joined.missing()
     stats = found.stats.with_exact(False)
