@@ -13,13 +13,12 @@ import numpy as np
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.registry import sidr_encoder
 from tests.dense.minilm import minilm_folder
-from tests.sidr.encoders import tiny_encoder
 from vizsla.encoder import Encoder, FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
-from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.word_encoder import WordEncoder
@@ -86,13 +85,6 @@ def _table(weight: float = 2.0, gain: float = 0.5) -> TokenTable:
     offsets = np.minimum(np.arange(bag.dim + 1), 1)
     weights = np.full(bag.dim, weight, np.float32)
     return TokenTable(bag, weights, offsets, np.array([1], np.int32), np.array([gain], np.float32))
-
-
-@cache
-def _sidr(query_form: str = "model") -> Encoder:
-    minilm_folder()
-    made = tiny_encoder()
-    return made if query_form == "model" else SidrEncoder(made.table, made.model, made.tokens, query_form=query_form)
 
 
 @cache
@@ -171,7 +163,7 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "token table": EncoderCase(_table, _settings(_table, {"weight": 3.0}, {"gain": 0.25}), _saved, half_pairs=True),
     "words": EncoderCase(lambda: WordEncoder(_lsa()), (lambda: WordEncoder(_lsa(dim=12)),), _saved, half_pairs=True),
-    "sidr": EncoderCase(_sidr, (lambda: _sidr("bag"),), _saved, away=1e-6),
+    "sidr": EncoderCase(sidr_encoder, (lambda: sidr_encoder().with_forms(queries="bag", items="full"),), _saved),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
     "sentence, after a load": EncoderCase(
