@@ -56,6 +56,10 @@ class Encoded(Retriever):
         """Bytes of the index and of the encoder."""
         return int(self.index.nbytes + self.encoder.nbytes)
 
+    def _byte_counts(self) -> dict[Any, int]:
+        parts = {id(self.index): int(self.index.nbytes), self.encoder.fingerprint: self.encoder.nbytes}
+        return {**parts, id(self): self.nbytes - sum(parts.values())}
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._items):,} items)"
 
@@ -68,6 +72,8 @@ class Encoded(Retriever):
         start = perf_counter()
         filter = None if where is None else self.filter(where)
         found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
+        if filter is not None:
+            self._check_allowed(found, filter)
         return found.with_ms((perf_counter() - start) * 1e3)
 
     @checked

@@ -69,9 +69,7 @@ class Retriever(Composable, Scorer, Artifact):
         asked = Queries.of(queries)
         filter = None if where is None else Filter.of(where, self.items)
         most = min(check_positive("k", k), max(1, len(self.items)))
-        found = self._search(asked, most, filter, check_positive("threads", threads))
-        if filter is not None:
-            self._check_allowed(found, filter)
+        found = self._search_checked(asked, most, filter, check_positive("threads", threads))
         return found.with_ms((perf_counter() - start) * 1e3)
 
     def exact(
@@ -140,7 +138,14 @@ class Retriever(Composable, Scorer, Artifact):
     def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
         """Return the score of one item for the one query."""
         one = Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
-        return float(self._score(queries, one, filter, 1).scores[0])
+        return float(self._score_once(queries, one, filter, 1).scores[0])
+
+    def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        """Search as `_search` does, and raise if it did not obey the filter: for whoever asks a part."""
+        found = self._search(queries, k, filter, threads)
+        if filter is not None:
+            self._check_allowed(found, filter)
+        return found
 
     def _check_allowed(self, found: Candidates, filter: Filter) -> None:
         if not filter.mask[found.items].all():

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
+from vizsla.pair_memory import scored_once
 from vizsla.queries import Queries
 from vizsla.scored import Scored
 from vizsla.stats import Stats
@@ -47,6 +49,13 @@ class Scorer(ABC):
     def nbytes(self) -> int:
         """Bytes that scoring needs; 0 for code."""
         return 0
+
+    def _byte_counts(self) -> dict[Any, int]:
+        """Return the bytes of each thing that `nbytes` counts, under a key that is the same wherever it is held.
+
+        What several parts of a composition hold, such as an encoder, is there once.
+        """
+        return {id(self): self.nbytes}
 
     def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
         """Prepare a `where` once, to be given to many calls.
@@ -97,10 +106,21 @@ class Scorer(ABC):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         """Score candidates that carry this scorer's own item numbers, in their order."""
 
+    def _score_once(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score as `_score` does, but no model sees a pair twice in a call: for whoever asks a part.
+
+        Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
+        """
+        if not self.model_calls or self.composed:  # who is composed asks its own parts so
+            return self._score(queries, candidates, filter, threads)
+        return scored_once(
+            unwrapped(self), self.items, lambda new: self._score(queries, new, filter, threads), queries, candidates
+        )
+
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         """Say where an item's score for the one query comes from; here, from whom."""
         one = Candidates.trusted(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
-        return Explanation(float(self._score(queries, one, filter, 1).scores[0]), f"score by {self}")
+        return Explanation(float(self._score_once(queries, one, filter, 1).scores[0]), f"score by {self}")
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
         """Raise a BudgetError if these pairs, one count a query, may not be scored.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ class WrappedScorer(Scorer):
     def nbytes(self) -> int:
         """Bytes of the scorer inside."""
         return self.wrapped.nbytes
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return self.wrapped._byte_counts()
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         return self.wrapped._score(queries, candidates, filter, threads)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from tests.compose.fusion_twin import fuse
 from tests.support.table_retriever import TableRetriever
+from vizsla.encoder import FunctionEncoder
 from vizsla.errors import CompositionError
+from vizsla.methods.pefa import pefa_xl
 
 ITEMS = [f"i{number}" for number in range(24)]
 FLOORS = [0.0, -1.0, 0.25]
@@ -145,7 +147,10 @@ def test_a_sum_reports_what_all_parts_cost():
     stats = (left + right)("q", 10).stats
     assert stats.postings == 2 + 3
     assert stats.scored == 2 + 1, "left lacks i2 and i3, right lacks i0"
-    assert (left.normalised() + right.normalised()).score("q", left("q", 2)).stats.postings == 2 + 3
+    scaled = left.normalised() + right.normalised()
+    assert scaled.score("q", left("q", 2)).stats.postings == 2 + 3
+    # Under a filter each part is searched once more, for its scale.
+    assert scaled("q", 10, where=["i0", "i1"]).stats.postings == (2 + 1) + (2 + 3)
 
 
 def test_scores_that_cannot_matter_are_not_asked_for():
@@ -182,6 +187,18 @@ class Leaky(TableRetriever):
 
 def test_a_part_that_ignores_the_filter_is_named():
     leaky, sound = (kind({"q": {"i0": 9.0, "i1": 8.0}}, ITEMS) for kind in (Leaky, TableRetriever))
-    for search in (leaky, leaky + sound, leaky.normalised("rank") + sound.normalised("rank"), leaky | sound):
+    clicks = [(f"q{n}", f"i{n}") for n in range(5)]
+    voted = pefa_xl(leaky, clicks, encoder=FunctionEncoder(lambda texts: np.ones((len(texts), 1)), dim=1, name="one"),
+                    weight=0.5, neighbours=1, votes="mean", near=0.0, scale=1.0, threshold=0.0)  # fmt: skip
+    for search in (
+        leaky,
+        leaky + sound,
+        leaky.normalised("rank") + sound.normalised("rank"),
+        leaky | sound,
+        leaky >> TableRetriever({"q": {"i1": 9.0}}, ITEMS),  # who scores would put what is forbidden last
+        leaky.normalised() % 2,
+        leaky.scaled(slope=2.0),
+        voted,
+    ):
         with pytest.raises(CompositionError, match="Leaky must find only what `where` allows. Got 'i0'"):
             search("q", 1, where=["i1"])

@@ -109,6 +109,16 @@ def test_catalogues_in_another_order(catalogue, words, how, k):
     assert found == total.score(QUERIES, found)
 
 
+def test_equals_at_a_cut_go_by_the_numbers_of_the_sum():
+    """Six are equal in the second part, which counts its items backwards; two of them are candidates."""
+    first = {f"n{n}": "fig fig fig" if n > 5 else "fig fig leaf" if n == 5 else "leaf fig leaf leaf" for n in range(9)}
+    second = {f"n{n}": "plum" if n > 5 else "fig" for n in reversed(range(9))}
+    total = (0.1 * bm25(first).normalised(depth=9)).plus(bm25(second).normalised(depth=9), depth=2)
+    assert total._live is not None
+    assert total("fig", 2).ids == [["n0", "n1"]]
+    assert total("fig", 2) == slowly(total, ["fig"], 2)
+
+
 def test_long_lists_of_an_approximate_part_are_asked_for_their_scale(words, tree):
     total = words.normalised(depth=10) + tree.normalised(depth=10)
     assert not total._live.serves(11)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.table_retriever import TableRetriever
+from vizsla.budget import Budget
 from vizsla.errors import CompositionError
 from vizsla.function_scorer import FunctionScorer
 
@@ -23,6 +24,14 @@ def test_sum_scores_what_one_side_did_not_find():
 
 def test_sum_over_catalogues_in_another_order_is_the_same():
     assert (LEFT + REVERSED)("q", k=10).to_dict() == (LEFT + RIGHT)("q", k=10).to_dict()
+
+
+def test_ranks_over_catalogues_in_another_order_are_the_same():
+    backwards, forwards = ((LEFT.normalised("rank") + side.normalised("rank"))("q", k=10) for side in (REVERSED, RIGHT))
+    assert backwards.to_dict() == forwards.to_dict()
+    ties = TableRetriever({"q": {"b": 5.0, "e": 5.0}}, ITEMS[::-1], scale="left").normalised("rank")
+    nobody = TableRetriever({}, ITEMS).normalised("rank")
+    assert (nobody + ties)("q").to_dict() == ties("q").to_dict(), "places of equals are those of the part"
 
 
 def test_sum_refuses_unlike_scales_and_says_what_to_do():
@@ -75,6 +84,7 @@ def test_union_takes_turns_and_has_no_scores():
     assert found.scores is None
     assert found.ids == [["a", "d", "b", "c"]]
     assert (LEFT | OTHER)("q", k=2).ids == [["a", "d"]]
+    assert found.stats.postings == 3 + 2, "what both sides cost"
 
 
 def test_union_of_unlike_catalogues_knows_all_items():
@@ -156,3 +166,33 @@ def test_nested_sums_flatten_and_keep_their_weights():
 def test_wrong_operands_get_a_clear_error(make, message):
     with pytest.raises(CompositionError, match=message):
         make()
+
+
+def test_rerank_goes_deeper_when_more_is_asked_for():
+    found = LEFT.rerank(OTHER, depth=1)("q", k=3)
+    assert found.to_dict()["0"] == {"b": 10.0, "a": 0.0, "c": 0.0}
+    assert LEFT.rerank(OTHER, depth=1)("q", k=1).ids == [["a"]]
+
+
+def test_sums_of_another_depth_are_not_taken_apart():
+    """Only the best of the inner sum are candidates of the outer one."""
+    inner = LEFT.plus(RIGHT, depth=1)
+    assert (inner.plus(LEFT, depth=1)).weights == [1.0, 1.0, 1.0]
+    outer = inner.plus(TableRetriever({}, ITEMS, scale="left"), depth=3)
+    assert outer.parts[0] is inner
+    # a and d are the best of either side; three are wanted, so the inner sum looks three deep
+    assert outer("q", k=1).to_dict()["0"] == {"b": 11.0}
+
+
+def test_equals_of_a_part_go_by_the_numbers_of_the_composition():
+    ties = TableRetriever({"q": {"b": 5.0, "d": 5.0, "e": 5.0}}, ITEMS[::-1], scale="left")
+    nobody = TableRetriever({}, ITEMS, scale="left")
+    assert ties("q").ids == [["e", "d", "b"]]
+    assert (nobody | ties)("q").ids == [["b", "d", "e"]]
+
+
+def test_what_parts_share_needs_its_bytes_once():
+    assert (LEFT + RIGHT).nbytes == LEFT.nbytes + RIGHT.nbytes
+    assert ((LEFT % 2) >> LEFT).nbytes == LEFT.nbytes
+    assert (LEFT.normalised() + LEFT.normalised("minmax", depth=3)).nbytes == LEFT.nbytes
+    assert (LEFT % 2).rerank(Budget(LEFT, calls=9)).nbytes == LEFT.nbytes

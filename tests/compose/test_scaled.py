@@ -52,6 +52,20 @@ def test_a_sum_over_a_beam_is_the_sum_of_its_scores(how):
     assert [row[:10] for row in exhaustive.ids] == found.ids
 
 
+class Beam(TableRetriever):
+    """Finds one item, and says what nobody else exceeds."""
+
+    def _search(self, queries, k, filter, threads):
+        return super()._search(queries, 1, filter, threads).with_ceilings(np.array([-1.0], np.float32))
+
+
+def test_a_ceiling_is_brought_to_the_scale_of_the_scores():
+    """Taken as it is, -1 would rule b out: e^-1 and 0.3 are more than a's e^-0.5."""
+    beam = Beam({"q": {"a": -0.5, "b": -1.0}}, ["a", "b"], scale="log relevance", floor=-9.0)
+    other = TableRetriever({"q": {"b": 0.3, "a": 0.0}}, ["a", "b"], scale="points", exact=True)
+    assert (beam.scaled("exp") + other.scaled())("q", 1).ids == [["b"]]
+
+
 def test_it_saves_and_explains(tmp_path):
     search = table().scaled("exp", slope=0.25, height=3.0)
     why = search.explain("q", "b")

@@ -13,12 +13,15 @@ import numpy as np
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.registry import sidr_encoder
 from tests.dense.minilm import minilm_folder
 from vizsla.encoder import Encoder, FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
+from vizsla.encoders.token_table import TokenTable
 from vizsla.encoders.two_sided import TwoSidedEncoder
+from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.methods.dense import dense
 from vizsla.text.analyser import Analyser
 from vizsla.text.bag import BagOfWords
@@ -75,6 +78,13 @@ def _lsa(**options: Any) -> Encoder:
 def _adapted(factor: float = 1.5, **options: Any) -> Encoder:
     base = _lsa(**options)
     return AdaptedEncoder(base, np.eye(base.dim, k=1, dtype=np.float32) * factor + np.eye(base.dim, dtype=np.float32))
+
+
+def _table(weight: float = 2.0, gain: float = 0.5) -> TokenTable:
+    bag = BagOfWords.fit(ITEMS.values())[0]
+    offsets = np.minimum(np.arange(bag.dim + 1), 1)
+    weights = np.full(bag.dim, weight, np.float32)
+    return TokenTable(bag, weights, offsets, np.array([1], np.int32), np.array([gain], np.float32))
 
 
 @cache
@@ -148,6 +158,12 @@ ENCODERS: dict[str, EncoderCase] = {
         _saved,
         half_pairs=True,
     ),
+    "grown n-grams": EncoderCase(
+        lambda: _ngrams().grown(["an onion pie"]), (_ngrams, lambda: _ngrams().grown(["a quince"])), half_pairs=True
+    ),
+    "token table": EncoderCase(_table, _settings(_table, {"weight": 3.0}, {"gain": 0.25}), _saved, half_pairs=True),
+    "words": EncoderCase(lambda: WordEncoder(_lsa()), (lambda: WordEncoder(_lsa(dim=12)),), _saved, half_pairs=True),
+    "sidr": EncoderCase(sidr_encoder, (lambda: sidr_encoder().with_forms(queries="bag", items="full"),), _saved),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
     "sentence, after a load": EncoderCase(

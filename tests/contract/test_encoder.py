@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -9,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import vizsla
 from tests.contract.encoders import ABSENT, ENCODERS, TEXTS, EncoderCase, absent
+from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
+from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, VizslaError
 
 OURS = ("bag:", "ngrams:", "lsa:", "precomputed:")
@@ -192,6 +198,31 @@ def test_nbytes_is_a_number_of_bytes(made):
     assert type(encoder.nbytes) is int
     # Code has no size that could be known, and a model is held by its own library.
     assert encoder.nbytes > 0 if encoder.fingerprint.startswith(OURS) else encoder.nbytes >= 0
+
+
+def test_nbytes_are_those_of_the_arrays_that_are_saved(made, tmp_path):
+    encoder, _ = made
+    if isinstance(encoder, Artifact):
+        saved = encoder.save(tmp_path / "saved")
+        arrays = sum(np.load(file).nbytes for file in saved.rglob("*.npy"))
+        models = sum(file.stat().st_size for file in saved.rglob("*.raw"))
+        # A model counts where the encoder holds it, not where another library does.
+        assert encoder.nbytes == arrays + (models if isinstance(encoder, SidrEncoder) else 0)
+
+
+def test_no_encoder_is_left_out():
+    """Every kind is in the registry; what a load leaves in a model's place is made by loading."""
+    kinds, waiting = set(), [Encoder]
+    for module in pkgutil.walk_packages(vizsla.__path__, "vizsla."):
+        if module.name.startswith(("vizsla.encoders.", "vizsla.text.", "vizsla.methods.")):
+            importlib.import_module(module.name)
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.__module__.startswith("vizsla.") and not inspect.isabstract(kind):
+            kinds.add(kind)
+    tried = {type(case.make()) for case in ENCODERS.values()} | {type(absent(name)[1]) for name in ABSENT}
+    assert kinds == tried
 
 
 @pytest.mark.parametrize("name", ABSENT)

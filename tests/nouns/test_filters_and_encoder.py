@@ -22,6 +22,16 @@ def test_three_forms_of_where_agree():
         assert Filter.of(where, ITEMS).mask.tolist() == mask.tolist()
 
 
+def test_a_filter_serves_the_catalogue_that_it_was_prepared_for():
+    prepared = Filter.of(["b"], ITEMS)
+    assert Filter.of(prepared, Strings.of(["a", "b", "c"])) is prepared
+    for other in (["c", "b", "a"], ["a", "b"], ["a", "b", "d"]):
+        with pytest.raises(InputError, match="`where` must be prepared for this catalogue"):
+            Filter.of(prepared, Strings.of(other))
+    with pytest.raises(InputError, match="`where` must be prepared for this catalogue"):
+        Filter.of(Filter(prepared.mask), ITEMS)
+
+
 @pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0], [2.0]], [[float("nan")]], [[float("inf")]]])
 def test_black_box_encoder_is_checked(rows):
     with pytest.raises(InputError, match="Encoder 'f' must return"):

@@ -19,7 +19,7 @@ LAYERS = [
     {"artifacts", "artifact", "details"},
     {"io", "dataset"},
     {"encoder", "queries", "filter"},
-    {"index", "scorer", "text"},
+    {"index", "pair_memory", "scorer", "text"},
     {"retriever", "composable", "indexes", "encoders"},
     {"clicks", "encoded", "text_scorer"},
     {"function_scorer", "function_retriever", "movable", "spending", "wrapped_scorer", "score_file", "score_store"},

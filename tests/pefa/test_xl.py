@@ -171,6 +171,11 @@ def test_bytes_count_an_encoder_once():
     assert found.nbytes == base.nbytes + past and base.nbytes >= lsa.nbytes > 0
     words = bm25(ITEMS)
     assert pefa_xl(words, clicks, encoder=lsa, **FIXED).nbytes == words.nbytes + past + lsa.nbytes
+    both = base.normalised() + found.normalised()
+    assert both.nbytes == found.nbytes, "the base is in both, and is held once"
+    other = dense(ITEMS, lsa)
+    assert (other.normalised() + found.normalised()).nbytes == found.nbytes + other.index.nbytes, "one encoder"
+    assert ((words >> base) % 3).nbytes == words.nbytes + base.nbytes
 
 
 def test_settings_of_another_method_are_no_settings():

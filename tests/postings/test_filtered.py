@@ -14,9 +14,11 @@ from scipy.sparse import csr_array
 from tests.postings.test_search import random_impacts, random_queries, shapes
 from tests.postings.twin import exhaustive, top
 from vizsla.candidates import Candidates
+from vizsla.errors import CompositionError
 from vizsla.filter import Filter
 from vizsla.indexes.filtered_postings import MOST_SHARE, FilteredPostings
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.bm25 import bm25
 from vizsla.sparse_rows import SparseRows
 
 
@@ -96,3 +98,11 @@ def test_restricted_keeps_scores_to_the_last_bit():
     assert part.scores(queries, own).scores.tolist() == index.scores(queries, every).scores.tolist()
     assert (part.to_csr() != index.to_csr()[kept]).nnz == 0
     assert len(index.restricted(np.zeros(0, np.int32))) == 0
+
+
+def test_an_index_that_forgets_the_filter_is_noticed(monkeypatch):
+    search, real = bm25({"a": "fig", "b": "fig tree"}), InvertedIndex.search
+    monkeypatch.setattr(InvertedIndex, "search", lambda self, rows, k, *, filter, threads: real(self, rows, k))
+    for asked in (search, lambda text, **options: search.search_encoded(search.encode(text), **options)):
+        with pytest.raises(CompositionError, match="Bm25 must find only what `where` allows. Got 'a'"):
+            asked("fig", where=["b"])

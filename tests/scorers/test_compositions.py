@@ -10,8 +10,10 @@ import pytest
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.evaluate.judged_dict import JudgedDict
 from tests.scorers.counted import counted_scorer
+from tests.support.table_retriever import TableRetriever
 from vizsla.artifact import load
 from vizsla.budget import Budget
+from vizsla.compose.shards import shards
 from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import BudgetError, CompositionError
@@ -20,7 +22,9 @@ from vizsla.evaluate.evaluate import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
 from vizsla.score_cache import ScoreCache
+from vizsla.scored import Scored
 from vizsla.scorer import unwrapped
+from vizsla.stats import Stats
 
 DISTINCT = list(dict.fromkeys(QUERIES))
 # No two of one text, so that a pair of texts that is sent twice is a pair that is sent twice.
@@ -82,6 +86,19 @@ def test_calls_reported_are_calls_made_and_no_pair_is_sent_twice(shape, wrap, tm
     assert len(made) == found.stats.model_calls
     assert budget_of(scorer) is None or budget_of(scorer).spent == built + len(made)
     assert len(made) == len(set(made)) > 0
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_calls_reported_are_calls_made_under_a_filter_and_for_scores(shape):
+    """A scale is read from what may not be found, too: its calls are on the bill."""
+    function, scorer = counted_scorer(items=ITEMS)
+    search, where = SHAPES[shape](scorer), list(ITEMS)[::3]
+    function.calls.clear()
+    found = search(DISTINCT, k=5, where=where)
+    assert len(function.pairs) == len(set(function.pairs)) == found.stats.model_calls > 0
+    function.calls.clear()
+    scored = search.score(DISTINCT, found, where=where)
+    assert len(function.pairs) == len(set(function.pairs)) == scored.stats.model_calls > 0
 
 
 @pytest.mark.parametrize("wrap", list(WRAPS)[1:])
@@ -168,6 +185,41 @@ def test_explain_costs_one_call():
     budget = Budget(scorer, calls=1)
     assert (A >> budget).explain("fig", "twin 1").score == pytest.approx(1.0071, abs=1e-4)
     assert (budget.left, len(function.pairs)) == (0, 1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_explain_sends_no_pair_twice(shape):
+    function, scorer = counted_scorer(items=ITEMS)
+    search = SHAPES[shape](scorer)
+    hit = search("fig tree", k=1)[0][0]
+    function.calls.clear()
+    assert search.explain("fig tree", hit.id).score == pytest.approx(hit.score, abs=1e-5)
+    assert len(function.pairs) == len(set(function.pairs)) > 0
+
+
+class Asking(TableRetriever):
+    """A retriever that pays for every score, and counts the pairs."""
+
+    model_calls = True
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.asked = []
+
+    def _score(self, queries, candidates, filter, threads):
+        self.asked += self.items.take(candidates.items)
+        scored = super()._score(queries, candidates, filter, threads)
+        return Scored(scored.scores, Stats(model_calls=len(candidates.items)))
+
+
+def test_shards_that_call_models_are_asked_once():
+    table = {"q": {id: 1.0 + n for n, id in enumerate("abcd")}}
+    parts = [Asking(table, list(ids), scale="paid") for ids in ("ab", "cd")]
+    others = TableRetriever({"q": {"a": 2.0, "d": 1.0}}, list("abcd"), scale="x")
+    paid = shards(parts)
+    found = ((others >> paid) + (others >> paid))("q", k=4)
+    asked = [id for part in parts for id in part.asked]
+    assert len(asked) == len(set(asked)) == found.stats.model_calls == 2
 
 
 def judged_queries() -> JudgedDict:

@@ -77,6 +77,15 @@ def test_every_float32_is_kept_bit_for_bit(path):
         assert np.array_equal(ScoreCache(scorer, path).score("q", wanted).scores.view(np.int32), truth)
 
 
+def test_of_two_scores_for_one_pair_the_first_stays(path):
+    """Two processes may score a pair at the same time: what others have read does not change."""
+    store = ScoreStore(path)
+    for score in (1.5, 2.5):
+        store.put("one scorer", [("fig", "a fig tree")], np.array([score], np.float32))
+    assert store.get("one scorer", [("fig", "a fig tree")]).tolist() == [1.5]
+    store.close()
+
+
 def test_texts_with_odd_characters_are_different_texts(path):
     odd = ["", " ", "\0", "a\0b", "a\0c", "\ud800", "é", "e\u0301", "İ", "x" * 100_000, "x" * 99_999 + "y"]
     texts = {f"i{n}": text for n, text in enumerate(odd)}

@@ -66,7 +66,9 @@ def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str,
 def _efforts(retriever: Retriever, wanted: str | None) -> Iterator[tuple[float, Retriever]]:
     effort = retriever.effort
     if effort is None:
-        raise InputError(f"The retriever must have an effort to vary. Got {retriever!r}, whose searches are exact.")
+        raise InputError(
+            f"The retriever must have an effort to vary. Got {retriever!r}, which has none, or parts with unlike ones."
+        )
     own = sorted({max(1, round(times * effort)) for times in TIMES})
     efforts = own if wanted is None else _numbers("--efforts", wanted, int)
     return ((float(number), retriever.with_effort(int(number))) for number in efforts)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
 from vizsla.catalogue import details_of
-from vizsla.compose.pair_memory import scored_once
 from vizsla.details.gather import described
 from vizsla.errors import InputError
 from vizsla.filter import Filter
@@ -49,10 +48,7 @@ class Aligned(Generic[S]):
 
     def search(self: Aligned[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search the part; the answer is in the composition's numbers."""
-        own = self.own_filter(filter)
-        found = self.part._search(queries, k, own, threads)
-        if own is not None:
-            self.part._check_allowed(found, own)
+        found = self.part._search_checked(queries, k, self.own_filter(filter), threads)
         if self._to_merged is None:
             return found
         moved = found.with_catalogue(self.merged, self._to_merged[found.items])
@@ -66,9 +62,7 @@ class Aligned(Generic[S]):
         own = candidates
         if self._from_merged is not None:
             own = candidates.with_catalogue(self.part.items, self._checked(self._from_merged[candidates.items]))
-        if self.part.model_calls and not self.part.composed:  # who is composed remembers by itself
-            return scored_once(self.part, queries, own, self.own_filter(filter), threads)
-        return self.part._score(queries, own, self.own_filter(filter), threads)
+        return self.part._score_once(queries, own, self.own_filter(filter), threads)
 
     @property
     def maps(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:

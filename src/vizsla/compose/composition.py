@@ -98,11 +98,30 @@ class Composition(Retriever):
 
     @property
     def nbytes(self) -> int:
-        """The sum over the distinct parts."""
-        return sum(part.nbytes for part in {id(part): part for part in self._scorers()}.values())
+        """Bytes of all parts, whatever they share counted once."""
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return {key: size for part in self._scorers() for key, size in part._byte_counts().items()}
 
     def __repr__(self) -> str:
         return short_text(f"{type(self).__name__}({self}", ")")
+
+    @property
+    def effort(self) -> int | None:
+        """The effort of the parts that have one, if it is the same in all of them; else None."""
+        efforts = {part.effort for part in self.parts} - {None}
+        return efforts.pop() if len(efforts) == 1 else None
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the composition whose parts search as hard as this: those that have an effort, which must be alike."""
+        if self.effort is None:
+            raise InputError(
+                f"`effort` must be that of parts with one and the same. Got {effort!r} for {self!r}: no part has an "
+                "effort, or theirs differ. Change the parts before you join them."
+            )
+        changed = {id(part): part.with_effort(effort) for part in self.parts if part.effort is not None}
+        return self._rebuild([changed.get(id(part), part) for part in self._scorers()], self._options())
 
     def with_encoder(self, encoder: Encoder) -> Self:
         """Give the encoder that a load could not bring back to every part that was built with it.

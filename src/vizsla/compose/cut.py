@@ -34,7 +34,7 @@ class Cut(Composition):
         return f"{self.parts[0]} % {self.k}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        found = self.parts[0]._search(queries, min(k, self.k), filter, threads)
+        found = self.parts[0]._search_checked(queries, min(k, self.k), filter, threads)
         return found if k <= self.k else found.with_stats(found.stats.with_exact(False))  # more would be scored
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:

@@ -50,7 +50,7 @@ class Normalised(Composition):
             return self._scaled(queries, self.parts[0]._search(queries, max(k, self.depth), None, threads), k)
         # A scale is the query's own, whatever may be found and however much is asked for.
         self._settle_for(filter, queries, threads)
-        found = self.parts[0]._search(queries, k, filter, threads)
+        found = self.parts[0]._search_checked(queries, k, filter, threads)
         scored = self._rescaled(queries, found, found._required_scores(), threads)
         return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
 

@@ -46,7 +46,7 @@ class Rerank(Composition):
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         self._settle_for(filter, queries, threads)
-        found = self.first._search(queries, max(k, self.depth), filter, threads)
+        found = self.first._search_checked(queries, max(k, self.depth), filter, threads)
         scored = self._aligned_scorer.score(queries, found, filter, threads)
         return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
 

@@ -65,7 +65,7 @@ class Scaled(Composition):
         return self.height * exp(self.slope * highest) if self.how == "exp" else self.slope * highest
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        found = self.parts[0]._search(queries, k, filter, threads)
+        found = self.parts[0]._search_checked(queries, k, filter, threads)
         scores = self.rescaled(found._required_scores())
         ceilings = None if found.ceilings is None else self.rescaled(found.ceilings)
         return found.rescored(Scored(scores, found.stats)).with_ceilings(ceilings)

@@ -69,7 +69,7 @@ class Shards(Composition):
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         filters = self._filters(filter)
-        found = [part._search(queries, k, own, threads) for part, own in zip(self.parts, filters, strict=True)]
+        found = [part._search_checked(queries, k, own, threads) for part, own in zip(self.parts, filters, strict=True)]
         return merged(found, self._starts, self._catalogue, k)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
@@ -77,7 +77,7 @@ class Shards(Composition):
         for number, part in enumerate(self.parts):
             own, places = self._own_candidates(candidates, number)
             if len(places):
-                scored = part._score(queries, own, filters[number], threads)
+                scored = part._score_once(queries, own, filters[number], threads)
                 scores[places], stats = scored.scores, stats + scored.stats
         return Scored(scores, stats)
 

@@ -85,7 +85,11 @@ class Adacur(BudgetedSearch):
     @property
     def nbytes(self) -> int:
         """Bytes of the anchors' scores, the scorer and the first retriever."""
-        return self.anchors.nbytes + self.scorer.nbytes + (0 if self.first is None else self.first.nbytes)
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        first = {} if self.first is None else self.first._byte_counts()
+        return {**first, **self.scorer._byte_counts(), id(self.anchors): self.anchors.nbytes}
 
     def __repr__(self) -> str:
         fixed = "" if self.fixed is None else f", {len(self.fixed):,} fixed items"

@@ -84,8 +84,11 @@ class ResidualCur(BudgetedSearch):
     @property
     def nbytes(self) -> int:
         """Bytes of the factors, which pools need a copy of, the scorer and the retrievers."""
-        copies = 1 if self.pool is None else 2
-        return copies * self.fit.factors.nbytes + self.scorer.nbytes + sum(prior.nbytes for prior in self.priors)
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        parts = {key: size for part in (*self.priors, self.scorer) for key, size in part._byte_counts().items()}
+        return {**parts, id(self): (1 if self.pool is None else 2) * self.fit.factors.nbytes}
 
     def __repr__(self) -> str:
         told = f"{len(self.priors)} retriever{'' if len(self.priors) == 1 else 's'}"

@@ -99,11 +99,12 @@ class PefaXl(Retriever):
     @property
     def nbytes(self) -> int:
         """Bytes of the base, of the past queries' index, of their clicks, and of an encoder that the base lacks."""
-        own: Encoder | None = getattr(self.base, "encoder", None)
-        shared = own is not None and own.fingerprint == self.encoder.fingerprint
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
         clicks = self.log.nbytes - self.log.vector_bytes + self._clicked.nbytes
         past = clicks + (0 if self.index is None else self.index.nbytes)
-        return int(self.base.nbytes + past + (0 if shared else self.encoder.nbytes))
+        return {**self.base._byte_counts(), self.encoder.fingerprint: self.encoder.nbytes, id(self): int(past)}
 
     def __repr__(self) -> str:
         return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
@@ -147,6 +148,15 @@ class PefaXl(Retriever):
     def _without_items(self, ids: list[str], done: Done) -> PefaXl:
         return self._over(shrunk(self.base, ids, done))
 
+    @property
+    def effort(self) -> int | None:
+        """The effort of the base; past queries are searched as they were."""
+        return self.base.effort
+
+    def with_effort(self, effort: int) -> PefaXl:
+        """Return the same clicks over the base with another effort."""
+        return self._with_log(self.log, self.base.with_effort(effort), self.index)
+
     def _over(self, base: Retriever) -> PefaXl:
         """Return the same clicks over a base with other items."""
         log = self.log.renumbered(base.items.find_all(self.items), len(base.items))
@@ -167,13 +177,13 @@ class PefaXl(Retriever):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         votes, cost = self._votes(queries, filter, threads)
         if votes is None:
-            return self.base._search(queries, k, filter, threads)
+            return self.base._search_checked(queries, k, filter, threads)
         joined, stats = joined_with_votes(self.base, queries, max(k, self.depth), votes, filter, threads)
         how = self.settings
         return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        scored = self.base._score(queries, candidates, filter, threads)
+        scored = self.base._score_once(queries, candidates, filter, threads)
         votes, cost = self._votes(queries, None, threads)
         if votes is None:
             return scored
@@ -268,7 +278,7 @@ def joined_with_votes(
     base: Retriever, queries: Queries, depth: int, votes: Votes, filter: Filter | None, threads: int
 ) -> tuple[_native.VotedSum, Stats]:
     """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost."""
-    found = base._search(queries, depth, filter, threads)
+    found = base._search_checked(queries, depth, filter, threads)
     joined = _native.VotedSum((found.offsets, found.items, found._required_scores()), votes, len(base.items))
     missing: Any = joined.missing()
     stats = found.stats.with_exact(False)
@@ -276,7 +286,7 @@ def joined_with_votes(
         return joined, stats
     offsets, items = map(np.frombuffer, missing, (np.int64, np.int32))
     wanted = Candidates.trusted(offsets, items, None, base.items, Stats())
-    scored = base._score(queries, wanted, filter, threads)
+    scored = base._score_once(queries, wanted, filter, threads)
     joined.fill(np.ascontiguousarray(scored.scores, np.float32))
     return joined, stats + scored.stats
 

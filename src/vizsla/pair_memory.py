@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.candidates import Candidates
-from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer, unwrapped
 from vizsla.stats import Stats
+from vizsla.strings import Strings
 
 
 class PairMemory:
@@ -35,21 +36,30 @@ class PairMemory:
 
 
 def scored_once(
-    scorer: Scorer, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int
+    scorer: object, items: Strings, score: Callable[[Candidates], Scored], queries: Queries, candidates: Candidates
 ) -> Scored:
     """Score candidates in their order; pairs that this call has scored before are looked up and cost nothing.
 
-    Budgets and caches change no score, so a scorer's pairs are remembered whatever stands around it.
+    Parameters
+    ----------
+    scorer : object
+        Whose scores they are: pairs are remembered under it.
+    items : Strings
+        Its catalogue, which the candidates' numbers are of.
+    score : callable
+        Scores candidates that were not seen before.
+    queries : Queries
+        The call.
+    candidates : Candidates
+        A row a query.
     """
-    key = (unwrapped(scorer), "pairs")
-    memory = queries.known(key) or queries.remember(key, PairMemory())
-    rows = np.repeat(_first_rows(queries), np.diff(candidates.offsets))
-    keys = rows * len(scorer.items) + candidates.items
-    new = np.unique(keys[memory.places(keys) < 0])
-    stats = Stats()
+    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), PairMemory())
+    rows, width = np.repeat(_first_rows(queries), np.diff(candidates.offsets)), max(1, len(items))
+    keys = rows * width + candidates.items
+    new, stats = np.unique(keys[memory.places(keys) < 0]), Stats()
     if len(new):
-        wanted = _candidates(new, len(candidates), scorer)
-        scored = scorer._score(queries, wanted, filter, threads)
+        offsets = np.searchsorted(new, np.arange(len(candidates) + 1) * width).astype(np.int64)
+        scored = score(Candidates.trusted(offsets, (new % width).astype(np.int32), None, items, stats))
         memory.add(new, scored.scores)
         stats = scored.stats
     return Scored(memory.scores[memory.places(keys)], stats)
@@ -59,9 +69,3 @@ def _first_rows(queries: Queries) -> NDArray[np.int64]:
     """Return for each query the first one with its text: who asks twice in one call pays once."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(text, row) for row, text in enumerate(queries.texts)], np.int64)
-
-
-def _candidates(keys: NDArray[np.int64], rows: int, scorer: Scorer) -> Candidates:
-    width = max(1, len(scorer.items))
-    offsets = np.searchsorted(keys, np.arange(rows + 1) * width).astype(np.int64)
-    return Candidates.trusted(offsets, (keys % width).astype(np.int32), None, scorer.items, Stats())

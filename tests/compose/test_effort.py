@@ -1,0 +1,53 @@
+"""One name for how hard a search tries, through compositions too."""
+
+from __future__ import annotations
+
+import pytest
+
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.errors import InputError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.dense import dense
+from vizsla.methods.pefa import pefa_xl
+from vizsla.text.analyser import Analyser
+
+ITEMS = {f"i{n}": f"w{n % 7} w{n % 11} w{n % 13} w{n}" for n in range(600)}
+VOTES = {"weight": 0.5, "neighbours": 3, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0, "index": "flat"}
+
+
+@pytest.fixture(scope="module")
+def parts():
+    lsa = LsaEncoder.fit(ITEMS.values(), dim=16)
+    graph = {"index": "hnsw", "M": 2, "ef_construction": 4}
+    return bm25(ITEMS, analyser=Analyser()), dense(ITEMS, lsa, ef=9, **graph), dense(ITEMS, lsa, ef=5, **graph)
+
+
+COMPOSITIONS = {
+    "sum": lambda words, near: words.normalised() + near.normalised(),
+    "rerank of a union": lambda words, near: (words | near) >> words,
+    "cut": lambda words, near: near % 20,
+    "pefa-xl": lambda words, near: pefa_xl(near, [(f"w{n}", f"i{n}") for n in range(20)], **VOTES),
+    "pefa-xl in a sum": lambda words, near: (
+        COMPOSITIONS["pefa-xl"](words, near).normalised("rank") + words.normalised("rank")
+    ),
+}
+
+
+@pytest.mark.parametrize("make", COMPOSITIONS.values(), ids=COMPOSITIONS)
+def test_the_effort_of_a_composition_is_that_of_its_part(parts, make):
+    words, near, _ = parts
+    search, asked = make(words, near), [f"w{n} w{n + 1}" for n in range(40)]
+    assert search.effort == 9
+    wide = search.with_effort(400)
+    assert wide.effort == 400 and search.effort == 9 and type(wide) is type(search)
+    assert wide(asked, 15) == make(words, near.with_effort(400))(asked, 15) != search(asked, 15)
+
+
+def test_parts_that_differ_have_no_common_effort(parts):
+    words, near, other = parts
+    for search in (near | other, words % 3, words >> near):
+        assert search.effort is None
+        with pytest.raises(InputError, match=r"`effort` must be that of parts with one and the same. Got 7"):
+            search.with_effort(7)
+    both = (near | other.with_effort(9)).with_effort(7)
+    assert [part.effort for part in both.parts] == [7, 7]
