@@ -10,7 +10,7 @@ import numpy as np
 from vizsla.compose.catalogues import Aligned
 from vizsla.methods.cur.decomposition import BASES, decomposed
 from vizsla.methods.cur.prior import prior_scores
-from vizsla.methods.cur.residual_choice import FOLDS, LEFT_OUT, RIDGES, recall_of, usable_ranks
+from vizsla.methods.cur.residual_choice import FOLDS, LEFT_OUT, LEFT_OUT_FOR_BASIS, RIDGES, recall_of, usable_ranks
 from vizsla.methods.cur.rounds import Plan
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
@@ -50,7 +50,8 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     apart = _seconds(lambda: decomposed(scores, own, rows))
     fit, few = decomposed(scores, own, rows).fit(rows, 0.1), len(asked)
     one = _seconds(lambda: recall_of(fit, scores[:few], own[:few], plan)) / few
-    tried = min(len(queries), FOLDS * LEFT_OUT) * (len(BASES) + len(ranks) * len(RIDGES))
+    tried = min(len(queries), FOLDS * LEFT_OUT) * len(ranks) * len(RIDGES)
+    tried += min(len(queries), FOLDS * LEFT_OUT_FOR_BASIS) * len(BASES)
     folds = ((len(BASES) + 1) * FOLDS + 1) * (len(queries) / rows) ** 2
     return told * len(queries) / few + apart * folds + one * tried * max(1.0, float(np.mean(ranks)) / rows)
 

@@ -21,6 +21,8 @@ FOLDS = 4
 DEPTHS = (1, 10, 100)
 LEFT_OUT = 24
 """Anchor queries of each fold that are asked as if they were new."""
+LEFT_OUT_FOR_BASIS = 48
+"""More of them decide between bases, which have one try each."""
 
 
 class Tried(NamedTuple):
@@ -66,22 +68,26 @@ def choose_fit(scores: Floats, own: Floats, plan: Plan, tried: Tried = EVERYTHIN
     ranks, ridges, bases = tried
     usable, lowered = usable_ranks(len(scores), ranks), sorted(ridges, reverse=True)
     middling = usable[len(usable) // 2], lowered[len(lowered) // 2]
-    recalls = [_recalls(scores, own, plan, each, [middling])[middling] for each in bases] if len(bases) > 1 else [0.0]
-    basis = bases[int(np.argmax(np.round(recalls, 6)))]
-    totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered])
+    basis = bases[0] if len(bases) == 1 else _better_basis(scores, own, plan, bases, middling)
+    totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered], LEFT_OUT)
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
     return Choice(basis, kept, ridge, best / min(FOLDS, len(scores)))
 
 
+def _better_basis(scores: Floats, own: Floats, plan: Plan, bases: tuple[str, ...], at: tuple[int, float]) -> str:
+    found = [_recalls(scores, own, plan, each, [at], LEFT_OUT_FOR_BASIS)[at] for each in bases]
+    return bases[int(np.argmax(np.round(found, 6)))]
+
+
 def _recalls(
-    scores: Floats, own: Floats, plan: Plan, basis: str, tried: Iterable[tuple[int, float]]
+    scores: Floats, own: Floats, plan: Plan, basis: str, tried: Iterable[tuple[int, float]], left_out: int
 ) -> dict[tuple[int, float], float]:
     """Return what each rank and ridge finds, added up over the folds."""
     totals = dict.fromkeys(tried, 0.0)
     most = max(rank for rank, _ in totals)
     for fold in np.array_split(np.arange(len(scores)), FOLDS):
-        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:LEFT_OUT]
+        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:left_out]
         if not len(rest) or not len(asked):
             continue
         parts = decomposed(scores[rest], own[rest], most, basis)
