@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.tiny_bert import tiny_bert
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
+onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 
 
 @pytest.fixture(scope="module")
