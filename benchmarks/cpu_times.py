@@ -28,12 +28,14 @@ def single_query_us(
 def batch_us(contestants: Mapping[str, Callable[[], object]], queries: int, *, rounds: int) -> dict[str, float]:
     """Return each contestant's microseconds a query when a whole batch is asked at once: the median of the rounds.
 
-    A batch is so long that hardly one of a few rounds is undisturbed: the least of them is chance.
+    A batch is so long that hardly one of a few rounds is undisturbed: the least of them is chance. The order of turns
+    changes from round to round: whom one follows decides what is in the caches.
     """
     times: dict[str, list[int]] = {name: [] for name in contestants}
+    names, pick = list(contestants), np.random.default_rng(0)
     for _ in range(rounds):
-        for name, call in contestants.items():
+        for name in pick.permutation(names).tolist():
             start = thread_time_ns()
-            call()
+            contestants[name]()
             times[name].append(thread_time_ns() - start)
     return {name: float(np.median(passed)) / queries / 1e3 for name, passed in times.items()}

@@ -60,8 +60,7 @@ class LiveSide {
     rescaled_.resize(found_.scores.size());
     if (by_rank()) std::copy_n(places_.begin(), rescaled_.size(), rescaled_.begin());
     else rescale_row(scale_, found_.scores, rescaled_.data());
-    rescale_row(scale_, also.scores, also.scores.data());
-    if (any_missing(also.scores)) rescale_row(scale_, also.bounds, also.bounds.data());
+    rescale(also);
   }
 
   std::span<const std::int32_t> items() const { return found_.items; }
@@ -74,8 +73,7 @@ class LiveSide {
 
   void tell(const AlsoWanted& about) {
     part_->tell(about);
-    rescale_row(scale_, about.scores, about.scores.data());
-    rescale_row(scale_, about.bounds, about.bounds.data());
+    rescale(about);
   }
 
   void bound(std::span<const std::int32_t> items, std::span<float> bounds) {
@@ -112,10 +110,13 @@ class LiveSide {
   std::uint64_t take_scored() { return std::exchange(scored_, 0); }
 
  private:
-  static bool any_missing(std::span<const float> scores) {
-    float found = 0.0F;
-    for (const float score : scores) found = score == score ? found : score;
-    return std::isnan(found);
+  // A score is its own bound, so one of the two is to be divided; NaN stays.
+  void rescale(const AlsoWanted& also) const {
+    float* const scores = also.scores.data();
+    float* const bounds = also.bounds.data();
+    for (std::size_t i = 0; i < also.scores.size(); ++i) bounds[i] = scores[i] == scores[i] ? scores[i] : bounds[i];
+    rescale_row(scale_, also.bounds, bounds);
+    for (std::size_t i = 0; i < also.scores.size(); ++i) scores[i] = scores[i] == scores[i] ? bounds[i] : scores[i];
   }
 
   // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.

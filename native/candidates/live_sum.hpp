@@ -13,6 +13,7 @@
 #include "candidates/item_slots.hpp"
 #include "candidates/live_side.hpp"
 #include "candidates/open_items.hpp"
+#include "candidates/small_slots.hpp"
 #include "common/clones.hpp"
 
 namespace vizsla {
@@ -74,6 +75,8 @@ class LiveSum {
     const auto turn = [this](std::size_t p) { return sides_[p].reads_along() ? sides_[p].renumbers() ? 1 : 2 : 0; };
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
     segments_.resize(sides_.size());
+    small_ = SmallSlots::fits(sources[0]->items(), most_);
+    if (small_) small_slots_.resize(sources[0]->items());
     room_ = (most_ / 32 + 1) * 32;
     scores_.resize(sides_.size() * room_);
     bounds_.resize(sides_.size() * room_);
@@ -118,7 +121,8 @@ class LiveSum {
   };
 
   void start() {
-    slots_.start(most_);
+    if (small_) small_slots_.clear(joined());
+    else slots_.start(most_);
     count_ = 0;
     for (std::size_t p = 0; p < sides_.size(); ++p) std::fill_n(column(p), room_, sides_[p].by_rank() ? 0.0F : unknown);
     std::fill(bounds_.begin(), bounds_.end(), std::numeric_limits<float>::infinity());
@@ -138,24 +142,32 @@ class LiveSum {
       if (&other != &side) other.expect(found);
     }
     segments_[p].begin = count_;
-    if (count_ == 0) join_first(found, side.scores(), column(p));
-    else join(found, side.scores(), column(p));
+    if (small_) join(small_slots_, found, side.scores(), column(p));
+    else join(slots_, found, side.scores(), column(p));
     segments_[p].end = count_;
   }
 
+  template <class Slots>
+  void join(Slots& slots, std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
+    if (count_ == 0) join_first(slots, found, scores, into);
+    else join_more(slots, found, scores, into);
+  }
+
   // Nobody was found before, and no list names an item twice.
-  void join_first(std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
+  template <class Slots>
+  void join_first(Slots& slots, std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
     std::copy(found.begin(), found.end(), items_.begin());
     std::copy_n(scores.begin(), found.size(), into);
-    for (std::size_t place = 0; place < found.size(); ++place) slots_.put(found[place], static_cast<std::uint32_t>(place));
+    for (std::size_t place = 0; place < found.size(); ++place) slots.put(found[place], static_cast<std::uint32_t>(place));
     count_ = static_cast<std::uint32_t>(found.size());
   }
 
-  void join(std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
+  template <class Slots>
+  void join_more(Slots& slots, std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
     std::int32_t* const items = items_.data();
     std::uint32_t count = count_;
     for (std::size_t place = 0; place < found.size(); ++place) {
-      const std::uint32_t at = slots_.place(found[place], count);
+      const std::uint32_t at = slots.place(found[place], count);
       items[count] = found[place];  // there is room for one more than are joined: who is new is not guessed
       count += at == count;
       into[at] = scores[place];
@@ -174,7 +186,8 @@ class LiveSum {
   void look_deeper(std::size_t p) {
     const LiveSide& side = sides_[p];
     for (std::size_t place = taken_; place < side.items().size(); ++place) {
-      const std::uint32_t at = slots_.known(side.items()[place]);
+      const std::int32_t item = side.items()[place];
+      const std::uint32_t at = small_ ? small_slots_.known(item) : slots_.known(item);
       if (at != ItemSlots::none) column(p)[at] = side.scores()[place];
     }
   }
@@ -296,6 +309,8 @@ class LiveSum {
   std::vector<LiveSide> sides_;
   std::vector<std::size_t> order_;  // in which the parts are searched
   std::size_t taken_, k_, most_ = 0, room_ = 0;
+  bool small_ = false;  // which slots are used
+  SmallSlots small_slots_;
   ItemSlots slots_;
   BestSums best_;
   OpenItems open_;

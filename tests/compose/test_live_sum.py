@@ -61,7 +61,7 @@ def slowly(total, queries, k, threads=1):
 
 
 @pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
-@pytest.mark.parametrize(("depth", "own"), [(100, 100), (7, 30), (30, 100)])
+@pytest.mark.parametrize(("depth", "own"), [(100, 100), (7, 30), (30, 100), (127, 127), (128, 128)])
 @pytest.mark.parametrize("k", [1, 10, 16, 17, 60])
 def test_one_call_answers_as_many_do(words, tree, how, depth, own, k):
     total = (0.5 * words.normalised(how, depth=own)).plus(0.7 * tree.normalised(how, depth=100), depth=depth)

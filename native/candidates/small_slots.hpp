@@ -1,0 +1,45 @@
+// As ItemSlots, for small catalogues and short rows: a byte an item, which nearly always is in the second cache, and no search for a
+// slot, so nothing is guessed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace vizsla {
+
+class SmallSlots {
+ public:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::size_t most_items = 1 << 16, most_joined = UINT8_MAX;
+
+  static bool fits(std::size_t items, std::size_t joined) { return items <= most_items && joined <= most_joined; }
+
+  // Numbers are below `items`.
+  void resize(std::size_t items) { places_.assign(items, 0); }
+
+  // Forgets a row's items.
+  void clear(std::span<const std::int32_t> items) {
+    for (const std::int32_t item : items) places_[static_cast<std::size_t>(item)] = 0;
+  }
+
+  // The item's place; a new item gets `next`.
+  std::uint32_t place(std::int32_t item, std::uint32_t next) {
+    std::uint8_t& kept = places_[static_cast<std::size_t>(item)];
+    const std::uint32_t at = kept != 0 ? kept - 1U : next;
+    kept = static_cast<std::uint8_t>(at + 1);
+    return at;
+  }
+
+  void put(std::int32_t item, std::uint32_t place) { places_[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(place + 1); }
+
+  std::uint32_t known(std::int32_t item) const {
+    const std::uint8_t kept = places_[static_cast<std::size_t>(item)];
+    return kept != 0 ? kept - 1U : none;
+  }
+
+ private:
+  std::vector<std::uint8_t> places_;  // one more than the place; 0 where there is none
+};
+
+}  // namespace vizsla
