@@ -57,7 +57,7 @@ class BestSums {
     const bool in_lanes = k <= detail::sum_lanes / 2;
     const float least = in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
     places_.clear();
-    places_.take(pick_places(totals.data(), items.size(), least, places_.room(items.size() + beyond_picked)));
+    places_.take(pick_places(totals.first(items.size()), FromLimit{least}, places_.room(items.size() + beyond_picked)));
     keys_.clear();
     for (std::size_t i = 0; i < places_.size(); ++i) keys_.push_back(key(items[places_[i]], totals[places_[i]]));
     sorted_ = false;

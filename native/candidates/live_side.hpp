@@ -60,7 +60,7 @@ class LiveSide {
     rescaled_.resize(found_.scores.size());
     if (by_rank()) std::copy_n(places_.begin(), rescaled_.size(), rescaled_.begin());
     else rescale_row(scale_, found_.scores, rescaled_.data());
-    rescale(also);
+    rescale_bounded(scale_, also.scores, also.bounds);
   }
 
   std::span<const std::int32_t> items() const { return found_.items; }
@@ -73,7 +73,7 @@ class LiveSide {
 
   void tell(const AlsoWanted& about) {
     part_->tell(about);
-    rescale(about);
+    rescale_bounded(scale_, about.scores, about.bounds);
   }
 
   void bound(std::span<const std::int32_t> items, std::span<float> bounds) {
@@ -110,15 +110,6 @@ class LiveSide {
   std::uint64_t take_scored() { return std::exchange(scored_, 0); }
 
  private:
-  // A score is its own bound, so one of the two is to be divided; NaN stays.
-  void rescale(const AlsoWanted& also) const {
-    float* const scores = also.scores.data();
-    float* const bounds = also.bounds.data();
-    for (std::size_t i = 0; i < also.scores.size(); ++i) bounds[i] = scores[i] == scores[i] ? scores[i] : bounds[i];
-    rescale_row(scale_, also.bounds, bounds);
-    for (std::size_t i = 0; i < also.scores.size(); ++i) scores[i] = scores[i] == scores[i] ? bounds[i] : scores[i];
-  }
-
   // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.
   static std::int32_t translated(std::span<const std::int32_t> numbers, std::int32_t item, std::size_t most) {
     require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogues");

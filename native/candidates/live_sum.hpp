@@ -28,6 +28,13 @@ struct LiveColumn {
   float ceiling;
 };
 
+VIZSLA_CLONES static void start_column(float* __restrict scores, float* __restrict bounds, std::size_t count, float score) {
+  for (std::size_t i = 0; i < count; ++i) {
+    scores[i] = score;
+    bounds[i] = std::numeric_limits<float>::infinity();
+  }
+}
+
 // Adds a part's scores, or where they are missing its bounds, which are lowered to its ceiling; notes by NaN where any is missing.
 // The first part's are added to nothing, which need not be there.
 VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count, bool first, double* __restrict sums,
@@ -92,8 +99,8 @@ class LiveSum {
   std::span<const std::uint64_t> search(std::size_t row) {
     start();
     for (const std::size_t p : order_) ask(row, p);
-    for (std::size_t p = 0; p < sides_.size(); ++p) look_deeper(p);
     for (std::size_t p = 0; p < sides_.size(); ++p) tell(p);
+    for (std::size_t p = 0; p < sides_.size(); ++p) look_deeper(p);
     add_up();
     if (!open_.empty()) settle_open();
     return best_.finish();
@@ -124,8 +131,9 @@ class LiveSum {
     if (small_) small_slots_.clear(joined());
     else slots_.start(most_);
     count_ = 0;
-    for (std::size_t p = 0; p < sides_.size(); ++p) std::fill_n(column(p), room_, sides_[p].by_rank() ? 0.0F : unknown);
-    std::fill(bounds_.begin(), bounds_.end(), std::numeric_limits<float>::infinity());
+    for (std::size_t p = 0; p < sides_.size(); ++p) {
+      detail::start_column(column(p), bounds(p), room_, sides_[p].by_rank() ? 0.0F : unknown);
+    }
   }
 
   float* column(std::size_t part) { return scores_.data() + part * room_; }
@@ -202,9 +210,7 @@ class LiveSum {
   void tell(std::size_t p, std::size_t first, std::size_t end) {
     if (first == end) return;
     const auto items = in_numbers_of(sides_[p], joined().subspan(first, end - first));
-    sides_[p].tell({items, std::span(values_).first(items.size()), {bounds(p) + first, items.size()}});
-    float* const scores = column(p) + first;
-    for (std::size_t i = 0; i < items.size(); ++i) scores[i] = scores[i] == scores[i] ? scores[i] : values_[i];
+    sides_[p].tell({items, {column(p) + first, items.size()}, {bounds(p) + first, items.size()}});
   }
 
   // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of these.

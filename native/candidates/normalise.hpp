@@ -27,11 +27,24 @@ VIZSLA_CLONES static void rescale(const float* scores, std::size_t count, double
   for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<float>((static_cast<double>(scores[i]) - zero) / one);
 }
 
+// A score is its own bound, so one of the two is to be divided; scores that are NaN stay. In three steps, of which each is done for
+// several at a time: in one the compiler would guess who is NaN.
+VIZSLA_CLONES static void rescale_bounded(float* __restrict scores, float* __restrict bounds, std::size_t count, double zero, double one) {
+  for (std::size_t i = 0; i < count; ++i) bounds[i] = scores[i] == scores[i] ? scores[i] : bounds[i];
+  for (std::size_t i = 0; i < count; ++i) bounds[i] = static_cast<float>((static_cast<double>(bounds[i]) - zero) / one);
+  for (std::size_t i = 0; i < count; ++i) scores[i] = scores[i] == scores[i] ? bounds[i] : scores[i];
+}
+
 }  // namespace detail
 
 // As `RowScale::of`, several at a time; `into` may be `scores`.
 inline void rescale_row(const RowScale& scale, std::span<const float> scores, float* into) {
   detail::rescale(scores.data(), scores.size(), scale.zero, scale.one, into);
+}
+
+// Of scores, and of bounds where a score is NaN; bounds of others become their scores.
+inline void rescale_bounded(const RowScale& scale, std::span<float> scores, std::span<float> bounds) {
+  detail::rescale_bounded(scores.data(), bounds.data(), scores.size(), scale.zero, scale.one);
 }
 
 // The lowest becomes 0 and the highest 1; where they are equal, all of them are 1.

@@ -18,7 +18,7 @@ class OpenItems {
   // Those whose bounds reach what is needed; NaN is no bound.
   void start(std::span<const float> bounds, float needed) {
     places_.clear();
-    places_.take(pick_places(bounds.data(), bounds.size(), needed, places_.room(bounds.size() + beyond_picked)));
+    places_.take(pick_places(bounds, FromLimit{needed}, places_.room(bounds.size() + beyond_picked)));
     bounds_.resize(size());
     for (std::size_t i = 0; i < size(); ++i) bounds_[i] = bounds[places_[i]];
   }

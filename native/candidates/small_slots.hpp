@@ -2,6 +2,7 @@
 // slot, so nothing is guessed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,30 +17,32 @@ class SmallSlots {
   static bool fits(std::size_t items, std::size_t joined) { return items <= most_items && joined <= most_joined; }
 
   // Numbers are below `items`.
-  void resize(std::size_t items) { places_.assign(items, 0); }
+  void resize(std::size_t items) { places_.assign(items, free); }
 
   // Forgets a row's items.
   void clear(std::span<const std::int32_t> items) {
-    for (const std::int32_t item : items) places_[static_cast<std::size_t>(item)] = 0;
+    for (const std::int32_t item : items) places_[static_cast<std::size_t>(item)] = free;
   }
 
-  // The item's place; a new item gets `next`.
+  // The item's place; a new item gets `next`, which is above the places of all others, and not above `free`.
   std::uint32_t place(std::int32_t item, std::uint32_t next) {
     std::uint8_t& kept = places_[static_cast<std::size_t>(item)];
-    const std::uint32_t at = kept != 0 ? kept - 1U : next;
-    kept = static_cast<std::uint8_t>(at + 1);
+    const std::uint32_t at = std::min<std::uint32_t>(kept, next);
+    kept = static_cast<std::uint8_t>(at);
     return at;
   }
 
-  void put(std::int32_t item, std::uint32_t place) { places_[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(place + 1); }
+  void put(std::int32_t item, std::uint32_t place) { places_[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(place); }
 
   std::uint32_t known(std::int32_t item) const {
     const std::uint8_t kept = places_[static_cast<std::size_t>(item)];
-    return kept != 0 ? kept - 1U : none;
+    return kept != free ? kept : none;
   }
 
  private:
-  std::vector<std::uint8_t> places_;  // one more than the place; 0 where there is none
+  static constexpr std::uint8_t free = UINT8_MAX;
+
+  std::vector<std::uint8_t> places_;
 };
 
 }  // namespace vizsla

@@ -10,51 +10,13 @@
 #include <vector>
 
 #include "common/also_wanted.hpp"
+#include "common/pick_places.hpp"
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
 #include "postings/look_up.hpp"
 #include "postings/window_sums.hpp"
 
 namespace vizsla {
-
-namespace detail {
-
-struct Window {
-  const float* sums;
-  std::int32_t low;
-  std::uint32_t width;
-};
-
-// What a window's sums say of some items, where these lie in it; which ones do is not guessed. One item after the other: gathering
-// instructions take longer.
-static void note_scores(const Window& here, const std::int32_t* items, std::size_t count, float base, float* scores) {
-  const float* const sums = here.sums;
-  const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t at = static_cast<std::uint32_t>(items[i]) - low;
-    const bool inside = at < width;
-    const float score = sums[inside ? at : 0] + base;
-    scores[i] = inside ? score : scores[i];
-  }
-}
-
-struct AtMost {
-  double rest, factor, base;
-};
-
-static void note_bounds(const Window& here, const std::int32_t* items, std::size_t count, const AtMost& most, float* bounds) {
-  const float* const sums = here.sums;
-  const std::uint32_t low = static_cast<std::uint32_t>(here.low), width = here.width;
-  const double rest = most.rest, factor = most.factor, base = most.base;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t at = static_cast<std::uint32_t>(items[i]) - low;
-    const bool inside = at < width;
-    const auto bound = static_cast<float>((static_cast<double>(sums[inside ? at : 0]) + rest) * factor + base);
-    bounds[i] = inside ? bound : bounds[i];
-  }
-}
-
-}  // namespace detail
 
 class Searcher {
  public:
@@ -150,11 +112,21 @@ class Searcher {
 
   // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it; else
   // the other lists' bounds tell what they are at most.
-  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) const {
-    const detail::Window here{sums_.data(), static_cast<std::int32_t>(low), static_cast<std::uint32_t>(high - low)};
-    const std::size_t count = also.items.size();
-    if (rest_[walked] <= 0) detail::note_scores(here, also.items.data(), count, base_, also.scores.data());
-    else detail::note_bounds(here, also.items.data(), count, {rest_[walked], 2 - rounding_, double{base_}}, also.bounds.data());
+  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) {
+    if (also.items.empty()) return;
+    also_here_.resize(also.items.size() + beyond_picked);
+    const WithinRange window_here{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high - low)};
+    const std::size_t count = pick_places(also.items, window_here, also_here_.data());
+    const auto places = std::span<const std::uint32_t>(also_here_).first(count);
+    const auto sum_of = [sums = sums_.data(), items = also.items.data(), first = static_cast<std::int32_t>(low)](std::uint32_t at) {
+      return sums[items[at] - first];
+    };
+    if (rest_[walked] <= 0) {
+      for (const std::uint32_t at : places) also.scores[at] = sum_of(at) + base_;
+    } else {
+      const double rest = rest_[walked], factor = 2 - rounding_, base = base_;
+      for (const std::uint32_t at : places) also.bounds[at] = static_cast<float>((double{sum_of(at)} + rest) * factor + base);
+    }
   }
 
   std::size_t postings_met(std::size_t essential) const {
@@ -267,6 +239,7 @@ class Searcher {
   std::vector<double> rest_, whole_rest_;  // [i]: the most that lists i, i + 1, ... can add, in the window and anywhere
   std::vector<float> sums_;
   std::vector<std::uint32_t> found_;
+  std::vector<std::uint32_t> also_here_;  // which of those that are wanted besides lie in the window
   WindowSums window_sums_;
   ListLookUp look_up_;
   TopK top_;

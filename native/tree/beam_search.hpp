@@ -188,7 +188,7 @@ class BeamSearcher {
   std::size_t push(const TreeModel& model, std::size_t t, const ChunkVisit& visited, const TreeFilter* filter) {
     const std::size_t first = model.layers()[t].first_child(visited.chunk);
     const float* margins = margins_.of(visited);
-    float* leaves = children == Children::items && trace_ != nullptr ? trace_->read(visited.chunk, visited.count) : nullptr;
+    float* leaves = children == Children::items && trace_ != nullptr ? trace_->read(visited.chunk, first, visited.count) : nullptr;
     const auto push_child = [&](std::size_t node) {
       const float score = visited.score + log_activation<transform>(margins[node - first]);
       if constexpr (children == Children::items) {

@@ -23,19 +23,23 @@ class TreeTrace {
       mark_ = 1;
     }
     leaves_.clear();
-    if (above == 0) root_ = unread;
+    *leaves_.room(1) = NAN;
+    leaves_.take(1);
+    if (above == 0) root_ = {mark_, 0.0F, Children::followed, 0};
   }
 
-  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, left, score}; }
+  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, score, Children::left, 0}; }
 
   // The node's children, which are leaves, will be looked at, or are no better than the last that is found.
   void follow(std::size_t node) {
-    if (!layers_.empty()) layers_.back()[node].leaves = unread;
+    if (!layers_.empty()) layers_.back()[node].children = Children::followed;
   }
 
-  // Room for the scores of a followed node's children.
-  float* read(std::size_t node, std::size_t children) {
-    (layers_.empty() ? root_ : layers_.back()[node].leaves) = static_cast<std::uint32_t>(leaves_.size());
+  // Room for the scores of a followed node's children, of which this leaf is the first.
+  float* read(std::size_t node, std::size_t first, std::size_t children) {
+    Met& met = layers_.empty() ? root_ : layers_.back()[node];
+    met.children = Children::read;
+    met.leaves = static_cast<std::uint32_t>(leaves_.size() - first);
     float* const scores = leaves_.room(children);
     leaves_.take(children);
     return scores;
@@ -44,16 +48,16 @@ class TreeTrace {
   // What is known of a leaf that was not found.
   struct Known {
     float score;  // NaN where the search did not look at it
-    float bound;
+    float bound;  // where it did not
   };
 
   // An activation is at most 1, so whoever is above a leaf is a bound; and who could have been looked at is no better than the
   // `last` that was found.
   Known about(const TreeModel& model, const TreeModel::Place& place, float last) const {
-    if (layers_.empty()) return {root_ < unread ? leaves_[root_ + place.leaf] : NAN, last};
+    if (layers_.empty()) return about(root_, place.leaf, last);
     std::size_t node = place.parent;
     const Met* met = &layers_.back()[node];
-    if (met->mark == mark_) return about(*met, place.leaf - model.layers().back().first_child(node), last);
+    if (met->mark == mark_) return about(*met, place.leaf, last);
     for (std::size_t t = layers_.size() - 1; met->mark != mark_ && t > 0; --t) {
       node = model.parents(t)[node];
       met = &layers_[t - 1][node];
@@ -69,29 +73,27 @@ class TreeTrace {
   }
 
  private:
-  static constexpr std::uint32_t left = UINT32_MAX, unread = left - 1;
-
-  struct Met;
-
-  // Of a node's child. Half of them were read, so whether is not guessed.
-  Known about(const Met& met, std::size_t child, float last) const {
-    const bool read = met.leaves < unread;
-    const float unknown[] = {NAN};
-    const float* scores = read ? leaves_.data() + met.leaves + child : unknown;
-    const float most = met.leaves == unread ? std::min(met.score, last) : met.score;
-    return {*scores, read ? *scores : most};
-  }
+  // Of a node above leaves.
+  enum class Children : std::uint32_t { left, followed, read };
 
   struct Met {
     std::uint32_t mark = 0;
-    std::uint32_t leaves = left;  // where its children's scores begin, if they are leaves that were read; else left, or unread
     float score = 0;
+    Children children = Children::left;
+    std::uint32_t leaves = 0;  // a child's place among all leaves, and this more, is that of its score, if it was read
   };
 
+  // Of a node's child. Half of them were read, so whether is not guessed: the others' place is the first, where there is no score.
+  Known about(const Met& met, std::uint32_t leaf, float last) const {
+    const std::uint32_t read = met.children == Children::read ? UINT32_MAX : 0;
+    const float most[] = {INFINITY, last, last};
+    return {leaves_[(met.leaves + leaf) & read], std::min(met.score, most[static_cast<std::size_t>(met.children)])};
+  }
+
   std::uint32_t mark_ = 0;
-  std::uint32_t root_ = unread;  // as `leaves`, of a tree without layers above its leaves
+  Met root_;  // above the leaves of a tree without other layers
   std::vector<std::vector<Met>> layers_;  // all but the leaves
-  GrowingArray<float> leaves_;
+  GrowingArray<float> leaves_;  // NaN, and the scores of those that were read
 };
 
 }  // namespace vizsla
