@@ -34,6 +34,7 @@ NB_MODULE(_native, module) {
   vizsla::register_column_sums(module);
   vizsla::register_ngrams(module);
   vizsla::register_postings(module);
+  vizsla::register_picks(module);
   vizsla::register_pq(module);
   vizsla::register_text(module);
   vizsla::register_tree_search(module);

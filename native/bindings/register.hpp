@@ -14,6 +14,7 @@ void register_live_sum(nanobind::module_& module);
 void register_strings(nanobind::module_& module);
 void register_max_sim(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
+void register_picks(nanobind::module_& module);
 void register_pq(nanobind::module_& module);
 void register_postings(nanobind::module_& module);
 void register_text(nanobind::module_& module);

@@ -146,7 +146,7 @@ class LeafRows {
       });
     }
     for (std::size_t leaf = 0; leaf + 1 < leaves_.size(); ++leaf) leaves_[leaf + 1].begin += leaves_[leaf].begin;
-    lower_.resize(leaves_.back().begin * half);
+    lower_.resize(leaves_.back().begin * half + LikelyFeatures::bytes_beyond);
     rest_.resize(leaves_.back().begin * rest_bytes());
     std::vector<std::size_t> counts(leaves_.size(), 0);
     RowsOfChunk rows;

@@ -241,6 +241,21 @@ class Postings:
 
     def score_one(self, terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
+def picked_from(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: float, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    The places of values from a limit on. Of the CPU's instructions those of AVX-512 (2), AVX2 (1) or none of these (0) are used at most.
+    """
+
+def picked_within(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: int, width: int, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    The places of values from `low` on that are below `low + width`; instructions as `picked_from` has them.
+    """
+
+def likely_features(query: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], instructions: int = 2) -> tuple:
+    """
+    Which of some features, given by their lower 16 bits, a query may have: with their places above them, and of the first 64 a bit each; instructions as `picked_from` has them.
+    """
+
 def pq_tables(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotation: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, centroids: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]) -> object:
     """
     Each query's inner product with every centroid, as bytes of float32. Centroids are sub-spaces × width × 16 or 256.
