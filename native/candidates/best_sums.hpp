@@ -64,8 +64,9 @@ class BestSums {
     raise();
   }
 
-  // One more, who counts from the next `raise` on.
+  // One more, who counts from the next `raise` on. Who is below k others comes in vain.
   void add(std::int32_t item, float total) {
+    if (total < least_) return;
     keys_.push_back(key(item, total));
     sorted_ = false;
   }
