@@ -24,7 +24,7 @@ from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
-from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Choice, Tried, choose_fit
+from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Tried, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
 from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
@@ -283,10 +283,5 @@ def _anchored(
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
     aligned = [Aligned(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
-    settled = all(len(values) == 1 for values in tried)
-    chosen = (
-        Choice(tried.bases[0], tried.ranks[0], tried.ridges[0], np.nan)
-        if settled
-        else choose_fit(scores, own, plan, tried)
-    )
+    chosen = tried.settled or choose_fit(scores, own, plan, tried)
     return decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)
