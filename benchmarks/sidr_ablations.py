@@ -16,8 +16,8 @@ from time import process_time
 from typing import Any
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report, told
-from benchmarks.sidr import minilm
+from benchmarks.rows import Row
+from benchmarks.sidr_command import run_command
 from benchmarks.sidr_train import SETTINGS, SPLITS, measured, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense, load, sidr, train_sidr
 
@@ -59,21 +59,11 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    options = arguments("sidr_ablations", own=_own)
-    if options.quick:
-        options.most_steps, options.queries = 2, 20
-        options.only = options.only or ["sidr", "w/o SP objective"]
-    model = options.model or minilm()
-    if model is None:
-        raise SystemExit("no model: give --model FOLDER")
-    report(list(told(_rows(options, model))), options.json)
+    quick = {"queries": 20, "only": ["sidr", "w/o SP objective"]}
+    run_command("sidr_ablations", _rows, _own, steps=100, quick=quick, trials=ABLATIONS)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", nargs="+", choices=list(ABLATIONS), metavar="NAME", help="some of the rows")
-    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
-    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-    parser.add_argument("--most-steps", type=int, default=100, help="of each training (default: 100)")
     parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
     parser.add_argument("--saved", metavar="FOLDER", help="keep the trained models here, and take them from here")
 

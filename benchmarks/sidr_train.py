@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report, told
-from benchmarks.sidr import minilm
+from benchmarks.rows import Row
+from benchmarks.sidr_command import run_command
 from vizsla import (
     Bag,
     Dataset,
@@ -47,19 +47,10 @@ Built = TypeVar("Built", bound=Any)
 
 
 def main() -> None:
-    options = arguments("sidr_train", own=_own)
-    if options.quick:
-        options.most_steps, options.queries, options.items, options.depths = 2, 20, 50, [5]
-    model = options.model or minilm()
-    if model is None:
-        raise SystemExit("no model: give --model FOLDER")
-    report(list(told(_rows(options, model))), options.json)
+    run_command("sidr_train", _rows, _own, steps=200, quick={"queries": 20, "items": 50, "depths": [5]})
 
 
 def _own(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
-    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-    parser.add_argument("--most-steps", type=int, default=200, help="stop training after so many (default: 200)")
     parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
     parser.add_argument("--items", type=int, help="full parametric search only over catalogues up to this size")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus import data_folder
-from benchmarks.rows import Row, arguments, report, told
-from benchmarks.sidr import minilm
+from benchmarks.rows import Row
+from benchmarks.sidr_command import run_command
 from benchmarks.sidr_train import SETTINGS, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense
 from vizsla.methods.bag.clicked import Clicked
@@ -51,20 +51,10 @@ TRIALS: dict[str, Settings] = {
 
 
 def main() -> None:
-    options = arguments("sidr_trials", own=_own)
-    if options.quick:
-        options.most_steps, options.only = 2, options.only or ["x1", "x8"]
-    model = options.model or minilm()
-    if model is None:
-        raise SystemExit("no model: give --model FOLDER")
-    report(list(told(_rows(options, model))), options.json)
+    run_command("sidr_trials", _rows, _own, steps=200, quick={"only": ["x1", "x8"]}, trials=TRIALS)
 
 
 def _own(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", nargs="+", choices=list(TRIALS), metavar="NAME", help="some of the trials")
-    parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
-    parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-    parser.add_argument("--most-steps", type=int, default=200, help="of each training (default: 200)")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the states here, and go on from them")
 
 

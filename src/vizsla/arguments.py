@@ -46,15 +46,16 @@ def check_type(name: str, value: Any, kind: type[T] | tuple[type, ...], what: st
 
 
 def is_several(value: Any) -> bool:
-    """Return whether a value can be gone through one by one, and is not a single text or number.
+    """Return whether a value can be gone through one by one, and is not a single text or number, nor a sparse matrix.
 
     Examples
     --------
     >>> is_several(["fig"]), is_several("fig"), is_several(np.array(3))
     (True, False, False)
     """
-    texts = isinstance(value, str | bytes)
-    return isinstance(value, Iterable) and not texts and not (isinstance(value, np.ndarray) and not value.ndim)
+    if isinstance(value, str | bytes) or hasattr(value, "nnz"):
+        return False
+    return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and not value.ndim)
 
 
 def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
@@ -75,6 +76,22 @@ def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
     except UnicodeEncodeError as error:
         raise InputError(f"`{name}` must be a path. Got {str(path)!r:.60} ({error.reason}).") from None
     return Path(path)
+
+
+def check_unicode(name: str, text: str, where: str = "") -> str:
+    """Return a text that can be stored as UTF-8; half a surrogate pair raises.
+
+    Examples
+    --------
+    >>> check_unicode("prefix", "\\ud800")
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `prefix` must be valid Unicode. Got '\\ud800': surrogates not allowed.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"`{name}` must be valid Unicode. Got {text!r:.100}{where}: {error.reason}.") from None
+    return text
 
 
 def array_of(name: str, values: Any, dtype: DTypeLike) -> NDArray[Any]:

@@ -77,15 +77,11 @@ class Dataset:
         self.items, self.queries, self.warnings = items, queries, warnings
         if qrels is not None and not isinstance(qrels, Mapping):
             raise InputError(f"`qrels` must be judgements by split. Got {type(qrels).__name__}.")
-        self._clicks, self._qrels = clicks, dict(qrels or {})
+        shape = len(queries), len(items)
+        self._clicks = None if clicks is None else _sound(clicks, "clicks", shape)
+        self._qrels = {split: _sound(matrix, split, shape) for split, matrix in (qrels or {}).items()}
         self.query_features, self.split_report = query_features, split_report
         self.events, self.mapping = events, mapping
-        for name, matrix in {"clicks": clicks, **self._qrels}.items():
-            if matrix is None:
-                continue
-            sound_csr(matrix, name)
-            if matrix.shape != (len(queries), len(items)):
-                raise InputError(f"`{name}` must be {len(queries)} × {len(items)}. Got {matrix.shape}.")
 
     @classmethod
     @checked
@@ -258,3 +254,13 @@ class Dataset:
         splits = ", ".join(self.splits) or "none"
         counts = f"{len(self.items)} items, {len(self.queries)} queries, {self.clicks.nnz} clicks"
         return f"Dataset({counts}, splits: {splits})"
+
+
+def _sound(matrix: Any, name: str, shape: tuple[int, int]) -> csr_array:
+    """Return a matrix, queries × items, of finite numbers; another raises."""
+    csr = sound_csr(matrix, name)
+    if csr.shape != shape:
+        raise InputError(f"`{name}` must be {shape[0]} × {shape[1]}. Got {csr.shape}.")
+    if not np.isfinite(csr.data).all():
+        raise InputError(f"`{name}` must hold finite numbers. Got {csr.data[~np.isfinite(csr.data)][0]}.")
+    return csr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_unicode
 from vizsla.checked import checked
 from vizsla.errors import InputError
 from vizsla.short_text import short_text
@@ -38,11 +39,7 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     for position, text in enumerate(listed):
         if not isinstance(text, str):
             raise InputError(f"`texts` must hold str. Got {type(text).__name__} at position {position}.")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            what = f"{text!r:.100} at position {position}: {error.reason}"
-            raise InputError(f"`texts` must be valid Unicode. Got {what}.") from None
+        check_unicode("texts", text, f" at position {position}")
     return listed
 
 

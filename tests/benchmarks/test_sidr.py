@@ -74,3 +74,25 @@ def test_trials_look_at_held_out_clicks_before_and_after(options, tmp_path):
 def test_every_ablation_and_every_trial_is_a_setting():
     for changes in [*sidr_ablations.ABLATIONS.values(), *sidr_trials.TRIALS.values()]:
         SidrSettings(**{**sidr_ablations.PAPER, **changes})
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "given", "wanted"),
+    [
+        (sidr_trials, [], {"most_steps": 200, "only": None, "set": "squad-sent"}),
+        (sidr_trials, ["--quick"], {"most_steps": 2, "only": ["x1", "x8"]}),
+        (sidr_trials, ["--quick", "--only", "x2"], {"most_steps": 2, "only": ["x2"]}),
+        (sidr_ablations, ["--set", "tldr"], {"most_steps": 100, "queries": None, "set": "tldr"}),
+        (sidr_ablations, ["--quick"], {"most_steps": 2, "queries": 20, "only": ["sidr", "w/o SP objective"]}),
+        (sidr_train, ["--most-steps", "7"], {"most_steps": 7, "items": None, "depths": [20, 100]}),
+        (sidr_train, ["--quick"], {"most_steps": 2, "queries": 20, "items": 50, "depths": [5]}),
+    ],
+)
+def test_commands_read_their_options(benchmark, given, wanted, monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(benchmark, "_rows", lambda options, model: seen.append((vars(options), model)) or iter(()))
+    monkeypatch.setattr("sys.argv", ["benchmark", "--model", "bert", *given])
+    benchmark.main()
+    options, model = seen[0]
+    assert model == "bert" and {name: options[name] for name in wanted} == wanted
+    assert capsys.readouterr().out.startswith("| work")

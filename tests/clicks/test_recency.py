@@ -140,3 +140,39 @@ def _items(folder):
     path = folder / "items.tsv"
     path.write_text("f\tfig\n")
     return path
+
+
+@pytest.mark.parametrize("half_life", [None, 3.0, "auto"])
+@pytest.mark.parametrize(
+    ("clicks", "message"),
+    [
+        (np.array([np.nan]), r"Every click must be \(query text, item id\)"),
+        ([None], r"Every click must be \(query text, item id\)"),
+        (None, "`clicks` must be a Dataset or"),
+        ("thing", "`clicks` must be a Dataset or"),
+        ([("thing", "old", np.nan, 0.0), ("thing", "new", 1.0, DAY)], "weight must be above 0 .* Got nan"),
+        ([("thing", "old", "x", 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be numbers"),
+        ([("thing", "old", 10**400, 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be"),
+    ],
+)
+@pytest.mark.parametrize("learn", ["tokens", "pefa"])
+def test_clicks_that_are_none_are_refused_whatever_the_half_life(learn, clicks, message, half_life) -> None:
+    with pytest.raises(InputError, match=message):
+        if learn == "tokens":
+            vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=half_life)
+        else:
+            vizsla.pefa(vizsla.tfidf(ITEMS), clicks, half_life=half_life)
+
+
+@pytest.mark.parametrize("time", [np.nan, np.inf, "x", None, 10**400])
+def test_a_time_that_is_none_is_refused_and_drops_no_click(time) -> None:
+    with pytest.raises(InputError, match="time"):
+        decayed([("thing", "old", 1.0, time), ("thing", "new", 1.0, DAY)], 3.0)
+
+
+def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
+    rows = [(query, item, weight, float(time)) for query, item, weight, time in log()]
+    learned = [
+        vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))
+    ]
+    assert learned[0].half_life == learned[1].half_life and learned[0]("thing") == learned[1]("thing")

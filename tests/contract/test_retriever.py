@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -111,6 +113,20 @@ def test_where_admits_only_the_allowed_and_as_many_as_match(case, retriever):
 
 def test_where_nothing_finds_nothing(retriever):
     assert retriever(QUERIES, k=5, where=[]).ids == [[] for _ in QUERIES]
+
+
+def test_a_filter_goes_with_its_last_user_and_needs_no_garbage_collector(case, retriever):
+    gc.disable()
+    try:
+        filter = retriever.filter(list(ITEMS)[:6])
+        found = [retriever(QUERIES, k=3, where=filter) for _ in range(2)]
+        if case.scored:
+            retriever.score(QUERIES, found[0], where=filter)
+        gone = ref(filter)
+        del filter, found
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_explanation_agrees_with_the_score(case, retriever):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cur.scorers import ANCHORS, ITEMS, QUERIES, Books, full, scorer
 from vizsla.artifact import load
+from vizsla.budget import Budget
 from vizsla.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
@@ -35,7 +36,33 @@ def test_what_a_cache_knows_is_not_timed(tmp_path):
     assert anchor_cost(scorer(), ANCHORS, sample=1).sampled == 1
     score_anchors(cache, ANCHORS)
     known = anchor_cost(cache, ANCHORS)
-    assert known.calls == 480 and known.sampled == 0 and "all of a sample were known already" in str(known)
+    assert known.calls == known.sampled == known.hours == 0 and "all scores are there already" in str(known)
+    assert known.shard() == 4096
+
+
+def test_what_is_left_is_what_the_cost_tells(tmp_path):
+    books = Books()
+    cache = ScoreCache(scorer(books), tmp_path / "scores.db")
+    assert anchor_cost(cache, ANCHORS).calls == 480, "an empty cache knows nothing"
+    cache.score(ANCHORS[:2], bm25(ITEMS)(ANCHORS[:2], k=20))
+    paid = len(books.pairs)
+    assert anchor_cost(Budget(cache, calls=1000), ANCHORS, sample=1).calls == 480 - paid
+    with pytest.raises(RuntimeError):
+        score_anchors(scorer(Books(fails_after=250)), ANCHORS, tmp_path / "anchors", shard=50)
+    plain = Books()
+    cost = anchor_cost(scorer(plain), ANCHORS, tmp_path / "anchors", sample=1000)
+    assert cost.calls == len(set(plain.pairs)) == 230 and cost.sampled == 229
+    assert set(plain.pairs) == {(query, text) for query in ANCHORS for text in ITEMS.values()} - _first(250)
+    after = {(ANCHORS[row], list(ITEMS.values())[at]) for row, at in (divmod(n, 60) for n in range(250, 480))}
+    known = anchor_cost(cache, ANCHORS, tmp_path / "anchors", sample=1).calls
+    assert known == len(after - set(books.pairs[:-1])), "neither what the run nor what the cache has"
+    with pytest.raises(InputError, match="must hold scores of this scorer, items and queries"):
+        anchor_cost(scorer(), ANCHORS[:3], tmp_path / "anchors")
+
+
+def _first(count: int) -> set[tuple[str, str]]:
+    """Return the pairs that are scored first."""
+    return set([(query, text) for query in ANCHORS for text in ITEMS.values()][:count])
 
 
 def test_a_stopped_run_continues_where_it_was(tmp_path):
@@ -140,3 +167,15 @@ def test_past_queries_become_anchors(tmp_path):
     again = reused_anchors(search, anchors, twice, cache.known(twice))
     assert again.queries == more.queries and np.array_equal(again.scores(), more.scores())
     assert reused_anchors(search, anchors, [], cache.known([])).queries == anchors.queries
+
+
+def test_a_query_of_which_nothing_was_scored_becomes_no_anchor(tmp_path):
+    cache = ScoreCache(scorer(), tmp_path / "scores.db")
+    anchors = AnchorScores.of(ITEMS, ANCHORS, full(ANCHORS))
+    search = residual_cur(cache, anchors, bm25(ITEMS), budget=20, rank=4, ridge=0.1)
+    search(QUERIES[1:3])
+    past = [*QUERIES[:3], "never asked"]
+    some = reused_anchors(search, anchors, past, cache.known(past))
+    assert list(some.queries) == [*ANCHORS, *QUERIES[1:3]]
+    alone = reused_anchors(search, anchors, QUERIES[1:3], cache.known(QUERIES[1:3]))
+    assert np.array_equal(some.scores(), alone.scores())

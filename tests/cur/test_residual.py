@@ -193,6 +193,9 @@ def test_vectors_are_those_of_any_index_that_holds_some():
         assert np.allclose(rows @ rows.T, whole @ whole.T, atol=1e-4 * np.abs(whole @ whole.T).max())
     assert residual_cur(scorer(), vectors=tfidf(ITEMS), budget=7)(QUERIES[0]).stats.model_calls == 7
     assert vectors_of(bm25({"a": "", "b": ""}))[1].shape == (2, 1)
+    for option in ({"rank": 4}, {"basis": "scores"}):
+        with pytest.raises(InputError, match=f"`{next(iter(option))}` must be left out with `vectors`"):
+            residual_cur(scorer(), vectors=vectors, **option)
     with pytest.raises(InputError, match="`vectors` must be Vectors, or a retriever over vectors or weighted terms"):
         vectors_of(bm25(ITEMS) | vectors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,9 +14,13 @@ from tests.support.tiny_bert import tiny_bert
 from vizsla.cli import main
 from vizsla.errors import InputError
 from vizsla.evaluate.estimate_plot import plot_estimates
+from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, residual_cur
+from vizsla.methods.cur.anchor_queries import anchor_queries
 from vizsla.methods.tfidf import tfidf
+
+score_anchors_module = import_module("vizsla.methods.cur.score_anchors")
 
 
 def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
@@ -34,6 +39,31 @@ def test_a_budgeted_search_from_the_command_line(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["hits"]) == 7
     assert main(["search", str(tmp_path / "prior"), "a b c", "--budget", "7"]) == 2
     assert "`--budget` must be given to a budgeted search" in capsys.readouterr().err
+
+
+def test_an_estimate_after_a_stop_tells_what_is_left(tmp_path, capsys, monkeypatch):
+    data = tmp_path / "items.jsonl"
+    data.write_text("".join(json.dumps({"id": item, "text": text}) + "\n" for item, text in ITEMS.items()))
+    search, asked = tfidf(ITEMS), score_anchors_module._asked
+    search.save(tmp_path / "scorer")
+    queries = anchor_queries(open_dataset(data), 12)
+
+    def stopped(scorer, queries, places):
+        if places[0] >= 300:
+            raise KeyboardInterrupt
+        return asked(scorer, queries, places)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(score_anchors_module, "_asked", stopped)
+        score_anchors_module.score_anchors(search, queries, tmp_path / "out.anchors", shard=100)
+    command = ["index", "anchors", str(data), "--scorer", str(tmp_path / "scorer"), "--anchors", "12"]
+    command += ["--output", str(tmp_path / "out")]
+    assert main([*command, "--estimate"]) == 0
+    assert "12 anchor queries: 420 calls, about" in capsys.readouterr().err
+    assert main(command) == 0
+    assert "12 anchor queries: 420 calls, about" in capsys.readouterr().err
+    assert main([*command, "--estimate"]) == 0
+    assert "out.anchors holds these scores already" in capsys.readouterr().err
 
 
 def test_a_cross_encoders_folder_is_a_scorer_and_what_was_paid_for_serves_again(tmp_path, capsys):

@@ -69,6 +69,16 @@ def test_curves_have_a_legend(tmp_path):
     assert "R@10 against latency: tree" in svg_texts(plot_curves({"tree": [(1, 0.5)]}, tmp_path / "d.svg", **TEXTS))
 
 
+@pytest.mark.parametrize(("count", "length"), [(2, 3), (2, 40), (5, 3), (5, 40), (6, 200), (9, 40), (9, 200)])
+def test_nothing_is_cut_off_at_the_edges(tmp_path, count, length):
+    curves = {f"{number} {'w' * length}": [(0.1, 0.3), (1.0, 0.4 + number / 20)] for number in range(count)}
+    said = "MRR@10, all held-out queries"
+    path = plot_curves(curves, tmp_path / "a.png", xlabel="weight of the base", ylabel=said, title="x", cost=False)
+    pixels = np.asarray(Image.open(path).convert("L"))
+    for edge in (pixels[:, :2], pixels[:, -2:], pixels[:2], pixels[-2:]):
+        assert (edge == 255).all()
+
+
 def test_what_cannot_be_drawn_says_so(comparison, tmp_path):
     for options, message in [({"x": "score"}, "`x` must be one of"), ({"y": "R@7"}, "`y` must be one of R@10")]:
         with pytest.raises(InputError, match=message):

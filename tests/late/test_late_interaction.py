@@ -82,6 +82,22 @@ def test_encoding_goes_on_where_it_stopped(tmp_path):
         late_interaction(["fig", "tree"], words(), path=tmp_path / "tokens")
 
 
+def test_stored_tokens_serve_the_texts_that_they_were_made_of_and_no_others(tmp_path):
+    path, texts = tmp_path / "tokens", ["fig", "pear tree", "plum"]
+    first = late_interaction(texts, words(), path=path)
+    assert first.tokens.texts == TokenVectors.build(texts, words()).texts == vizsla.load(path).texts
+    calls.clear()
+    again = late_interaction(iter(texts), words(), path=path)
+    assert calls == [], "nothing is encoded anew"
+    assert again("fig") == first("fig")
+    for changed in (["fig", "pear tree", "plums"], ["pear tree", "fig", "plum"], ["figpear tree", "", "plum"]):
+        with pytest.raises(InputError, match="tokens of these 3 items.*other texts under the same ids"):
+            late_interaction(changed, words(), path=path)
+    old = TokenVectors(first.tokens.ids, first.tokens.offsets, first.tokens.stored, first.tokens.fingerprint)
+    old.save(tmp_path / "old")
+    assert late_interaction(texts, words(), path=tmp_path / "old")("fig") == first("fig")
+
+
 def test_a_torn_record_is_refused(tmp_path):
     resumable_tokens(words(), ["fig", "pear tree"], tmp_path / "working")
     (tmp_path / "working" / "counts.partial").write_bytes(b"")

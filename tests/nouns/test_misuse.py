@@ -38,6 +38,17 @@ def search():
     return vizsla.bm25(ITEMS)
 
 
+def of_matrices(**matrices):
+    plain = vizsla.Dataset.of(ITEMS, queries=["fig"])
+    return vizsla.Dataset(plain.items, plain.queries, **matrices)
+
+
+def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
+    dense, sparse = of_matrices(clicks=[[2.0, 0.0]]), of_matrices(clicks=csr_array([[2.0, 0.0]]))
+    learned = [vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1) for clicks in (dense, sparse)]
+    assert learned[0]("fig") == learned[1]("fig") and dense.clicks.nnz == 1
+
+
 @pytest.mark.parametrize(
     ("misuse", "message"),
     [
@@ -87,6 +98,15 @@ def search():
         (lambda search: vizsla.bm25({"a": {"text": "fig"}}), "must hold str. Got dict at position 0"),
         (lambda search: open_encoder(""), "must be a model's hub id or folder. Got an empty text"),
         (lambda search: vizsla.compare({"a": search}, None), "dataset"),
+        (lambda search: vizsla.WordPiece(["[UNK]"], prefix="\ud800"), "`prefix` must be valid Unicode. Got '.ud800'"),
+        (lambda search: search("fig").to_trec(tag="\ud800"), "must be valid Unicode"),
+        (lambda search: Candidates.from_dict({"\ud800": {"a": 1.0}}).to_trec(), "must be valid Unicode"),
+        (lambda search: vizsla.Analyser(stop_words=np.array(3)), "`stop_words` must be a language or a list"),
+        (lambda search: vizsla.shards(csr_array((1, 1))), "`parts` must be a list. Got csr_array"),
+        (lambda search: vizsla.tfidf(ITEMS, kind_shares=csr_array((1, 3))), "`kind_shares` must be a list"),
+        (lambda search: of_matrices(clicks=[()]), "`clicks` must be 1 × 2. Got .1, 0."),
+        (lambda search: of_matrices(clicks=[[np.nan, 1.0]]), "`clicks` must hold finite numbers. Got nan"),
+        (lambda search: of_matrices(qrels={"test": [[np.inf, 1]]}), "`test` must hold finite numbers. Got inf"),
     ],
 )
 def test_a_misuse_is_an_input_error(search, misuse, message):

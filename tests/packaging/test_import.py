@@ -31,3 +31,16 @@ def test_import_brings_nothing_heavy():
     modules = set(fresh_import()["modules"])
     assert "vizsla" in modules
     assert modules.isdisjoint(HEAVY)
+
+
+HELD = """
+import ctypes
+from vizsla.strings import Strings
+held = Strings.of(["fig"])._table
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+"""
+
+
+def test_a_program_that_holds_a_native_object_to_its_end_ends_in_silence():
+    done = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, check=True)
+    assert done.stderr == done.stdout == ""

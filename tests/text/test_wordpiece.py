@@ -141,6 +141,8 @@ def test_special_tokens_are_found_as_written_and_left_out_of_bags():
 def test_half_a_surrogate_pair_is_refused():
     with pytest.raises(InputError, match="valid Unicode"):
         WordPiece(SMALL).ids(["a \ud800"])
+    with pytest.raises(InputError, match="valid Unicode"):
+        WordPiece(SMALL, prefix="\ud800")
 
 
 def test_bm25_takes_it_as_an_analyser(tmp_path):

@@ -48,11 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def build(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
-    from vizsla.methods.cur import anchor_cost, residual_cur
+    from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
     from vizsla.methods.cur.anchor_queries import anchor_queries
     from vizsla.methods.cur.fit_cost import fit_seconds
     from vizsla.methods.cur.prior import check_priors
     from vizsla.methods.cur.rounds import Plan
+    from vizsla.methods.cur.score_anchors import AnchorCost
 
     start, data = perf_counter(), open_data(arguments)
     scorer = _scorer(arguments.scorer, data)
@@ -63,12 +64,15 @@ def build(arguments: argparse.Namespace) -> None:
     queries = anchor_queries(data, arguments.anchors, how=arguments.choose, seed=arguments.seed)
     plan = Plan(arguments.budget, arguments.rounds)
     fit = f"about {fit_seconds(queries, scorer.items, priors, plan):.0f} seconds more to fit the search to them"
-    cost = anchor_cost(scorer, queries)
-    print(f"{len(queries):,} anchor queries: {cost}; {fit}", file=sys.stderr)
+    scores = f"{arguments.output.rstrip('/')}.anchors"
+    anchors = _paid_for(scorer, queries, scores)
+    cost = AnchorCost(0, 0.0, 0) if anchors else anchor_cost(scorer, queries, scores)
+    said = f"{scores} holds these scores already, and they are used again" if anchors else str(cost)
+    print(f"{len(queries):,} anchor queries: {said}; {fit}", file=sys.stderr)
     if arguments.estimate:
         return
-    scores = f"{arguments.output.rstrip('/')}.anchors"
-    anchors = _anchors(scorer, queries, scores, cost.shard())
+    if anchors is None:
+        anchors = score_anchors(scorer, queries, scores, storage="float32", shard=cost.shard(), overwrite=True)
     options = {"budget": arguments.budget, "rounds": arguments.rounds}
     built = residual_cur(scorer, anchors, priors, storage=arguments.storage, seed=arguments.seed, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
@@ -76,16 +80,13 @@ def build(arguments: argparse.Namespace) -> None:
     print(f"{arguments.output}: {built!r}, {seconds:.1f} s; the anchors' scores stay in {scores}")
 
 
-def _anchors(scorer: Scorer, queries: list[str], path: str, shard: int) -> AnchorScores:
-    """Return the anchors' scores: those that an earlier command has paid for, where they are still right."""
-    from vizsla.methods.cur import AnchorScores, score_anchors
+def _paid_for(scorer: Scorer, queries: list[str], path: str) -> AnchorScores | None:
+    """Return the anchors' scores that an earlier command has paid for, where they are still right."""
+    from vizsla.methods.cur import AnchorScores
     from vizsla.methods.cur.score_anchors import still_right
 
     known = load(path) if (Path(path) / MANIFEST).exists() else None
-    if isinstance(known, AnchorScores) and still_right(known, scorer, queries):
-        print(f"{path} holds these scores already: they are used again", file=sys.stderr)
-        return known
-    return score_anchors(scorer, queries, path, storage="float32", shard=shard, overwrite=True)
+    return known if isinstance(known, AnchorScores) and still_right(known, scorer, queries) else None
 
 
 def _scorer(path: str, data: Dataset) -> Scorer:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import array_of
 from vizsla.candidates import Numbers, Offsets
 from vizsla.clicks.half_life import read_half_life
 from vizsla.clicks.matrices import Rows, is_sparse, numbers_of, says, stacked, unit_rows
+from vizsla.clicks.rows import click_rows, click_weights
 from vizsla.errors import FormatError, InputError
 from vizsla.offsets import are_offsets
 from vizsla.strings import Strings
@@ -267,14 +267,7 @@ def click_triples(clicks: Any, items: Strings) -> Triples:
 
     if isinstance(clicks, Dataset):
         return _from_dataset(clicks, items)
-    if isinstance(clicks, str) or not isinstance(clicks, Iterable) or getattr(clicks, "ndim", 1) == 0:
-        raise InputError(f"`clicks` must be a Dataset or (query, item, weight) triples. Got {type(clicks).__name__}.")
-    rows = [tuple(row) if isinstance(row, Iterable) else (row,) for row in clicks]
-    wrong = next(
-        (row for row in rows if len(row) not in (2, 3, 4) or not all(isinstance(x, str) for x in row[:2])), None
-    )
-    if wrong is not None:
-        raise InputError(f"Every click must be (query text, item id) or (query text, item id, weight). Got {wrong!r}.")
+    rows = click_rows(clicks)
     numbers = items.find_all(row[1] for row in rows)
     if (numbers < 0).any():
         raise InputError(f"Every click must be on an item of the base. Got {rows[int(np.argmin(numbers))][1]!r}.")
@@ -296,10 +289,7 @@ def _from_dataset(dataset: Any, items: Strings) -> Triples:
 
 
 def _units(weights: Any) -> Units:
-    values: NDArray[np.float64] = array_of("weight", weights, np.float64).reshape(-1)
-    if len(values) and not (np.isfinite(values).all() and values.min() > 0 and values.max() < 2**30):
-        raise InputError("A click's weight must be above 0 and below 2^30. Got another.")
-    return np.maximum(np.rint(values * UNIT), 1).astype(np.int64)
+    return np.maximum(np.rint(click_weights(weights) * UNIT), 1).astype(np.int64)
 
 
 def _numbered(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

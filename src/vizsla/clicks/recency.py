@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.click_events import DAY, ClickEvents
 from vizsla.clicks.choice import Choice
+from vizsla.clicks.rows import Row, click_rows, click_times, click_weights, timed_rows
 from vizsla.clicks.time_split import split_by_time, timed
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError
@@ -42,6 +43,7 @@ def recent_clicks(clicks: Any, half_life: float | str | None, build: Build) -> t
         Builds what is to learn from the clicks: called for every half-life that is tried.
     """
     if half_life == AUTO:
+        clicks = clicks if isinstance(clicks, Dataset) else timed_rows(clicks)  # it is read several times
         half_life = choose_half_life(clicks, build).chosen["half_life"]
     if half_life is None:
         return _untimed(clicks), None
@@ -63,7 +65,7 @@ def decayed(clicks: Any, half_life: float) -> Any:
         events = events.only(events.weights >= LEAST)
         matrix = events.matrix(clicks.clicks.shape)
         return Dataset(clicks.items, clicks.queries, clicks=matrix, query_features=clicks.query_features)
-    rows = _rows(clicks)
+    rows = timed_rows(clicks)
     weights = _events(rows).decayed(half_life).weights.tolist()
     return [(query, item, weight) for (query, item, *_), weight in zip(rows, weights, strict=True) if weight >= LEAST]
 
@@ -97,7 +99,7 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
         ids = list(wanted)[-MOST_QUERIES:]
         answers, flags = [set(wanted[id]) for id in ids], np.array([id in cold for id in ids])
         return train, [named[id] for id in ids], answers, flags, float(np.ptp(events.times)) / DAY
-    rows = _rows(clicks)
+    rows = timed_rows(clicks)
     times = _events(rows).times
     cut = np.sort(times)[min(len(times) - 1, round((1 - HELD_OUT) * len(times)))]
     early = [row for row in rows if row[3] < cut]
@@ -118,19 +120,12 @@ def _aged(clicks: Any, half_life: float | None) -> Any:
 
 
 def _untimed(clicks: Any) -> Any:
-    return clicks if isinstance(clicks, Dataset) else [tuple(row)[:3] for row in clicks]
+    return clicks if isinstance(clicks, Dataset) else [row[:3] for row in click_rows(clicks)]
 
 
-def _rows(clicks: Any) -> list[tuple[str, str, float, float]]:
-    rows = [tuple(row) for row in clicks]
-    if any(len(row) != 4 for row in rows) or not rows:
-        raise InputError("For a half-life every click must have a time: (query, item, weight, time). Got one without.")
-    return rows
-
-
-def _events(rows: Sequence[tuple[str, str, float, float]]) -> ClickEvents:
+def _events(rows: Sequence[Row]) -> ClickEvents:
     nothing = np.zeros(len(rows), np.int32)
-    weights, times = (np.array([row[column] for row in rows], np.float64) for column in (2, 3))
+    weights, times = click_weights([row[2] for row in rows]), click_times([row[3] for row in rows])
     return ClickEvents(nothing, nothing, weights, times)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla.arguments import check_type
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
+from vizsla.encoders.read_texts import ReadTexts
 from vizsla.encoders.resume import remove_encoding
 from vizsla.encoders.resume_tokens import resumable_tokens
 from vizsla.encoders.token_encoder import Floats, TokenRows, check_gives_tokens, checked_tokens
@@ -43,6 +44,8 @@ class TokenVectors(Artifact):
         The tokens' vectors: float16, one byte a number, or float32.
     fingerprint : str
         The encoder's.
+    texts : str, optional
+        A checksum of the texts that were encoded, by which others are told from them.
 
     Examples
     --------
@@ -54,11 +57,13 @@ class TokenVectors(Artifact):
     kind = "token-vectors"
 
     @checked
-    def __init__(self, ids: Strings, offsets: NDArray[np.int64], stored: ItemVectors, fingerprint: str):
+    def __init__(
+        self, ids: Strings, offsets: NDArray[np.int64], stored: ItemVectors, fingerprint: str, texts: str | None = None
+    ):
         check_type("offsets", offsets, np.ndarray, "an array")
         if not are_offsets(offsets, len(stored), rows=len(ids)):
             raise InputError(f"`offsets` must rise from 0 to {len(stored)}, an item a step. Got others.")
-        self.ids, self.offsets, self.stored, self.fingerprint = ids, offsets, stored, fingerprint
+        self.ids, self.offsets, self.stored, self.fingerprint, self.texts = ids, offsets, stored, fingerprint, texts
 
     @classmethod
     @checked
@@ -75,10 +80,12 @@ class TokenVectors(Artifact):
         check_choice("storage", storage, STORAGES)
         check_gives_tokens(encoder)
         stream = TextStream(items, ids)
-        parts = list(_encoded(encoder, stream))
+        read = ReadTexts(stream)
+        parts = list(_encoded(encoder, read))
         counts = np.concatenate([[0], *(np.diff(part.offsets) for part in parts)])
         rows = np.concatenate([np.zeros((0, encoder.dim), np.float32), *(part.rows for part in parts)])
-        return cls(stream.ids, np.cumsum(counts), ItemVectors.of(rows, storage=storage), encoder.fingerprint)
+        stored = ItemVectors.of(rows, storage=storage)
+        return cls(stream.ids, np.cumsum(counts), stored, encoder.fingerprint, read.checksum)
 
     @classmethod
     @checked
@@ -116,9 +123,10 @@ class TokenVectors(Artifact):
         stream, working = TextStream(items, ids), Path(f"{path}.encoding")
         # Bytes need to know the widths of all dimensions, so they are made of float16 at the end.
         gathered = "float32" if storage == "float32" else "float16"
-        offsets, rows = resumable_tokens(encoder, stream, working, storage=gathered)
+        read = ReadTexts(stream)
+        offsets, rows = resumable_tokens(encoder, read, working, storage=gathered)
         stored = ItemVectors.of(rows, storage=storage)
-        cls(stream.ids, offsets, stored, encoder.fingerprint).save(path, overwrite=overwrite)
+        cls(stream.ids, offsets, stored, encoder.fingerprint, read.checksum).save(path, overwrite=overwrite)
         remove_encoding(working)
         return cls.load(path, verify=False)
 
@@ -144,7 +152,7 @@ class TokenVectors(Artifact):
         return f"TokenVectors({len(self):,} items, {tokens})"
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(encoder_fingerprint=self.fingerprint)
+        writer.parameters(encoder_fingerprint=self.fingerprint, texts=self.texts)
         writer.catalogue("items", self.ids)
         writer.array("offsets", self.offsets)
         self.stored.write(writer)
@@ -152,8 +160,11 @@ class TokenVectors(Artifact):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         parts = reader.catalogue("items"), reader.array("offsets", np.int64), ItemVectors.read(reader)
+        # Tokens that were stored before there was a checksum have none.
+        known = "texts" in reader.manifest.parameters
+        texts = reader.parameter("texts", (str, type(None))) if known else None
         try:
-            return cls(*parts, reader.parameter("encoder_fingerprint", str))
+            return cls(*parts, reader.parameter("encoder_fingerprint", str), texts)
         except InputError as error:
             raise FormatError(f"{reader.path / 'offsets.npy'}: {error}") from error
 

@@ -61,6 +61,23 @@ class Drawing:
         finally:
             self._style.__exit__(None, None, None)
 
+    def legend_below(self) -> None:
+        """Write the legend below the axes, which a long one would cover; the figure grows by it."""
+        legend, wide = self._legend(2)
+        if wide > 1:
+            legend.remove()
+            legend, wide = self._legend(1)
+        if wide > 1:
+            legend.remove()
+            legend, _ = self._legend(1, fontsize=0.9 * _STYLE["font.size"] / wide)  # small letters are rounded up
+        width, height = self.figure.get_size_inches()
+        self.figure.set_size_inches(width, height + legend.get_window_extent().height / self.figure.dpi)
+
+    def _legend(self, columns: int, **options: Any) -> tuple[Any, float]:
+        """Return a legend, and how many times the figure's width it takes."""
+        legend = self.figure.legend(frameon=False, loc="outside lower center", ncols=columns, **options)
+        return legend, legend.get_window_extent().width / self.figure.bbox.width
+
     def _rendered(self) -> bytes:
         # Without a date the same data gives the same bytes.
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(self._format)

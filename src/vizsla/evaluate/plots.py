@@ -128,8 +128,8 @@ def plot_curves(
         flat = [point for points in curves.values() for point in points]
         scale_axes(drawing.axes, [x for x, _ in flat], [quality for _, quality in flat], cost=cost)
         describe_axes(drawing.axes, xlabel, ylabel, title, cost=cost)
-        if len(curves) > MOST_INSIDE:  # a long legend would cover the curves
-            drawing.figure.legend(frameon=False, loc="outside lower center", ncols=2)
+        if len(curves) > MOST_INSIDE:
+            drawing.legend_below()
         elif len(curves) > 1:
             drawing.axes.legend(frameon=False, loc="best")
         else:

@@ -33,17 +33,18 @@ class FilteredPostings:
     """
 
     def __init__(self, filter: Filter):
-        # The index is not kept: it is what this form is filed under, and may go when nobody else needs it.
-        self.filter, self.read = filter, 0
+        # Neither is kept: the index is what this form is filed under and may go when nobody else needs it, and the
+        # filter holds this form, so that both would wait for the garbage collector.
+        self.read = 0
         self.bits = np.packbits(filter.mask, bitorder="little")
         self.own: InvertedIndex | None = None
 
-    def search(self, index: InvertedIndex, rows: SparseRows, k: int, threads: int) -> Candidates:
-        """Return the best `k` of the allowed items."""
-        if self.own is None and self.read > index.postings and self.filter.count <= MOST_SHARE * len(index):
-            self.own = index.restricted(self.filter.numbers)
+    def search(self, index: InvertedIndex, filter: Filter, rows: SparseRows, k: int, threads: int) -> Candidates:
+        """Return the best `k` of the items that the filter allows."""
+        if self.own is None and self.read > index.postings and filter.count <= MOST_SHARE * len(index):
+            self.own = index.restricted(filter.numbers)
         if self.own is not None:
-            return self.own._search(rows, k, None, threads, self.filter.numbers)
+            return self.own._search(rows, k, None, threads, filter.numbers)
         found = index._search(rows, k, self.bits, threads)
         self.read += found.stats.postings
         return found

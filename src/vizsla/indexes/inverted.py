@@ -162,7 +162,7 @@ class InvertedIndex(Index):
         rows, prepared = self._query_rows(queries), self._prepared(filter)
         if prepared is None:
             return self._search(rows, k, None, threads)
-        return prepared.form(self, FilteredPostings).search(self, rows, k, threads)
+        return prepared.form(self, FilteredPostings).search(self, prepared, rows, k, threads)
 
     def restricted(self, numbers: Numbers) -> Self:
         """Return the index of these items alone, numbered anew in their order, which must ascend; scores stay.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from vizsla.arguments import check_unicode
 from vizsla.candidates import Candidates
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
@@ -83,7 +84,7 @@ def word(id: str) -> str:
     """Return an id that can stand in a column of a TREC file."""
     if not id or len(id.split()) != 1 or id != id.strip():
         raise DataError(f"an id must have no white space in a TREC file. Got {id!r}.", remedy="Write another format.")
-    return id
+    return check_unicode("id", id)
 
 
 def _entry(line: Line) -> tuple[str, str, float]:

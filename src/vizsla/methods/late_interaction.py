@@ -13,6 +13,7 @@ from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.checked import checked
 from vizsla.encoder import Encoder
+from vizsla.encoders.read_texts import ReadTexts
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import QueryTokens, TokenRows, check_gives_tokens
 from vizsla.encoders.token_vectors import TokenVectors
@@ -167,8 +168,8 @@ def late_interaction(
         How the vectors' numbers are kept.
     path : path, optional
         Where to write the token vectors, as an artefact that is memory-mapped; the same call continues after a kill.
-        One that is there is used if it is this encoder's and these items'; whether a text has changed since is not
-        looked at, nor is `storage`. In memory unless given.
+        One that is there is used, whatever its `storage`, if it is this encoder's, and these items' and texts'; another
+        raises. In memory unless given.
     """
     check_gives_tokens(encoder)
     if path is None:
@@ -180,12 +181,13 @@ def late_interaction(
 
 def _opened(path: str | Path, stream: TextStream) -> TokenVectors:
     """Load token vectors; those of other items raise, or a search would be over a catalogue that nobody gave."""
-    tokens = TokenVectors.load(path)
-    for _ in stream:
+    tokens, read = TokenVectors.load(path), ReadTexts(stream)
+    for _ in read:
         pass
-    if tokens.ids != stream.ids:
+    others = f"{len(tokens):,} others" if tokens.ids != stream.ids else "other texts under the same ids"
+    if tokens.ids != stream.ids or tokens.texts not in (None, read.checksum):
         raise InputError(
             f"`path` must hold the tokens of these {len(stream.ids):,} items. Got {path}, which holds those of "
-            f"{len(tokens):,} others: remove it, or give another path."
+            f"{others}: remove it, or give another path."
         )
     return tokens

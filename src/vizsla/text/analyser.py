@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import is_several
 from vizsla.cached_property import cached_property
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.strings import Strings
@@ -213,13 +214,13 @@ class Analyser:
         object.__setattr__(self, "max_chars", longest)
 
 
-def _checked_stop_words(words: object) -> str | tuple[str, ...] | None:
+def _checked_stop_words(words: Any) -> str | tuple[str, ...] | None:
     if words is None:
         return None
     if isinstance(words, str):
         check_choice("stop_words", words, sorted(STOP_WORDS))
         return words
-    if not isinstance(words, Iterable):
+    if not is_several(words):
         raise InputError(f"`stop_words` must be a language or a list of words. Got {words!r}.")
     listed = tuple(words)
     for word in listed:

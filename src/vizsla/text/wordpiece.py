@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.arguments import check_unicode
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import check_texts
@@ -76,6 +77,7 @@ class WordPiece(Analyser):
         special: Iterable[str] | None = None,
         max_chars: int = 100,
     ):
+        check_unicode("prefix", prefix)
         table = tokens if isinstance(tokens, Strings) else Strings.unique(tokens, what="token")
         strip = lower if strip_accents is None else strip_accents
         for name, flag in (("lower", lower), ("strip_accents", strip), ("split_ideographs", split_ideographs)):

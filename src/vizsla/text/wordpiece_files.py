@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from vizsla.encoder import check_texts
 from vizsla.errors import DataError, InputError
 from vizsla.extra import import_extra
 from vizsla.text.texts import batches
@@ -65,7 +66,7 @@ def trained_tokens(texts: Iterable[str], *, size: int, lower: bool) -> list[str]
     """Learn a vocabulary with `tokenizers`; ids are as it numbers them."""
     tokenizers: Any = import_extra("tokenizers", "Learning a vocabulary", "onnx")
     bert = tokenizers.BertWordPieceTokenizer(lowercase=lower)
-    flat = (text for batch in batches(texts) for text in batch)
+    flat = (text for batch in batches(texts) for text in check_texts(batch))
     bert.train_from_iterator(flat, vocab_size=size, show_progress=False)
     found: dict[str, int] = bert.get_vocab()
     return sorted(found, key=found.__getitem__)

@@ -247,7 +247,8 @@ def anncur(
         count = max(1, budget // 2) if anchor_items is None else check_positive("anchor_items", anchor_items)
         fixed = generator(seed).permutation(len(anchors.items))[:count].astype(np.int64)
     else:
-        fixed = np.array([anchors.items.number(item) for item in dict.fromkeys(anchor_items)], np.int64)
+        fixed = np.array([anchors.items.number(item) for item in anchor_items], np.int64)
+        fixed = fixed[np.sort(np.unique(fixed, return_index=True)[1])]  # each once, in the order given
     if not 0 < len(fixed) <= budget:
         raise InputError(f"`anchor_items` must be between 1 and the budget ({budget}). Got {len(fixed)}.")
     plan = Plan(budget, 2, first=len(fixed))

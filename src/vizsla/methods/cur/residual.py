@@ -24,7 +24,7 @@ from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
 from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.prior import check_priors, prior_scores
-from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Choice, Tried, choose_fit
+from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Tried, choose_fit
 from vizsla.methods.cur.residual_file import read_fit, write_fit
 from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
@@ -197,6 +197,7 @@ def residual_cur(
         How often estimates are made anew.
     rank : int, optional
         Dimensions that are kept of what the retrievers do not know; chosen on left-out anchor queries unless given.
+        Neither it nor `basis` goes with `vectors`, which are the dimensions themselves.
     ridge : float, optional
         Share of that which is taken for noise; chosen in the same way.
     basis : {"residual", "scores"}, optional
@@ -232,6 +233,9 @@ def residual_cur(
         check_choice("basis", basis, BASES)
     if (anchors is None) == (vectors is None):
         raise InputError("`anchors` or `vectors` must say what to learn from, one of them. Got both or neither.")
+    for name, given in {"rank": rank, "basis": basis}.items():
+        if given is not None and anchors is None:
+            raise InputError(f"`{name}` must be left out with `vectors`, which are the dimensions. Got {given!r}.")
     if anchors is None:
         items, rows = vectors_of(vectors)
         options = {} if ridge is None else {"ridge": ridge}
@@ -258,11 +262,14 @@ def reused_anchors(
     anchors : AnchorScores
         What it was fitted to.
     queries : sequence of str
-        Past queries; those that are anchors already stay as they are.
+        Past queries; those that are anchors already stay as they are, and those of which nothing was scored are left
+        out: all that is said of them would be an estimate.
     scored : Candidates
         Their exact scores, as an answer with ``k=budget`` or `ScoreCache.known` gives them.
     """
-    return anchors.with_queries(queries, search.completed(queries, scored))
+    told = np.flatnonzero(np.diff(scored.offsets))
+    completed = search.completed(queries, scored)
+    return anchors.with_queries([queries[row] for row in told.tolist()], completed[told])
 
 
 def _anchored(
@@ -276,10 +283,5 @@ def _anchored(
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
     aligned = [Aligned(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
-    settled = all(len(values) == 1 for values in tried)
-    chosen = (
-        Choice(tried.bases[0], tried.ranks[0], tried.ridges[0], np.nan)
-        if settled
-        else choose_fit(scores, own, plan, tried)
-    )
+    chosen = tried.settled or choose_fit(scores, own, plan, tried)
     return decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)

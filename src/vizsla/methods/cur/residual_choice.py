@@ -26,11 +26,23 @@ LEFT_OUT_FOR_BASIS = 48
 
 
 class Tried(NamedTuple):
-    """What is tried."""
+    """What is tried.
+
+    Examples
+    --------
+    >>> Tried().settled, Tried((8,), (0.1,), ("scores",)).settled
+    (None, Choice(basis='scores', rank=8, ridge=0.1, recall=nan))
+    """
 
     ranks: tuple[int, ...] = RANKS
     ridges: tuple[float, ...] = RIDGES
     bases: tuple[str, ...] = BASES
+
+    @property
+    def settled(self) -> Choice | None:
+        """The choice, where there is one of each: nothing has to be tried then."""
+        alone = all(len(values) == 1 for values in self)
+        return Choice(self.bases[0], self.ranks[0], self.ridges[0], np.nan) if alone else None
 
 
 EVERYTHING = Tried()

@@ -45,9 +45,9 @@ class AnchorCost:
     Parameters
     ----------
     calls : int
-        Pairs that must be scored; what a cache knows of them takes no call.
+        Pairs that are left to be scored: what a cache holds, or a stopped run has scored, is not among them.
     hours : float
-        How long that takes at the sample's pace, if all of them are calls.
+        How long that takes at the sample's pace.
     sampled : int
         Calls that were made to find out.
 
@@ -69,9 +69,11 @@ class AnchorCost:
         >>> AnchorCost(calls=3600, hours=1.0, sampled=64).shard(), AnchorCost(calls=10, hours=0.0, sampled=9).shard()
         (30, 4096)
         """
-        return int(np.clip(seconds / 3600 * self.calls / max(self.hours, 1e-12), 16, SHARD))
+        return int(np.clip(seconds / 3600 * max(1, self.calls) / max(self.hours, 1e-12), 16, SHARD))
 
     def __str__(self) -> str:
+        if not self.calls:
+            return "no calls, since all scores are there already"
         if not self.sampled:
             return f"{self.calls:,} calls at most; all of a sample were known already, so that none could be timed"
         pace = f"at the pace of {self.sampled} calls that were timed"
@@ -80,7 +82,9 @@ class AnchorCost:
 
 
 @checked
-def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, seed: int = 0) -> AnchorCost:
+def anchor_cost(
+    scorer: Scorer, queries: Sequence[str], path: str | Path | None = None, *, sample: int = 64, seed: int = 0
+) -> AnchorCost:
     """Say what `score_anchors` will cost, by timing a few calls, which are made and paid for.
 
     Parameters
@@ -90,6 +94,8 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
         other pairs are drawn instead.
     queries : sequence of str
         The anchor queries.
+    path : path, optional
+        That of `score_anchors`: what it had scored there before it was stopped takes no call any more.
     sample : int
         About how many random pairs are timed.
     seed : int
@@ -103,19 +109,20 @@ def anchor_cost(scorer: Scorer, queries: Sequence[str], *, sample: int = 64, see
     4
     """
     queries = _distinct(scorer, queries)
-    total, seconds, made = len(queries) * len(scorer.items), 0.0, 0
-    for attempt in range(DRAWS):
-        places = _sampled(scorer, queries, sample, seed + attempt)
+    done = 0 if path is None else _recorded(_working(path), _rules(scorer, queries))
+    left, seconds, made = _left(scorer, queries, done), 0.0, 0
+    for attempt in range(DRAWS if left else 0):
+        places = _sampled(scorer, queries, sample, seed + attempt, done)
         if not attempt and len(places) > 1:
             _asked(scorer, queries, places[:1])  # the first call may load a model
             places = places[1:]
         start = perf_counter()
         stats = _asked(scorer, queries, places).stats
         seconds += perf_counter() - start
-        made += stats.model_calls + stats.scored if _has_cache(scorer) else len(places)
+        made += len(places) if _cache_of(scorer) is None else stats.model_calls + stats.scored
         if 2 * made >= len(places):
             break
-    return AnchorCost(total, seconds / max(1, made) * total / 3600, made)
+    return AnchorCost(left, seconds / max(1, made) * left / 3600, made)
 
 
 def still_right(anchors: AnchorScores, scorer: Scorer, queries: Sequence[str], *, sample: int = 64) -> bool:
@@ -195,7 +202,7 @@ def score_anchors(
         return _anchors(scorer, distinct, np.concatenate(pieces), storage)
     if Path(path).exists() and not overwrite:
         raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
-    working = Path(f"{path}.scoring")
+    working = _working(path)
     anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage), storage)
     anchors.save(path, overwrite=overwrite)
     shutil.rmtree(working, ignore_errors=True)
@@ -215,14 +222,26 @@ def _distinct(scorer: Scorer, queries: Sequence[str]) -> list[str]:
     return distinct
 
 
-def _has_cache(scorer: Scorer) -> bool:
-    return isinstance(scorer, ScoreCache) or (scorer.wrapped is not None and _has_cache(scorer.wrapped))
+def _cache_of(scorer: Scorer | None) -> ScoreCache | None:
+    return scorer if scorer is None or isinstance(scorer, ScoreCache) else _cache_of(scorer.wrapped)
 
 
-def _sampled(scorer: Scorer, queries: list[str], sample: int, seed: int) -> NDArray[np.int64]:
-    """Return the places of a few random pairs, ascending."""
-    total = len(queries) * len(scorer.items)
-    return np.sort(generator(seed).choice(total, min(check_positive("sample", sample), total), replace=False))
+def _left(scorer: Scorer, queries: list[str], done: int) -> int:
+    """Return how many pairs from the place `done` on nobody has paid for."""
+    width, cache = len(scorer.items), _cache_of(scorer)
+    if cache is None or not len(cache):
+        return len(queries) * width - done
+    left = 0
+    for row in range(done // width, len(queries)):
+        start = max(0, done - row * width)
+        left += width - start - int((cache.known(queries[row : row + 1]).items >= start).sum())
+    return left
+
+
+def _sampled(scorer: Scorer, queries: list[str], sample: int, seed: int, done: int = 0) -> NDArray[np.int64]:
+    """Return the places of a few random pairs from the place `done` on, ascending."""
+    left = len(queries) * len(scorer.items) - done
+    return done + np.sort(generator(seed).choice(left, min(check_positive("sample", sample), left), replace=False))
 
 
 def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
@@ -256,7 +275,7 @@ def _check_storable(scores: NDArray[np.float32], storage: str) -> None:
 def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, storage: str) -> NDArray[np.float32]:
     """Append to the file what is missing; the record counts what is on the disk for sure."""
     folder.mkdir(parents=True, exist_ok=True)
-    rules = {"scorer": _name(scorer), "items": chained(scorer.items, 0), "queries": chained(queries, 0)}
+    rules = _rules(scorer, queries)
     with locked(folder), (folder / SCORES).open("ab") as out:
         done = _recorded(folder, rules)
         out.truncate(done * 4)
@@ -271,7 +290,17 @@ def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, stora
     return np.memmap(folder / SCORES, np.float32, mode="r")
 
 
+def _working(path: str | Path) -> Path:
+    return Path(f"{path}.scoring")
+
+
+def _rules(scorer: Scorer, queries: list[str]) -> dict[str, Any]:
+    """Return what a record must agree with."""
+    return {"scorer": _name(scorer), "items": chained(scorer.items, 0), "queries": chained(queries, 0)}
+
+
 def _recorded(folder: Path, rules: dict[str, Any]) -> int:
+    """Return how many pairs are scored for sure."""
     if not (folder / RECORD).exists():
         return 0
     try:
@@ -279,7 +308,8 @@ def _recorded(folder: Path, rules: dict[str, Any]) -> int:
         done = int(record.pop("calls"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{folder / RECORD} must be a record of scoring. Got another: remove {folder}.") from None
-    if record != rules or not 0 <= done * 4 <= (folder / SCORES).stat().st_size:
+    size = (folder / SCORES).stat().st_size if (folder / SCORES).exists() else 0
+    if record != rules or not 0 <= done * 4 <= size:
         raise InputError(f"{folder} must hold scores of this scorer, items and queries. Got others: remove it.")
     return done
 
