@@ -191,6 +191,10 @@ class Composition(Retriever):
     def _scorers(self) -> list[Any]:
         return list(self.parts)
 
+    def _ignored_cut(self) -> int | None:
+        cuts = (part._ignored_cut() for part in self._scorers())
+        return next((k for k in cuts if k is not None), None)
+
     def _settle(self, queries: Queries, threads: int) -> None:
         _settle_all(self._scorers(), queries, threads)
 

@@ -40,6 +40,9 @@ class Cut(Composition):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         return self._aligned[0].score(queries, candidates, filter, threads)
 
+    def _ignored_cut(self) -> int | None:
+        return self.k
+
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return self.parts[0]._explain(queries, item, filter)
 

@@ -62,6 +62,9 @@ class Normalised(Composition):
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return Scored(rescaled.scores, scored.stats + rescaled.stats)
 
+    def _ignored_cut(self) -> int | None:
+        return None  # the part is searched for its scale, as far as its cuts let it
+
     def tells_scale(self, taken: int) -> bool:
         """Whether a list of so many begins with the one that the scale is read from.
 

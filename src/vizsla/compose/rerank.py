@@ -7,14 +7,13 @@ from typing import Any, Self
 from vizsla.candidates import Candidates
 from vizsla.compose.catalogues import Aligned
 from vizsla.compose.composition import Composition, check_nesting
-from vizsla.compose.cut import Cut
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer
+from vizsla.scorer import Scorer, check_uncut
 
 
 class Rerank(Composition):
@@ -29,11 +28,7 @@ class Rerank(Composition):
         super().__init__([first])
         if not isinstance(scorer, Scorer):
             raise CompositionError(f"`scorer` must be a Scorer. Got {type(scorer).__name__}.")
-        if isinstance(scorer, Cut):
-            raise CompositionError(
-                f"A scorer scores all it is given, so `% {scorer.k}` behind `>>` would be ignored. Put it around the "
-                f"whole: (a >> b) % {scorer.k}."
-            )
+        check_uncut(scorer)
         if scorer.scale == "none":
             raise CompositionError("`scorer` must give scores. Got a match set: put it before the `>>`.")
         check_nesting([first, scorer])

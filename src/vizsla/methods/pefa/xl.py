@@ -190,6 +190,9 @@ class PefaXl(Retriever):
         totals = with_votes(candidates, scored.scores, votes, self.settings, self._clicked)
         return Scored(totals, scored.stats + cost)
 
+    def _ignored_cut(self) -> int | None:
+        return self.base._ignored_cut()
+
     def _votes(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Votes | None, Stats]:
         """Return the votes and what the search among past queries cost; None where clicks cannot count."""
         if self.index is None or self.settings.weight == 1 or not len(queries):
