@@ -192,6 +192,11 @@ class Composition(Retriever):
         return list(self.parts)
 
     def _ignored_cut(self) -> int | None:
+        return self._cut_inside
+
+    @cached_property
+    def _cut_inside(self) -> int | None:
+        """The first part's that has one; looked for once, since a part may stand at very many places."""
         cuts = (part._ignored_cut() for part in self._scorers())
         return next((k for k in cuts if k is not None), None)
 
