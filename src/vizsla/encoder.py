@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +66,12 @@ class Encoder(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that encoding a query needs; 0 for code, and for a model that its own library holds."""
+        """Bytes that encoding a query needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
+
+    def _byte_counts(self) -> dict[Any, int]:
+        """Return the bytes of each thing that `nbytes` counts: one that is made of another names it."""
+        return {self.fingerprint: self.nbytes}
 
     @abstractmethod
     def queries(self, texts: Sequence[str]) -> Rows:

@@ -77,6 +77,14 @@ class LateParametric(TextScorer):
         """How many items have a vector by now; texts that are no longer in the catalogue count too."""
         return len(self._store)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the encoder, and of the vectors that are stored by now."""
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return {**self.encoder._byte_counts(), id(self): self._store.nbytes}
+
     def __repr__(self) -> str:
         return f"LateParametric({self.encoded:,} of {len(self.items):,} items encoded)"
 

@@ -47,7 +47,7 @@ class Scorer(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that scoring needs; 0 for code."""
+        """Bytes that scoring needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
 
     def _byte_counts(self) -> dict[Any, int]:

@@ -64,6 +64,9 @@ class WordEncoder(TokenEncoder, Artifact):
         """Bytes of the base."""
         return self.base.nbytes
 
+    def _byte_counts(self) -> dict[Any, int]:
+        return self.base._byte_counts()
+
     def queries(self, texts: Sequence[str]) -> Any:
         """Encode whole queries, as the base does."""
         return self.base.queries(texts)
