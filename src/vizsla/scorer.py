@@ -16,6 +16,7 @@ from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
+from vizsla.own_kinds import hold_to_contract
 from vizsla.pair_memory import scored_once
 from vizsla.queries import Queries
 from vizsla.scored import Scored
@@ -39,6 +40,10 @@ class Scorer(ABC):
     """Whether the scores come from other scorers, which make the calls and may make several for a pair."""
     wrapped: Scorer | None = None
     """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold_to_contract(cls, "_search", "_score")
 
     @property
     @abstractmethod
