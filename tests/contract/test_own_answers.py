@@ -90,7 +90,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("mended", [None, backwards, without_ids], ids=str)
+@pytest.mark.parametrize("mended", [None, backwards, without_ids])
 def test_too_many_unsorted_or_unnamed_items_are_ranked_and_cut(asked, mended):
     sound = ASKED[asked](TableRetriever({"q": ROW}, ITEMS))
     assert ASKED[asked](Own(mended)) == sound

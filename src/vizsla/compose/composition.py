@@ -55,6 +55,12 @@ def _size(part: Any) -> int:
     return inner.size if isinstance(inner, Composition) else 1
 
 
+def bracketed(part: Any) -> str:
+    """Return how a part is written beside a symbol or before a dot, so that it is read back as it is meant."""
+    inner = unwrapped(part)
+    return f"({part})" if isinstance(inner, Composition) and inner.loose else str(part)
+
+
 class Composition(Retriever):
     """A retriever made of others.
 
@@ -65,6 +71,8 @@ class Composition(Retriever):
     operation: ClassVar[str]
     operations: ClassVar[dict[str, type[Composition]]] = {}
     composed = True
+    loose: ClassVar[bool] = False
+    """Whether it is written as parts around a symbol, without brackets of its own."""
 
     def __init__(self, parts: Sequence[Retriever]):
         for part in parts:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
 from vizsla.compose.finite_scores import check_finite
 from vizsla.compose.followed_by import followed_by
 from vizsla.encoded import Encoded
@@ -42,7 +42,7 @@ class Normalised(Composition):
         self.how, self.depth, self.scale = how, check_positive("depth", depth), how
 
     def __str__(self) -> str:
-        return f"{self.parts[0]}.normalised({self.how!r})"
+        return f"{bracketed(self.parts[0])}.normalised({self.how!r})"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         if self.how == "rank":

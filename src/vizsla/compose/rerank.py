@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from vizsla.candidates import Candidates
 from vizsla.compose.catalogues import Aligned
-from vizsla.compose.composition import Composition, check_nesting
+from vizsla.compose.composition import Composition, bracketed, check_nesting
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -23,6 +23,7 @@ class Rerank(Composition):
     """
 
     operation = "rerank"
+    loose = True
 
     def __init__(self, first: Retriever, scorer: Scorer, *, depth: int = 100):
         super().__init__([first])
@@ -37,7 +38,7 @@ class Rerank(Composition):
         self._aligned_scorer = Aligned(scorer, first.items)
 
     def __str__(self) -> str:
-        return f"({self.first}) >> {self.scorer}"
+        return f"{bracketed(self.first)} >> {bracketed(self.scorer)}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         self._settle_for(filter, queries, threads)

@@ -10,7 +10,7 @@ import numpy as np
 
 from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
 from vizsla.compose.finite_scores import check_addable
 from vizsla.compose.fusion import Term, fused, weighted_sum
 from vizsla.compose.live_sum import LiveSum
@@ -59,7 +59,8 @@ class Sum(Composition):
         return LiveSum.of(self._terms)
 
     def __str__(self) -> str:
-        return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
+        terms = zip(self.weights, self.parts, strict=True)
+        return "(" + " + ".join(f"{weight:g}*{bracketed(part)}" for weight, part in terms) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         taken = max(k, self.depth)
