@@ -2,7 +2,8 @@
 
 MiniLM vectors as stored with the collections, exact search, and everything chosen from training clicks unless a row
 says otherwise. "paper's xs" is Eq. 8 with λ = 0.5, "paper's xl" Eq. 6 with λ = 0.1 and k = 32, which the paper found
-best. Times are CPU times with one thread. `--plots FOLDER` draws the figures.
+best. Times are CPU times with one thread. `--plots FOLDER` draws the figures. `--past-queries` measures nothing but
+what the storage of past queries' graphs changes.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from benchmarks.pefa_collection import Collection
 from benchmarks.pefa_costs import cost_rows, latency_rows
 from benchmarks.pefa_figures import clicks_rows, weight_rows
 from benchmarks.pefa_graph import PAPER, graph_rows, synopsis_rows
+from benchmarks.pefa_past_queries import past_query_rows
 from benchmarks.pefa_quality import quality_rows
 from benchmarks.rows import Row, arguments, report
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
+from vizsla.methods.pefa.xl_settings import XlSettings
 from vizsla.retriever import Retriever
 
 PAPERS_XL: dict[str, Any] = {
@@ -35,18 +38,26 @@ QUICK_XL: dict[str, Any] = PAPERS_XL | {"weight": 0.5, "votes": "max", "near": 0
 def main() -> None:
     """Measure, report, draw."""
     warnings.simplefilter("ignore")
-    given = arguments("pefa", own=_add_plots)
+    given = arguments("pefa", own=_add_options)
     rows: list[Row] = []
     for name in ("tldr",) if given.quick else ("tldr", "squad-sent"):
-        rows += _collection(Collection(name), given)
+        one = Collection(name)
+        rows += _past_queries(one) if given.past_queries else _collection(one, given)
         print(f"{name}: done", file=sys.stderr)
-    if not given.quick:
+    if not given.quick and not given.past_queries:
         rows += synopsis_rows(most=None)
     report(rows, given.json)
 
 
-def _add_plots(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw the figures there")
+    parser.add_argument("--past-queries", action="store_true", help="only float16 against float32 over past queries")
+
+
+def _past_queries(one: Collection) -> list[Row]:
+    chosen = pefa_xl(one.base(), one.data).settings
+    print(f"{one.name} xl: {chosen}", file=sys.stderr)
+    return past_query_rows(one, {"xl": chosen, "paper's xl": XlSettings(**PAPERS_XL)})
 
 
 def _collection(one: Collection, given: argparse.Namespace) -> list[Row]:

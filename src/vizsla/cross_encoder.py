@@ -67,6 +67,14 @@ class CrossEncoder(TextScorer, Artifact):
         """The model's."""
         return self.model.fingerprint
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the model."""
+        return self.model.nbytes
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return {self.model.fingerprint: self.model.nbytes}
+
     def score_pairs(self, queries: list[str], texts: list[str]) -> Scores:
         """Let the model read the pairs."""
         return self.model.scores(queries, texts)

@@ -57,7 +57,7 @@ class Encoded(Retriever):
         return int(self.index.nbytes + self.encoder.nbytes)
 
     def _byte_counts(self) -> dict[Any, int]:
-        parts = {id(self.index): int(self.index.nbytes), self.encoder.fingerprint: self.encoder.nbytes}
+        parts = {id(self.index): int(self.index.nbytes), **self.encoder._byte_counts()}
         return {**parts, id(self): self.nbytes - sum(parts.values())}
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,31 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     return listed
 
 
+def checked_rows(encoder: Encoder, rows: Any, count: int) -> Any:
+    """Return what an encoder made of so many texts: a row a text, `dim` wide, of finite numbers; anything else raises.
+
+    Examples
+    --------
+    >>> ones = FunctionEncoder(lambda texts: [[1.0] for _ in texts], dim=1, name="ones")
+    >>> checked_rows(ones, [[1.0], [2.0]], 1)
+    Traceback (most recent call last):
+    vizsla.errors.InputError: Encoder 'function:ones:1' must return shape (1, 1). Got (2, 1).
+    """
+    name = f"Encoder {encoder.fingerprint!r}"
+    if encoder.sparse:
+        matrix: Rows = SparseRows.of(rows, name="queries")
+    else:
+        try:
+            matrix = np.ascontiguousarray(rows, np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must return rows of {encoder.dim} numbers. Got {error!s:.200}.") from error
+        if not np.isfinite(matrix).all():
+            raise InputError(f"{name} must return finite numbers. Got NaN or infinity.")
+    if matrix.shape != (count, encoder.dim):
+        raise InputError(f"{name} must return shape ({count}, {encoder.dim}). Got {matrix.shape}.")
+    return matrix
+
+
 class Encoder(ABC):
     """Turns texts into the rows of a matrix: a float32 array, or SparseRows when `sparse`."""
 
@@ -63,8 +88,12 @@ class Encoder(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that encoding a query needs; 0 for code, and for a model that its own library holds."""
+        """Bytes that encoding a query needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
+
+    def _byte_counts(self) -> dict[Any, int]:
+        """Return the bytes of each thing that `nbytes` counts: one that is made of another names it."""
+        return {self.fingerprint: self.nbytes}
 
     @abstractmethod
     def queries(self, texts: Sequence[str]) -> Rows:

@@ -14,12 +14,12 @@ from vizsla.checked import checked
 from vizsla.errors import CompositionError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
+from vizsla.own_kinds import checked_numbers
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
-from vizsla.text_scorer import checked_numbers
 
 Found = Mapping[str, float] | Iterable[tuple[str, float]]
 

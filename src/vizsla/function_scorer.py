@@ -11,7 +11,8 @@ import numpy as np
 from vizsla.candidates import Scores
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_choice
-from vizsla.text_scorer import TextScorer, checked_numbers
+from vizsla.own_kinds import checked_numbers
+from vizsla.text_scorer import TextScorer
 
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset

@@ -10,6 +10,7 @@ from vizsla.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.filter import Filter
 from vizsla.filter import Mask as Mask
+from vizsla.own_kinds import hold_to_contract
 from vizsla.scored import Scored
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class Index(Artifact):
 
     entry_bytes: int = 0
     """Bytes that are read for each entry that `live_source` counts."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold_to_contract(cls, "search", "scores")
 
     @abstractmethod
     def __len__(self) -> int:

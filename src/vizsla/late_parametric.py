@@ -9,14 +9,14 @@ import numpy as np
 
 from vizsla.candidates import Candidates
 from vizsla.checked import checked
-from vizsla.encoder import Encoder, Rows
+from vizsla.encoder import Encoder, Rows, checked_rows
 from vizsla.encoders.token_shares import token_shares
 from vizsla.errors import check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.queries import Queries
+from vizsla.queries import Queries, encoded_queries
 from vizsla.scored import Scored
 from vizsla.sparse_rows import SparseRows
 from vizsla.stats import Stats
@@ -77,6 +77,14 @@ class LateParametric(TextScorer):
         """How many items have a vector by now; texts that are no longer in the catalogue count too."""
         return len(self._store)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the encoder, and of the vectors that are stored by now."""
+        return sum(self._byte_counts().values())
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return {**self.encoder._byte_counts(), id(self): self._store.nbytes}
+
     def __repr__(self) -> str:
         return f"LateParametric({self.encoded:,} of {len(self.items):,} items encoded)"
 
@@ -88,7 +96,7 @@ class LateParametric(TextScorer):
         """Score pairs of texts."""
         offsets = np.arange(len(queries) + 1)
         found = Candidates.trusted(offsets, offsets[:-1].astype(np.int32), None, None, Stats())
-        return _index(self._vectors(texts)).scores(self.encoder.queries(queries), found).scores
+        return _index(self._vectors(texts)).scores(encoded_queries(self.encoder, queries), found).scores
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         if not len(candidates.items):
@@ -114,7 +122,7 @@ class LateParametric(TextScorer):
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         for start in range(0, len(missing), self.chunk):
             some = missing[start : start + self.chunk]
-            self._store.put(some, self.encoder.items(some))
+            self._store.put(some, checked_rows(self.encoder, self.encoder.items(some), len(some)))
         found |= self._store.stored(missing)
         return self._joined([found[text] for text in texts])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.encoder import checked_rows
 from vizsla.errors import InputError
 from vizsla.sparse_rows import SparseRows
 
@@ -144,15 +145,7 @@ def _listed(queries: Any) -> list[str]:
 
 def encoded_queries(encoder: Encoder, texts: list[str]) -> Rows:
     """Encode query texts and check what comes: a row a text, `dim` wide, finite numbers."""
-    if encoder.sparse:
-        rows: Rows = SparseRows.of(encoder.queries(texts), name="queries")
-    elif texts:
-        rows = np.ascontiguousarray(encoder.queries(texts), np.float32)
-        if not np.isfinite(rows).all():
-            raise InputError(f"Encoder {encoder.fingerprint!r} must return finite numbers. Got NaN or infinity.")
-    else:
-        rows = np.zeros((0, encoder.dim), np.float32)
-    if rows.shape != (len(texts), encoder.dim):
-        wanted = f"({len(texts)}, {encoder.dim})"
-        raise InputError(f"Encoder {encoder.fingerprint!r} must return shape {wanted}. Got {rows.shape}.")
+    if not texts and not encoder.sparse:  # not every model knows what to return for nothing
+        return np.zeros((0, encoder.dim), np.float32)
+    rows: Rows = checked_rows(encoder, encoder.queries(texts), len(texts))
     return rows

@@ -47,7 +47,7 @@ class Retriever(Composable, Scorer, Artifact):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that answering needs, without the item ids."""
+        """Bytes that answering needs: arrays that are read and weights of models; without the items' ids and texts."""
 
     def __call__(
         self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
@@ -137,8 +137,11 @@ class Retriever(Composable, Scorer, Artifact):
 
     def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
         """Return the score of one item for the one query."""
-        one = Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
-        return float(self._score_once(queries, one, filter, 1).scores[0])
+        return float(self._score_once(queries, self._one(item), filter, 1).scores[0])
+
+    def _one(self, item: int) -> Candidates:
+        """Return one item as the candidate of one query."""
+        return Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search as `_search` does, and raise if it did not obey the filter: for whoever asks a part."""

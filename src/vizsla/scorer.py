@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from vizsla.arguments import check_type
 from vizsla.candidates import Candidates, Numbers
-from vizsla.errors import InputError, check_positive
+from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
+from vizsla.own_kinds import hold_to_contract
 from vizsla.pair_memory import scored_once
 from vizsla.queries import Queries
 from vizsla.scored import Scored
@@ -40,6 +41,10 @@ class Scorer(ABC):
     wrapped: Scorer | None = None
     """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold_to_contract(cls, "_search", "_score")
+
     @property
     @abstractmethod
     def items(self) -> Strings:
@@ -47,7 +52,7 @@ class Scorer(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that scoring needs; 0 for code."""
+        """Bytes that scoring needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
 
     def _byte_counts(self) -> dict[Any, int]:
@@ -128,6 +133,10 @@ class Scorer(ABC):
         Who scores in chunks asks first, so that a call that cannot be finished is not begun.
         """
 
+    def _ignored_cut(self) -> int | None:
+        """Return the `k` of a cut inside that scoring never looks at; None where there is none."""
+        return None
+
     def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
         """Return this scorer with something put right before the one that makes the calls."""
         return wrap(self)
@@ -156,6 +165,24 @@ class Scorer(ABC):
                 f"Every candidate must be an item of {type(self).__name__}. Got {unknown!r}, which it does not know."
             )
         return numbers.astype(np.int32)
+
+
+def check_uncut(scorer: Scorer) -> None:
+    """Raise if a cut stands where nothing is searched: in what only scores.
+
+    Examples
+    --------
+    >>> from vizsla import bm25
+    >>> check_uncut(0.5 * (bm25(["a fig"]) % 5))
+    Traceback (most recent call last):
+    vizsla.errors.CompositionError: A scorer scores all it is given, so the `% 5` inside of it would be ignored. ...
+    """
+    k = scorer._ignored_cut()
+    if k is not None:
+        raise CompositionError(
+            f"A scorer scores all it is given, so the `% {k}` inside of it would be ignored. Leave it out, or put it "
+            f"around the whole: (a >> b) % {k}."
+        )
 
 
 def unwrapped(scorer: Scorer) -> Scorer:

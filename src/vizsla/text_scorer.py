@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vizsla.arguments import array_of
-from vizsla.candidates import Candidates, Numbers, Scores
+from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError
 from vizsla.filter import Filter
+from vizsla.own_kinds import checked_numbers
 from vizsla.queries import Queries
 from vizsla.scored import Scored
 from vizsla.scorer import Scorer
@@ -114,19 +114,3 @@ class TextScorer(Scorer):
                 yield self._texts[item]
             except KeyError:
                 raise InputError(f"`texts` must have a text for every item. Got none for {item!r}.") from None
-
-
-def checked_numbers(given: Any, count: int) -> Scores:
-    """Return the numbers that a scorer gave as float32; another count, or NaN, raises.
-
-    Examples
-    --------
-    >>> checked_numbers([1, 2.5], 2).tolist()
-    [1.0, 2.5]
-    """
-    scores: Scores = array_of("scores", given, np.float32)
-    if scores.shape != (count,):
-        raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
-    if np.isnan(scores).any():
-        raise InputError(f"The scorer must return numbers. Got NaN for pair {int(np.argmax(np.isnan(scores)))}.")
-    return scores

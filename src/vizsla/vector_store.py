@@ -86,6 +86,13 @@ class VectorStore:
             sql = "SELECT COUNT(*) FROM vectors WHERE encoder = ?"
             return int(connection.execute(sql, (self._encoder,)).fetchone()[0])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of this encoder's vectors."""
+        with self._file.reading() as connection:
+            sql = "SELECT COALESCE(SUM(LENGTH(columns) + LENGTH(numbers)), 0) FROM vectors WHERE encoder = ?"
+            return int(connection.execute(sql, (self._encoder,)).fetchone()[0])
+
     def __bool__(self) -> bool:
         return True
 

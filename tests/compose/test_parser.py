@@ -111,3 +111,35 @@ def test_names_must_be_a_mapping():
 def test_any_string_is_a_retriever_or_a_typed_error(expression):
     with contextlib.suppress(VizslaError):
         parse(expression, NAMES)
+
+
+class Named(TableRetriever):
+    """Says what it is called in a composition string."""
+
+    name = ""
+
+    def __str__(self):
+        return self.name
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "(a >> b) % 5",
+        "(a % 5) >> b",
+        "(0.5*(a % 5) + 2*b)",
+        "((a >> b) >> a) % 3",
+        "(a % 5).normalised('zscore')",
+        "(a >> b).normalised('minmax') % 2",
+        "((a % 2) | (a >> b)) >> b",
+        "(1*(a >> b) + 1*a) >> b",
+        "(a % 3).scaled('exp', slope=0.5, height=2)",
+        "((a | b) >> a) % 10",
+    ],
+)
+def test_what_a_composition_says_of_itself_is_read_back_as_it_is_meant(written):
+    names = {name: Named({}, ITEMS) for name in "ab"}
+    for name, part in names.items():
+        part.name = name
+    built = parse(written, names)
+    assert str(built) == written == str(parse(str(built), names))

@@ -16,11 +16,10 @@ import vizsla
 from tests.contract.encoders import ABSENT, ENCODERS, TEXTS, EncoderCase, absent
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
-from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, VizslaError
 
-OURS = ("bag:", "ngrams:", "lsa:", "precomputed:")
-"""What keeps its own arrays."""
+KNOWN = ("bag:", "ngrams:", "lsa:", "precomputed:", "onnx:", "sentence:", "sidr:")
+"""What keeps its own arrays, or has a model."""
 
 SIDES = ["queries", "items"]
 
@@ -196,8 +195,10 @@ def test_threads_of_python_may_encode_at_once(made):
 def test_nbytes_is_a_number_of_bytes(made):
     encoder, _ = made
     assert type(encoder.nbytes) is int
-    # Code has no size that could be known, and a model is held by its own library.
-    assert encoder.nbytes > 0 if encoder.fingerprint.startswith(OURS) else encoder.nbytes >= 0
+    # Code has no size that could be known.
+    assert encoder.nbytes > 0 if encoder.fingerprint.startswith(KNOWN) else encoder.nbytes >= 0
+    held = encoder._byte_counts().values()
+    assert sum(held) == encoder.nbytes and min(held) >= 0
 
 
 def test_nbytes_are_those_of_the_arrays_that_are_saved(made, tmp_path):
@@ -205,9 +206,8 @@ def test_nbytes_are_those_of_the_arrays_that_are_saved(made, tmp_path):
     if isinstance(encoder, Artifact):
         saved = encoder.save(tmp_path / "saved")
         arrays = sum(np.load(file).nbytes for file in saved.rglob("*.npy"))
-        models = sum(file.stat().st_size for file in saved.rglob("*.raw"))
-        # A model counts where the encoder holds it, not where another library does.
-        assert encoder.nbytes == arrays + (models if isinstance(encoder, SidrEncoder) else 0)
+        models = [file.stat().st_size for file in saved.rglob("model*.raw")]
+        assert encoder.nbytes == arrays + sum(models)
 
 
 def test_no_encoder_is_left_out():

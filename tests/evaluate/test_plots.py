@@ -38,7 +38,7 @@ def test_a_comparison_is_drawn_against_every_cost(comparison, tmp_path, x):
 def test_an_svg_names_systems_measure_and_unit(comparison, tmp_path):
     texts = svg_texts(comparison.plot(tmp_path / "quality.svg", x="bytes", y="nDCG@5"))
     assert {"noise 0.1", "noise 1.0", "nDCG@5 (up is better)", "bytes (log scale; left is better)"} <= texts
-    assert "nDCG@5 against index size, 20 queries" in texts
+    assert "nDCG@5 against size, 20 queries" in texts
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

@@ -15,10 +15,10 @@ from vizsla.errors import InputError
 from vizsla.indexes.make import make_index
 from vizsla.methods.pefa import pefa_xs
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
+from vizsla.own_kinds import checked_numbers
 from vizsla.printable import printable, printable_json
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
-from vizsla.text_scorer import checked_numbers
 
 ITEMS = {"a": "fig tree", "b": "pear"}
 

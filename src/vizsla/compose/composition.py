@@ -55,6 +55,12 @@ def _size(part: Any) -> int:
     return inner.size if isinstance(inner, Composition) else 1
 
 
+def bracketed(part: Any) -> str:
+    """Return how a part is written beside a symbol or before a dot, so that it is read back as it is meant."""
+    inner = unwrapped(part)
+    return f"({part})" if isinstance(inner, Composition) and inner.loose else str(part)
+
+
 class Composition(Retriever):
     """A retriever made of others.
 
@@ -65,6 +71,8 @@ class Composition(Retriever):
     operation: ClassVar[str]
     operations: ClassVar[dict[str, type[Composition]]] = {}
     composed = True
+    loose: ClassVar[bool] = False
+    """Whether it is written as parts around a symbol, without brackets of its own."""
 
     def __init__(self, parts: Sequence[Retriever]):
         for part in parts:
@@ -190,6 +198,15 @@ class Composition(Retriever):
 
     def _scorers(self) -> list[Any]:
         return list(self.parts)
+
+    def _ignored_cut(self) -> int | None:
+        return self._cut_inside
+
+    @cached_property
+    def _cut_inside(self) -> int | None:
+        """The first part's that has one; looked for once, since a part may stand at very many places."""
+        cuts = (part._ignored_cut() for part in self._scorers())
+        return next((k for k in cuts if k is not None), None)
 
     def _settle(self, queries: Queries, threads: int) -> None:
         _settle_all(self._scorers(), queries, threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from vizsla.candidates import Candidates
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
 from vizsla.errors import check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -21,6 +21,7 @@ class Cut(Composition):
     """
 
     operation = "cut"
+    loose = True
     k: int
 
     def __init__(self, part: Retriever, k: int):
@@ -31,7 +32,7 @@ class Cut(Composition):
         self.k, self.scale = most, part.scale
 
     def __str__(self) -> str:
-        return f"{self.parts[0]} % {self.k}"
+        return f"{bracketed(self.parts[0])} % {self.k}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.parts[0]._search_checked(queries, min(k, self.k), filter, threads)
@@ -39,6 +40,9 @@ class Cut(Composition):
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         return self._aligned[0].score(queries, candidates, filter, threads)
+
+    def _ignored_cut(self) -> int | None:
+        return self.k
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return self.parts[0]._explain(queries, item, filter)

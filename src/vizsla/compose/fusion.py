@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
 from vizsla.compose.catalogues import Aligned
+from vizsla.compose.finite_scores import SeenInfinities
 from vizsla.compose.normalised import Normalised
 from vizsla.filter import Filter
 from vizsla.queries import Queries
@@ -86,6 +87,13 @@ class Term(NamedTuple):
     def _tells_scale(self, taken: int, filter: Filter | None) -> bool:
         return filter is None and self.normalised is not None and self.normalised.tells_scale(taken)
 
+    def check(self, queries: Queries, pairs: Candidates, scores: Scores, seen: SeenInfinities) -> None:
+        """Raise for infinite scores that the sum can make nothing of."""
+        if self.normalised is None:
+            seen.look(pairs, scores, self.weight)
+        else:
+            self.normalised.check(queries, pairs, scores)
+
     def native(self, found: Candidates, scales: Any) -> tuple[Any, ...]:
         """Return what the native sum takes."""
         depth = 0 if self.normalised is None else self.normalised.depth
@@ -105,8 +113,10 @@ def fused(
 
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
-    taken = max(k, depth)
+    taken, seen = max(k, depth), SeenInfinities(queries)
     found = _found(terms, queries, taken, filter, threads)
+    for term, side in zip(terms, found, strict=True):
+        term.check(queries, side, side._required_scores(), seen)
     stats = reduce(Stats.__add__, [side.stats for side in found])
     exact = stats.exact
     parts = []
@@ -119,7 +129,9 @@ def fused(
         for number, lacking in enumerate(wanted):  # type: ignore[arg-type, var-annotated]
             if lacking is not None:
                 part = terms[number].part
-                scored = part.score(queries, _matches(lacking, part.merged), filter, threads)
+                pairs = _matches(lacking, part.merged)
+                scored = part.score(queries, pairs, filter, threads)
+                terms[number].check(queries, pairs, scored.scores, seen)
                 total.fill(number, scored.scores)
                 stats = stats + scored.stats
     offsets, items, scores, certain = total.best()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.candidates import Candidates, Scores
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
+from vizsla.compose.finite_scores import check_finite
 from vizsla.compose.followed_by import followed_by
 from vizsla.encoded import Encoded
 from vizsla.errors import check_choice, check_positive
@@ -41,7 +42,7 @@ class Normalised(Composition):
         self.how, self.depth, self.scale = how, check_positive("depth", depth), how
 
     def __str__(self) -> str:
-        return f"{self.parts[0]}.normalised({self.how!r})"
+        return f"{bracketed(self.parts[0])}.normalised({self.how!r})"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         if self.how == "rank":
@@ -62,6 +63,9 @@ class Normalised(Composition):
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return Scored(rescaled.scores, scored.stats + rescaled.stats)
 
+    def _ignored_cut(self) -> int | None:
+        return None  # the part is searched for its scale, as far as its cuts let it
+
     def tells_scale(self, taken: int) -> bool:
         """Whether a list of so many begins with the one that the scale is read from.
 
@@ -77,6 +81,7 @@ class Normalised(Composition):
 
     def _scaled(self, queries: Queries, found: Candidates, k: int) -> Candidates:
         """Return a whole answer on its own scale, which the call remembers."""
+        self.check(queries, found, found._required_scores())
         lists = found.offsets, found.items, found._required_scores()
         offsets, items, scores, scales = _native.normalise(*lists, self.how, self.depth, k)
         queries.remember((self, None), np.frombuffer(scales, np.float64))
@@ -90,9 +95,16 @@ class Normalised(Composition):
 
     def _rescaled(self, queries: Queries, candidates: Candidates, scores: Scores, threads: int) -> Scored:
         """Return the scores on the queries' scales; finding these costs a search, unless this call has made it."""
+        self.check(queries, candidates, scores)
         scales, stats = self.scales(queries, threads)
         packed: Any = _native.rescale(candidates.offsets, scores, scales)
         return Scored(np.frombuffer(packed, np.float32), stats)
+
+    def check(self, queries: Queries, pairs: Candidates, scores: Scores) -> None:
+        """Raise for scores of the part that cannot be brought to its scale."""
+        if self.how != "rank":
+            remedy = "clip them, or use normalised('rank'), which takes any"
+            check_finite(queries, pairs, scores, self.parts[0], f"to be normalised by {self.how!r}", remedy)
 
     def scales(self, queries: Queries, threads: int) -> tuple[NDArray[np.float64], Stats]:
         """Return two numbers a query, where zero lies and how long one is, and what it cost to find them."""

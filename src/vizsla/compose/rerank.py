@@ -6,15 +6,14 @@ from typing import Any, Self
 
 from vizsla.candidates import Candidates
 from vizsla.compose.catalogues import Aligned
-from vizsla.compose.composition import Composition, check_nesting
-from vizsla.compose.cut import Cut
+from vizsla.compose.composition import Composition, bracketed, check_nesting
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer
+from vizsla.scorer import Scorer, check_uncut
 
 
 class Rerank(Composition):
@@ -24,16 +23,13 @@ class Rerank(Composition):
     """
 
     operation = "rerank"
+    loose = True
 
     def __init__(self, first: Retriever, scorer: Scorer, *, depth: int = 100):
         super().__init__([first])
         if not isinstance(scorer, Scorer):
             raise CompositionError(f"`scorer` must be a Scorer. Got {type(scorer).__name__}.")
-        if isinstance(scorer, Cut):
-            raise CompositionError(
-                f"A scorer scores all it is given, so `% {scorer.k}` behind `>>` would be ignored. Put it around the "
-                f"whole: (a >> b) % {scorer.k}."
-            )
+        check_uncut(scorer)
         if scorer.scale == "none":
             raise CompositionError("`scorer` must give scores. Got a match set: put it before the `>>`.")
         check_nesting([first, scorer])
@@ -42,7 +38,7 @@ class Rerank(Composition):
         self._aligned_scorer = Aligned(scorer, first.items)
 
     def __str__(self) -> str:
-        return f"({self.first}) >> {self.scorer}"
+        return f"{bracketed(self.first)} >> {bracketed(self.scorer)}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         self._settle_for(filter, queries, threads)

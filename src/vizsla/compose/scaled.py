@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from vizsla.candidates import Candidates, Scores
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
 from vizsla.errors import CompositionError, check_choice
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -54,7 +54,7 @@ class Scaled(Composition):
 
     def __str__(self) -> str:
         numbers = f"slope={self.slope:g}" + (f", height={self.height:g}" if self.how == "exp" else "")
-        return f"{self.parts[0]}.scaled({self.how!r}, {numbers})"
+        return f"{bracketed(self.parts[0])}.scaled({self.how!r}, {numbers})"
 
     @property
     def highest(self) -> float:  # type: ignore[override]

@@ -46,6 +46,9 @@ class Spender(Retriever):
             stats = stats + guessed.stats + Stats(estimated=len(missing))
         return Scored(scores, stats)
 
+    def _ignored_cut(self) -> int | None:
+        return None  # who is asked for scores searches first
+
     def _settle(self, queries: Queries, threads: int) -> None:
         self._bought(queries, None, threads)
 

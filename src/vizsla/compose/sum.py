@@ -10,7 +10,8 @@ import numpy as np
 
 from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
+from vizsla.compose.finite_scores import check_addable
 from vizsla.compose.fusion import Term, fused, weighted_sum
 from vizsla.compose.live_sum import LiveSum
 from vizsla.compose.normalised import Normalised
@@ -58,7 +59,8 @@ class Sum(Composition):
         return LiveSum.of(self._terms)
 
     def __str__(self) -> str:
-        return "(" + " + ".join(f"{w:g}*{part}" for w, part in zip(self.weights, self.parts, strict=True)) + ")"
+        terms = zip(self.weights, self.parts, strict=True)
+        return "(" + " + ".join(f"{weight:g}*{bracketed(part)}" for weight, part in terms) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         taken = max(k, self.depth)
@@ -71,7 +73,9 @@ class Sum(Composition):
         self._settle_for(filter, queries, threads)
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
         stats = reduce(Stats.__add__, [side.stats for side in scored])
-        return Scored(weighted_sum(self.weights, [side.scores for side in scored]), stats)
+        totals = weighted_sum(self.weights, [side.scores for side in scored])
+        check_addable(queries, candidates, totals)
+        return Scored(totals, stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         self._settle_for(filter, queries, 1)
@@ -80,7 +84,9 @@ class Sum(Composition):
             Explanation(weight * part.score, short_text(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
             for weight, part, of in zip(self.weights, parts, self.parts, strict=True)
         ]
-        return Explanation(sum(share.score for share in shares), "weighted sum", shares)
+        total = sum(share.score for share in shares)
+        check_addable(queries, self._one(item), np.array([total]))
+        return Explanation(total, "weighted sum", shares)
 
     def _settling(self) -> list[Any]:
         """Return the parts without those that only places count of, which are those of the filtered list."""

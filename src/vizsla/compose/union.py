@@ -9,7 +9,7 @@ import numpy as np
 
 from vizsla import _native
 from vizsla.candidates import Candidates
-from vizsla.compose.composition import Composition
+from vizsla.compose.composition import Composition, bracketed
 from vizsla.errors import CompositionError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
@@ -34,7 +34,7 @@ class Union(Composition):
         self.depth = check_positive("depth", depth)
 
     def __str__(self) -> str:
-        return "(" + " | ".join(map(str, self.parts)) + ")"
+        return "(" + " | ".join(map(bracketed, self.parts)) + ")"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         depth = max(k, self.depth)

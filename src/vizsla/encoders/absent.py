@@ -35,7 +35,7 @@ class AbsentEncoder(TokenEncoder):
             raise InputError(
                 f"An encoder's record must have a `fingerprint` and a `dim` from 1 to {MOST_DIMENSIONS}. Got others."
             )
-        self._dim, self._fingerprint = dim, fingerprint
+        self._dim, self._fingerprint, self._bytes = dim, fingerprint, recorded_bytes(description)
 
     def __repr__(self) -> str:
         return short_text(f"{type(self).__name__}({self._fingerprint}", f", {self._dim:,} dimensions)")
@@ -49,6 +49,11 @@ class AbsentEncoder(TokenEncoder):
     def fingerprint(self) -> str:
         """The absent encoder's fingerprint."""
         return self._fingerprint
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the model, as they were recorded; 0 where they were not."""
+        return self._bytes
 
     def queries(self, texts: Sequence[str]) -> NoReturn:
         """Raise: a text cannot be encoded."""
@@ -68,3 +73,17 @@ class AbsentEncoder(TokenEncoder):
     def query_words(self, text: str) -> list[str]:
         """Raise, as `queries` does."""
         self.queries([text])
+
+
+def recorded_bytes(description: dict[str, Any]) -> int:
+    """Return how many bytes a model's record says that it has; 0 where it says nothing.
+
+    Examples
+    --------
+    >>> recorded_bytes({"kind": "onnx", "bytes": 90_000_000})
+    90000000
+    """
+    size = description.get("bytes", 0)
+    if type(size) is not int or not 0 <= size < 2**63:
+        raise InputError(f"A model's record must have a whole number of `bytes`. Got {size!r:.50}.")
+    return size

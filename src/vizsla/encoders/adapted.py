@@ -76,6 +76,9 @@ class AdaptedEncoder(Encoder, Artifact):
         """Bytes of the matrix and of the base."""
         return int(self.adapter.nbytes + self.base.nbytes)
 
+    def _byte_counts(self) -> dict[Any, int]:
+        return {**self.base._byte_counts(), self.fingerprint: self.adapter.nbytes}
+
     def __repr__(self) -> str:
         return f"AdaptedEncoder({self.base!r})"
 

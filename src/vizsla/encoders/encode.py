@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.encoder import Encoder
-from vizsla.errors import InputError
+from vizsla.encoder import Encoder, checked_rows
 from vizsla.progress import progress
 from vizsla.text.texts import batches
 
@@ -27,12 +26,3 @@ def encode_items(encoder: Encoder, texts: Iterable[str]) -> NDArray[np.float32]:
     for batch in progress(batches(texts), what="encoding"):
         parts.append(checked_rows(encoder, encoder.items(batch), len(batch)))
     return np.concatenate(parts)
-
-
-def checked_rows(encoder: Encoder, rows: object, count: int) -> NDArray[np.float32]:
-    """Return the rows as float32; another shape than texts × dimensions raises."""
-    matrix = np.ascontiguousarray(rows, np.float32)
-    if matrix.shape != (count, encoder.dim):
-        wanted = f"({count}, {encoder.dim})"
-        raise InputError(f"Encoder {encoder.fingerprint!r} must return shape {wanted}. Got {matrix.shape}.")
-    return matrix

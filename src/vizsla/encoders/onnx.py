@@ -73,6 +73,7 @@ class OnnxEncoder(TokenEncoder):
         self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._bytes = onnx_bytes(self.path)  # now: a model that was stored inside an artefact leaves its folder
         self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self._batch)
 
     def __repr__(self) -> str:
@@ -94,9 +95,14 @@ class OnnxEncoder(TokenEncoder):
         return f"onnx:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the model's file."""
+        return self._bytes
+
+    @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
-        return {"kind": "onnx", "name": str(self.path.absolute()), "options": self.options}
+        return {"kind": "onnx", "name": str(self.path.absolute()), "options": self.options, "bytes": self.nbytes}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -147,6 +153,11 @@ class OnnxEncoder(TokenEncoder):
 
     def _run(self, cut: list[Any]) -> Floats:
         return onnx_run(self._session, self._inputs, cut, self.path / MODEL)
+
+
+def onnx_bytes(folder: Path) -> int:
+    """Return the bytes of a folder's model; large ones keep weights beside it, under a name that begins like it."""
+    return sum(file.stat().st_size for file in folder.glob(f"{MODEL}*"))
 
 
 def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Floats:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.arguments import path_of
-from vizsla.encoder import Encoder
-from vizsla.encoders.encode import checked_rows
+from vizsla.encoder import Encoder, checked_rows
 from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
 from vizsla.progress import progress

@@ -15,7 +15,7 @@ from vizsla.checked import checked
 from vizsla.encoder import check_texts
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
-from vizsla.encoders.weights import weights_checksum
+from vizsla.encoders.weights import weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
@@ -80,11 +80,16 @@ class SentenceEncoder(TokenEncoder):
         rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
         return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the model's weights."""
+        return weights_bytes(self.model)
+
     @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
-        return {"kind": "sentence", "name": name, "options": self.options}
+        return {"kind": "sentence", "name": name, "options": self.options, "bytes": self.nbytes}
 
     @property
     def options(self) -> dict[str, Any]:

@@ -121,6 +121,10 @@ class SidrEncoder(Encoder, Artifact):
         """Bytes of the table and of the model."""
         return int(self.table.nbytes + self.model.nbytes + self.tokens.nbytes)
 
+    def _byte_counts(self) -> dict[Any, int]:
+        model = {id(self.model): self.model.nbytes + self.tokens.nbytes}  # one for all forms
+        return {**self.table._byte_counts(), **model}
+
     def __repr__(self) -> str:
         size = f"{len(self.tokens):,} of {self.dim:,} tokens, {self.model.nbytes / 1e6:,.1f} MB"
         forms = "" if self.query_form == self.item_form == "full" else f", {self.query_form}/{self.item_form}"

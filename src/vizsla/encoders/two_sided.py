@@ -58,6 +58,9 @@ class TwoSidedEncoder(Encoder, Artifact):
         """Bytes of the side that queries go through."""
         return self.asking.nbytes
 
+    def _byte_counts(self) -> dict[Any, int]:
+        return self.asking._byte_counts()
+
     def __repr__(self) -> str:
         return f"TwoSidedEncoder({self.asking!r}, {self.answering!r})"
 

@@ -1,4 +1,4 @@
-"""A checksum of a torch model's weights."""
+"""A checksum of a torch model's weights, and their bytes."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def weights_checksum(model: Any) -> int:
         values = weights.detach().cpu().contiguous().float().numpy().reshape(-1).view(np.uint8)
         seen = _native.checksum(np.frombuffer(name.encode(), np.uint8), _native.checksum(values, seen))
     return int(seen)
+
+
+def weights_bytes(model: Any) -> int:
+    """Return the bytes of all weights."""
+    return sum(int(weights.numel() * weights.element_size()) for weights in model.state_dict().values())

@@ -9,7 +9,7 @@ import numpy as np
 
 from vizsla.artifact import Artifact
 from vizsla.checked import checked
-from vizsla.encoder import Encoder, check_texts
+from vizsla.encoder import Encoder, check_texts, checked_rows
 from vizsla.encoders.reference import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import Floats, TokenEncoder, TokenRows
 from vizsla.errors import InputError
@@ -64,6 +64,9 @@ class WordEncoder(TokenEncoder, Artifact):
         """Bytes of the base."""
         return self.base.nbytes
 
+    def _byte_counts(self) -> dict[Any, int]:
+        return self.base._byte_counts()
+
     def queries(self, texts: Sequence[str]) -> Any:
         """Encode whole queries, as the base does."""
         return self.base.queries(texts)
@@ -93,7 +96,8 @@ class WordEncoder(TokenEncoder, Artifact):
     def _tokens(self, texts: Sequence[str], encode: Any) -> TokenRows:
         words = [self.analyser(text) for text in check_texts(texts)]
         known = sorted({word for row in words for word in row})
-        vectors: Floats = np.asarray(encode(known), np.float32) if known else np.zeros((0, self.dim), np.float32)
+        nothing = np.zeros((0, self.dim), np.float32)
+        vectors: Floats = checked_rows(self.base, encode(known), len(known)) if known else nothing
         place = {word: at for at, word in enumerate(known)}
         chosen = [np.array([place[word] for word in row], np.int64) for row in words]
         return TokenRows.of([vectors[numbers] for numbers in chosen], dim=self.dim)

@@ -28,7 +28,7 @@ class Cost:
         Median and 99th percentile of the milliseconds that one query takes when it comes alone; None when no
         time was taken.
     bytes : int or None
-        Bytes that answering needs, without the item ids.
+        Bytes that answering needs, models' weights included, without the items' ids and texts.
     scored : float or None
         (query, item) pairs a query that were scored one by one by arithmetic.
     model_calls : float or None
@@ -57,7 +57,7 @@ class Cost:
 
     @property
     def bytes_per_item(self) -> float | None:
-        """Bytes of the index divided by the items in it."""
+        """These bytes divided by the items; what is there once, such as a model, has its share in each."""
         return None if self.bytes is None else self.bytes / max(self.items, 1)
 
     def to_dict(self) -> dict[str, float | None]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 COSTS = {
     "ms_p50": ("latency", "milliseconds a query, median"),
     "ms_p99": ("latency", "milliseconds a query, 99th percentile"),
-    "bytes": ("index size", "bytes"),
-    "bytes_per_item": ("index size", "bytes an item"),
+    "bytes": ("size", "bytes"),
+    "bytes_per_item": ("size", "bytes an item"),
     "scored": ("scored pairs", "pairs scored a query"),
     "model_calls": ("model calls", "model calls a query"),
 }

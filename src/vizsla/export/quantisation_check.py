@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vizsla.encoder import Encoder
-from vizsla.encoders.encode import checked_rows
+from vizsla.encoder import Encoder, checked_rows
 from vizsla.errors import InputError
 from vizsla.indexes.flat import FlatIndex
 

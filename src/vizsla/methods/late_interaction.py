@@ -86,6 +86,9 @@ class LateInteraction(Retriever):
         """Bytes of the token vectors and of the encoder."""
         return self.tokens.nbytes + self.encoder.nbytes
 
+    def _byte_counts(self) -> dict[Any, int]:
+        return {id(self.tokens): self.tokens.nbytes, **self.encoder._byte_counts()}
+
     def __repr__(self) -> str:
         stored = f"{len(self.tokens.stored):,} tokens, {self.tokens.dim} dimensions, {self.tokens.stored.storage}"
         return f"LateInteraction({len(self.items):,} items, {stored})"

@@ -11,7 +11,7 @@ from vizsla import _native
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoders.company import batch_for, of_one_length
-from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_run, onnx_session, onnx_tokenizer
+from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_bytes, onnx_run, onnx_session, onnx_tokenizer
 from vizsla.errors import InputError, check_positive
 from vizsla.pairs.pair_model import Floats, PairModel, checksum_of
 from vizsla.pairs.settings import SETTINGS, PairSettings
@@ -43,6 +43,7 @@ class OnnxPairModel(PairModel):
         self.settings = PairSettings.read(self.path / SETTINGS, max_tokens=max_tokens)
         self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
+        self._bytes = onnx_bytes(self.path)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self.batch)
 
@@ -58,9 +59,15 @@ class OnnxPairModel(PairModel):
         return f"onnx-pairs:{checksum_of(self.settings.max_tokens, seen):016x}"
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the model's file."""
+        return self._bytes
+
+    @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
-        return {"kind": "onnx", "name": str(self.path.absolute()), "options": {"max_tokens": self.settings.max_tokens}}
+        options = {"max_tokens": self.settings.max_tokens}
+        return {"kind": "onnx", "name": str(self.path.absolute()), "options": options, "bytes": self.nbytes}
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
         """Score a few pairs, those of one length together."""

@@ -36,6 +36,11 @@ class PairModel(ABC):
         """Changes whenever a pair would be scored differently."""
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the weights; 0 where nothing is known of them."""
+        return 0
+
+    @property
     @abstractmethod
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again: kind, name, options."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.encoders.absent import recorded_bytes
 from vizsla.encoders.download import download_allowed
 from vizsla.encoders.model_files import check_path, model_bytes, model_files, unpacked
 from vizsla.encoders.reference import SMALL, from_here, from_root
@@ -73,7 +74,7 @@ class StoredPairModel(PairModel):
             raise InputError("A cross-encoder's record must have a name and a fingerprint. Got another.")
         for path in files:
             check_path(path)
-        self._described, self.files = described, files
+        self._described, self.files, self._bytes = described, files, recorded_bytes(described)
         self._model: PairModel | None = None
         self._lock = ForkLock()
 
@@ -87,9 +88,14 @@ class StoredPairModel(PairModel):
         return str(self._described["fingerprint"])
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the model, as they were recorded; 0 where they were not."""
+        return self._bytes
+
+    @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers."""
-        return {name: self._described[name] for name in ("kind", "name", "options")}
+        return {name: self._described[name] for name in ("kind", "name", "options", "bytes") if name in self._described}
 
     def scores(self, queries: Any, texts: Any) -> Floats:
         """Let the model itself score the pairs."""

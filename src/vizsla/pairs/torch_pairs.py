@@ -9,7 +9,7 @@ import numpy as np
 
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
-from vizsla.encoders.weights import weights_checksum
+from vizsla.encoders.weights import weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
@@ -89,13 +89,18 @@ class TorchPairModel(PairModel):
     def _weights(self) -> int:
         return weights_checksum(self.model)
 
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the weights."""
+        return weights_bytes(self.model)
+
     @property
     def reference(self) -> dict[str, Any]:
         """What an artefact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
         options = {"form": self.form, "max_tokens": self.max_tokens}
         kept = {} if self.layers is None else {"layers": self.layers}
-        return {"kind": "torch", "name": name, "options": options | kept}
+        return {"kind": "torch", "name": name, "options": options | kept, "bytes": self.nbytes}
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Floats:
         """Score a few pairs."""

@@ -28,7 +28,7 @@ from vizsla.methods.cur.trace import Trace, explained
 from vizsla.queries import Queries
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer, unwrapped
+from vizsla.scorer import Scorer, check_uncut, unwrapped
 from vizsla.stats import Stats
 from vizsla.strings import Strings
 
@@ -74,6 +74,7 @@ class BudgetedSearch(Spender):
     ):
         if not isinstance(scorer, Scorer) or scorer.scale == "none":
             raise CompositionError(f"`scorer` must be a Scorer that gives scores. Got {type(scorer).__name__}.")
+        check_uncut(scorer)
         check_cheap("pool", pool)
         self.scorer, self.plan, self.pool, self.seed = scorer, plan, pool, seed
         self.pool_size = check_positive("pool_size", pool_size)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.linalg.blas_threads import blas_threads
 from vizsla.methods.cur.damped_span import DampedSpan
 from vizsla.methods.cur.factors import Best, Factors, Own
 from vizsla.methods.cur.settled import Settled
@@ -64,6 +65,7 @@ class FactorEstimates(Estimates):
     def __init__(self, factors: Factors, threads: int):
         self._factors, self._threads = factors, threads
 
+    @blas_threads(1)  # whatever `threads` is: sums that BLAS splits have other last bits
     def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
         """Read the columns of all items, and let each query learn its own; infinite scores teach nothing."""
         chosen, scores = _finite(chosen, scores)
@@ -121,6 +123,7 @@ class CurEstimates(FactorEstimates):
     def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
         self._spans[row].add(columns, scores)
 
+    @blas_threads(1)
     def _weights(self) -> tuple[Factors, Floats, Own | None]:
         return self._factors, np.array([span.weights() for span in self._spans], np.float32), None
 
@@ -171,6 +174,7 @@ class RidgeEstimates(FactorEstimates):
         told = self._mean[0] + self._mean[1:] @ self._own[row][:, items]
         return np.asarray(told + columns @ self._start[row], np.float64)
 
+    @blas_threads(1)
     def _weights(self) -> tuple[Factors, Floats, Own | None]:
         return self._moved(solved(self._gram, self._right))
 
@@ -186,6 +190,7 @@ class RidgeEstimates(FactorEstimates):
         factors, weights, own = self._moved(np.zeros_like(self._right))
         return factors.products(weights, own, threads=self._threads)
 
+    @blas_threads(1)
     def prior_of(self, row: int, items: Items) -> Floats:
         """Return what the retrievers' scores tell of some items."""
         return self._expected(row, items, self._factors.columns(items)).astype(np.float32)

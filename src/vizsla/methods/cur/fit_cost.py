@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from vizsla.compose.catalogues import Aligned
+from vizsla.linalg.blas_threads import blas_threads
 from vizsla.methods.cur.decomposition import BASES, decomposed
 from vizsla.methods.cur.prior import prior_scores
 from vizsla.methods.cur.residual_choice import FOLDS, LEFT_OUT, LEFT_OUT_FOR_BASIS, RIDGES, recall_of, usable_ranks
@@ -22,6 +23,7 @@ ASKED = 8
 """Queries that are asked to find out."""
 
 
+@blas_threads(1)  # as `residual_cur` does unless it is given more
 def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriever], plan: Plan) -> float:
     """Return about how many seconds `residual_cur` will take to choose basis, rank and ridge, and to fit.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.linalg.blas_threads import blas_threads
 from vizsla.methods.cur.factors import Factors
 
 Floats = NDArray[np.float32]
@@ -31,6 +32,7 @@ class Leaning(NamedTuple):
     told: Doubles
     hold: Doubles
 
+    @blas_threads(1)
     def weights(self, factors: Factors, own: Floats) -> Floats:
         """Return the expected weights of queries, of which the retrievers' scores of all items are given."""
         seen = with_constant(favoured(factors, own))

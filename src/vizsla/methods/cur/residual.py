@@ -14,6 +14,7 @@ from vizsla.checked import checked
 from vizsla.compose.catalogues import Aligned
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.filter import Filter
+from vizsla.linalg.blas_threads import blas_threads
 from vizsla.methods.cur.anchor_scores import AnchorScores
 from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
 from vizsla.methods.cur.decomposition import BASES, decomposed
@@ -211,7 +212,7 @@ def residual_cur(
     how, epsilon, pool, pool_size, seed
         As for `adacur`.
     threads : int
-        For the retrievers' scores of the anchor queries.
+        For the retrievers' scores of the anchor queries, and for what BLAS multiplies to fit them.
 
     Examples
     --------
@@ -237,7 +238,8 @@ def residual_cur(
         if given is not None and anchors is None:
             raise InputError(f"`{name}` must be left out with `vectors`, which are the dimensions. Got {given!r}.")
     if anchors is None:
-        items, rows = vectors_of(vectors)
+        with blas_threads(check_positive("threads", threads)):
+            items, rows = vectors_of(vectors)
         options = {} if ridge is None else {"ridge": ridge}
         fit = fit_vectors(rows, len(retrievers), storage=storage, **options)
     else:
@@ -245,7 +247,8 @@ def residual_cur(
         check_priors(retrievers, items)
         ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
         tried = Tried(ranks, ridges, BASES if basis is None else (basis,))
-        fit = _anchored(anchors, retrievers, plan, tried, storage, threads)
+        with blas_threads(check_positive("threads", threads)):
+            fit = _anchored(anchors, retrievers, plan, tried, storage, threads)
     return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 

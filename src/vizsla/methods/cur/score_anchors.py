@@ -26,7 +26,7 @@ from vizsla.progress import progress
 from vizsla.queries import Queries
 from vizsla.score_cache import ScoreCache
 from vizsla.scored import Scored
-from vizsla.scorer import Scorer, unwrapped
+from vizsla.scorer import Scorer, check_uncut, unwrapped
 from vizsla.stats import Stats
 
 SCORES, RECORD = "scores.partial", "progress.json"
@@ -216,6 +216,7 @@ def _anchors(scorer: Scorer, queries: list[str], scores: NDArray[np.float32], st
 def _distinct(scorer: Scorer, queries: Sequence[str]) -> list[str]:
     if not len(scorer.items):
         raise InputError("`scorer` must know some items. Got none.")
+    check_uncut(scorer)
     distinct = list(dict.fromkeys(Queries.of(list(queries)).texts))
     if not distinct:
         raise InputError("`queries` must be some anchor queries. Got none.")

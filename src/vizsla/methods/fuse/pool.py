@@ -13,6 +13,7 @@ from vizsla import _native
 from vizsla.candidates import Candidates
 from vizsla.clicks.measures import PerQuery
 from vizsla.compose.catalogues import align
+from vizsla.compose.finite_scores import check_finite
 from vizsla.compose.normalised import METHODS
 from vizsla.methods.fuse.rules import RULES, Rule, rules_of
 from vizsla.methods.fuse.trial import NONE, Trial
@@ -130,6 +131,9 @@ def make_pool(
     union = Candidates.trusted(offsets.astype(np.int64), items, None, aligned[0].merged, Stats())
     layout = _Layout(rows, np.arange(len(keys)) - offsets[rows], len(texts))
     raw = [part.score(queries, union, None, threads).scores for part in aligned]
+    for part, found, each in zip(aligned, lists, raw, strict=True):
+        for pairs, given in ((found, found._required_scores()), (union, each)):
+            check_finite(queries, pairs, given, part.part, "to be weighed")
     scores: dict[str, list[Floats]] = {NONE: [layout.padded(each) for each in raw]}
     for how in METHODS:
         scaled = (_scaled(found, each, keys, width, how) for found, each in zip(lists, raw, strict=True))

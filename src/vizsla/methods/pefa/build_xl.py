@@ -162,7 +162,10 @@ def _scale(base: Retriever, log: ClickLog) -> float:
     chosen = np.arange(len(log))[:: max(1, len(log) // SAMPLE)]
     found = base._search(Queries(log.take_queries(chosen)), DEPTH, None, 1)
     bounds, scores = found.offsets.tolist(), found._required_scores()
-    lists = [scores[start:end] for start, end in pairwise(bounds) if end - start > 1]
+    parts = (scores[start:end] for start, end in pairwise(bounds))
+    lists = [
+        finite for part in parts if len(finite := part[np.isfinite(part)]) > 1
+    ]  # best or worst of all has no scale
     similar = log.vectors[chosen] @ log.vectors[chosen].T
     spread = float(np.mean([np.std(one) for one in lists])) if lists else 1.0
     return float(f"{spread / max(float(similar.std()), 1e-6):.6g}")

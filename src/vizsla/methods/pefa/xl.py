@@ -104,7 +104,7 @@ class PefaXl(Retriever):
     def _byte_counts(self) -> dict[Any, int]:
         clicks = self.log.nbytes - self.log.vector_bytes + self._clicked.nbytes
         past = clicks + (0 if self.index is None else self.index.nbytes)
-        return {**self.base._byte_counts(), self.encoder.fingerprint: self.encoder.nbytes, id(self): int(past)}
+        return {**self.base._byte_counts(), **self.encoder._byte_counts(), id(self): int(past)}
 
     def __repr__(self) -> str:
         return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
@@ -189,6 +189,9 @@ class PefaXl(Retriever):
             return scored
         totals = with_votes(candidates, scored.scores, votes, self.settings, self._clicked)
         return Scored(totals, scored.stats + cost)
+
+    def _ignored_cut(self) -> int | None:
+        return self.base._ignored_cut()
 
     def _votes(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Votes | None, Stats]:
         """Return the votes and what the search among past queries cost; None where clicks cannot count."""
