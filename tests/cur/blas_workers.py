@@ -28,11 +28,17 @@ def tasks() -> set[str]:
 
 def switches(workers: set[str]) -> list[int]:
     """Return how often each thread was given up or taken off a CPU; one that sleeps is not."""
-    found = []
-    for task in sorted(workers):
-        lines = Path(f"/proc/self/task/{task}/status").read_text().splitlines()
-        found.append(sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line))
-    return found
+    return [sum(int(line.split()[1]) for line in status(task) if "ctxt_switches" in line) for task in sorted(workers)]
+
+
+def status(task: str) -> list[str]:
+    """Return what the system tells of a thread."""
+    return Path(f"/proc/self/task/{task}/status").read_text().splitlines()
+
+
+def all_asleep(workers: set[str]) -> bool:
+    """Whether none of them runs or waits for a CPU."""
+    return all(line.split()[1] == "S" for task in workers for line in status(task) if line.startswith("State:"))
 
 
 def at_rest(workers: set[str]) -> list[int]:
@@ -40,7 +46,7 @@ def at_rest(workers: set[str]) -> list[int]:
     for _ in range(600):
         before = switches(workers)
         time.sleep(0.1)
-        if switches(workers) == before:
+        if all_asleep(workers) and switches(workers) == before:
             return before
     sys.exit("BLAS's threads never came to rest")
 
