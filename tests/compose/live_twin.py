@@ -26,12 +26,15 @@ class Side(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Rows of items and of scores, whether nobody else can be among them, and which parts' lists are exact."""
+    """Rows of items and of scores, whether nobody else can be among them, and of each part: is its list exact, and how
+    many did it score one by one; numpy does not say.
+    """
 
     items: list[list[int]]
     scores: list[list[float]]
     certain: bool
     exact: list[bool]
+    scored: list[int] | None = None
 
 
 def natively(sides, taken, k, threads=1):
@@ -40,7 +43,8 @@ def natively(sides, taken, k, threads=1):
     offsets, items, scores, certain, costs = total.search(sources, taken, k, threads)
     ends = np.frombuffer(offsets, np.int64)[1:-1]
     of_rows = [np.split(np.frombuffer(raw, kind), ends) for raw, kind in ((items, np.int32), (scores, np.float32))]
-    return Answer(*([row.tolist() for row in rows] for rows in of_rows), certain, [cost[2] for cost in costs])
+    _, scored, exact = zip(*costs, strict=True)
+    return Answer(*([row.tolist() for row in rows] for rows in of_rows), certain, list(exact), list(scored))
 
 
 def by_numpy(sides, taken, k):
