@@ -72,3 +72,14 @@ def test_a_window_tells_of_its_first_item_and_its_last_and_of_nobody_behind():
     found = check(chosen, 3, 3)
     assert (found.items, found.scores) == ([[0, walked - 1, walked]], [[9.5, 8.5, 7.5]])
     assert found.scored[1] == 1
+
+
+@pytest.mark.parametrize(("parts", "taken"), [(2, 127), (2, 128), (3, 84), (3, 85), (3, 86), (2, 129)])
+def test_lists_that_share_nobody_fill_all_slots(parts, taken):
+    """Up to 255 joined items have small slots. All stand deeper in others' lists, so nobody is scored one by one."""
+    items, rows = 600, csr_array(np.ones((1, 1), np.float32))
+    impacts = [(items - (np.arange(items) - 200 * part) % items).astype(np.float32)[:, None] for part in range(parts)]
+    chosen = [Side(InvertedIndex.build(csr_array(own)), rows, 1.0, "minmax", items) for own in impacts]
+    found = check(chosen, taken, 1000)
+    assert len(found.items[0]) == parts * taken
+    assert found.scored == [0] * parts
