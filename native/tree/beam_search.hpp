@@ -53,9 +53,6 @@ class BeamSearcher {
   // upper bound of all below it, and the last node that was kept is one of all that were not.
   float ceiling() const { return std::max(outside_, last_); }
 
-  // The score of the last that was found; below all others where fewer were found than were wanted.
-  float last() const { return last_; }
-
   // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
   bool certain() const { return outside_ < last_; }
 
@@ -100,9 +97,6 @@ class BeamSearcher {
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
         if (width < nodes && beam_.size() == width) outside_ = std::max(outside_, beam_.back().score);
       }
-    }
-    if (trace_ != nullptr) {
-      for (const Followed& followed : beam_) trace_->follow(followed.node);
     }
     best_.start(task.wanted, 5 * task.wanted);
   }

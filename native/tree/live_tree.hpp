@@ -67,10 +67,9 @@ class LiveTree : public LivePart {
 
   void tell(const AlsoWanted& about) override {
     const TreeTrace& trace = scratch_->trace;
-    const float last = scratch_->searcher.last();
     for (std::size_t i = 0; i < about.items.size(); ++i) {
       const TreeModel::Place place = model_.place(about.items[i]);
-      const TreeTrace::Known known = trace.about(model_, place, last);
+      const TreeTrace::Known known = trace.about(model_, place);
       about.scores[i] = known.score;
       about.bounds[i] = known.bound;
     }

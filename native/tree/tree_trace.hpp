@@ -1,7 +1,6 @@
 // What a beam search found out: the scores of leaves that it looked at, and of nodes above others, which bound them.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -25,20 +24,15 @@ class TreeTrace {
     leaves_.clear();
     *leaves_.room(1) = NAN;
     leaves_.take(1);
-    if (above == 0) root_ = {mark_, 0.0F, Children::followed, 0};
+    if (above == 0) root_ = {mark_, 0.0F};
   }
 
-  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, score, Children::left, 0}; }
+  void meet(std::size_t layer, std::size_t node, float score) { layers_[layer][node] = {mark_, score}; }
 
-  // The node's children, which are leaves, will be looked at, or are no better than the last that is found.
-  void follow(std::size_t node) {
-    if (!layers_.empty()) layers_.back()[node].children = Children::followed;
-  }
-
-  // Room for the scores of a followed node's children, of which this leaf is the first.
+  // Room for the scores of a node's children, of which this leaf is the first.
   float* read(std::size_t node, std::size_t first, std::size_t children) {
     Met& met = layers_.empty() ? root_ : layers_.back()[node];
-    met.children = Children::read;
+    met.read = UINT32_MAX;
     met.leaves = static_cast<std::uint32_t>(leaves_.size() - first);
     float* const scores = leaves_.room(children);
     leaves_.take(children);
@@ -51,13 +45,13 @@ class TreeTrace {
     float bound;  // where it did not
   };
 
-  // An activation is at most 1, so whoever is above a leaf is a bound; and who could have been looked at is no better than the
-  // `last` that was found.
-  Known about(const TreeModel& model, const TreeModel::Place& place, float last) const {
-    if (layers_.empty()) return about(root_, place.leaf, last);
+  // An activation is at most 1, so whoever is above a leaf is a bound. That of a node whose leaves the search had no need to read is
+  // below the last that was found.
+  Known about(const TreeModel& model, const TreeModel::Place& place) const {
+    if (layers_.empty()) return about(root_, place.leaf);
     std::size_t node = place.parent;
     const Met* met = &layers_.back()[node];
-    if (met->mark == mark_) return about(*met, place.leaf, last);
+    if (met->mark == mark_) return about(*met, place.leaf);
     for (std::size_t t = layers_.size() - 1; met->mark != mark_ && t > 0; --t) {
       node = model.parents(t)[node];
       met = &layers_[t - 1][node];
@@ -73,22 +67,15 @@ class TreeTrace {
   }
 
  private:
-  // Of a node above leaves.
-  enum class Children : std::uint32_t { left, followed, read };
-
   struct Met {
     std::uint32_t mark = 0;
     float score = 0;
-    Children children = Children::left;
+    std::uint32_t read = 0;    // all bits, if its children are leaves that were read
     std::uint32_t leaves = 0;  // a child's place among all leaves, and this more, is that of its score, if it was read
   };
 
   // Of a node's child. Half of them were read, so whether is not guessed: the others' place is the first, where there is no score.
-  Known about(const Met& met, std::uint32_t leaf, float last) const {
-    const std::uint32_t read = met.children == Children::read ? UINT32_MAX : 0;
-    const float most[] = {INFINITY, last, last};
-    return {leaves_[(met.leaves + leaf) & read], std::min(met.score, most[static_cast<std::size_t>(met.children)])};
-  }
+  Known about(const Met& met, std::uint32_t leaf) const { return {leaves_[(met.leaves + leaf) & met.read], met.score}; }
 
   std::uint32_t mark_ = 0;
   Met root_;  // above the leaves of a tree without other layers
