@@ -55,6 +55,7 @@ class LiveSide {
   // Searches, and brings what was found to the sum's numbers and scale.
   void search(std::size_t row, const AlsoWanted& also) {
     part_->search(row, std::max<std::size_t>(wanted_, 1), also, found_);
+    if (!found_.items.empty()) check(found_.highest), check(found_.lowest);
     number_as_merged();
     scale_ = scale();
     rescaled_.resize(found_.scores.size());
@@ -84,7 +85,7 @@ class LiveSide {
   void score(std::span<const std::int32_t> items, std::span<float> scores) {
     part_->score(items, scores);
     scored_ += items.size();
-    for (const float score : scores) require(!std::isnan(score), "scores must be numbers; got NaN");
+    for (const float score : scores) check(score);
     rescale_row(scale_, scores, scores.data());
   }
 
@@ -110,6 +111,13 @@ class LiveSide {
   std::uint64_t take_scored() { return std::exchange(scored_, 0); }
 
  private:
+  // An infinite end, mean or spread makes no scale.
+  void check(float score) const {
+    require(!std::isnan(score), "scores must be numbers; got NaN");
+    const bool scaled = term_.scaling == Scaling::minmax || term_.scaling == Scaling::zscore;
+    require(!scaled || std::isfinite(score), "scores must be finite to be normalised; got infinity: clip them, or use normalised('rank'), which takes any");
+  }
+
   // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.
   static std::int32_t translated(std::span<const std::int32_t> numbers, std::int32_t item, std::size_t most) {
     require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogues");

@@ -224,12 +224,17 @@ class LiveSum {
     open_.start(std::span(most_sums_).first(count_), best_.least());
   }
 
-  // Infinite scores of both signs: there is no saying what they add up to.
+  // Where a bound and a score are infinite there is no saying what they add up to; where scores are, it is refused.
   void settle_strange() {
-    constexpr float endless = std::numeric_limits<float>::infinity();
     for (std::size_t at = 0; at < count_; ++at) {
-      if (std::isnan(totals_[at]) && std::isnan(most_sums_[at])) (complete(at) ? totals_ : most_sums_)[at] = endless;
+      if (!std::isnan(totals_[at]) || !std::isnan(most_sums_[at])) continue;
+      check_sum(!complete(at));
+      most_sums_[at] = std::numeric_limits<float>::infinity();
     }
+  }
+
+  static void check_sum(bool right) {
+    require(right, "scores must add up; got infinity less infinity, or 0 times infinity: clip them");
   }
 
   // Asks for what may reach the k-th best, the most promising first.
@@ -309,7 +314,8 @@ class LiveSum {
   float total(std::size_t at) {
     double sum = 0;
     for (std::size_t p = 0; p < sides_.size(); ++p) sum += sides_[p].weight() * static_cast<double>(column(p)[at]);
-    return std::isnan(sum) ? std::numeric_limits<float>::infinity() : static_cast<float>(sum);
+    check_sum(!std::isnan(sum));
+    return static_cast<float>(sum);
   }
 
   std::vector<LiveSide> sides_;

@@ -83,3 +83,29 @@ def test_lists_that_share_nobody_fill_all_slots(parts, taken):
     found = check(chosen, taken, 1000)
     assert len(found.items[0]) == parts * taken
     assert found.scored == [0] * parts
+
+
+def with_infinities(weight, how):
+    """A tree that some of its items leave at minus infinity, and postings."""
+    pick = np.random.default_rng(3)
+    index, words, rows = tree(pick, 40, layers=2, transform="l3-hinge"), postings(pick, 40), queries(pick, 3) * 1e20
+    assert np.isneginf(index.with_effort(1000).search(rows, 40).scores).any()
+    return [Side(index.with_effort(1000), rows, weight, how, 40), Side(words, rows * 1e-20, 1.0, "none", 40)]
+
+
+@pytest.mark.parametrize("how", ["minmax", "zscore"])
+def test_infinite_scores_make_no_scale(how):
+    with pytest.raises(ValueError, match="must be finite to be normalised"):
+        natively(with_infinities(0.5, how), 40, 10)
+
+
+def test_infinite_scores_that_do_not_add_up_are_refused():
+    with pytest.raises(ValueError, match="must add up"):
+        natively(with_infinities(0.0, "none"), 40, 10)
+
+
+def test_infinite_scores_count_as_they_are():
+    chosen = with_infinities(1.0, "none")
+    found, places = natively(chosen, 40, 40), natively([chosen[0]._replace(how="rank"), chosen[1]], 40, 40)
+    assert any(np.isneginf(score) for row in found.scores for score in row)
+    assert np.isfinite(np.concatenate(places.scores)).all()
