@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-import benchmarks.blas_threads  # noqa: F401 - before numpy's first product
+import benchmarks.blas_threads  # noqa: F401
 from benchmarks.adacur_costs import cost_rows
 from benchmarks.adacur_oracle import oracle_recalls
 from benchmarks.adacur_plot import plot_curves
