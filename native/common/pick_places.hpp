@@ -43,7 +43,7 @@ struct WithinRange {
   bool picks(std::int32_t value) const { return static_cast<std::uint32_t>(value) - low < width; }
 
 #ifdef VIZSLA_PICK_PLACES_X86
-  // Without an order of unsigned numbers: who is within is not raised by the largest that is.
+  // AVX2 compares no unsigned numbers, but finds the larger of two: who is within leaves the last that is within as it is.
   __attribute__((target("avx2"))) unsigned picks_of_eight(const std::int32_t* values) const {
     if (width == 0) return 0;
     const __m256i given = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));

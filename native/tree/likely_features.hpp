@@ -28,9 +28,9 @@ class LikelyFeatures {
   // Writes the lower 16 bits of those that the query may have, above them the lower 16 bits of their places, and returns how
   // many; there is room for as many as are given and `beyond` more. Nothing is guessed, as the numbers of such features differ
   // from leaf to leaf.
-  std::size_t keep(const std::uint8_t* halves, std::size_t count, std::uint32_t* kept, Instructions most_of = Instructions::avx512) const {
+  std::size_t keep(const std::uint8_t* halves, std::size_t count, std::uint32_t* kept, Instructions allowed = Instructions::avx512) const {
 #ifdef VIZSLA_LIKELY_FEATURES_X86
-    const Instructions here = instructions_here(most_of);
+    const Instructions here = instructions_here(allowed);
     if (here >= Instructions::avx512) return keep_avx512(halves, count, kept);
     if (here == Instructions::avx2) return keep_avx2(halves, count, kept);
 #endif
@@ -38,9 +38,9 @@ class LikelyFeatures {
   }
 
   // A bit for each of up to `most` features, of which the lower 16 bits are given one after another.
-  std::uint64_t among(const std::uint8_t* halves, std::size_t count, Instructions most_of = Instructions::avx512) const {
+  std::uint64_t among(const std::uint8_t* halves, std::size_t count, Instructions allowed = Instructions::avx512) const {
 #ifdef VIZSLA_LIKELY_FEATURES_X86
-    const Instructions here = instructions_here(most_of);
+    const Instructions here = instructions_here(allowed);
     if (here >= Instructions::avx512) return among_avx512(halves, count);
     if (here == Instructions::avx2) return among_avx2(halves, count);
 #endif
