@@ -12,13 +12,16 @@ ifneq ($(origin CXX),default)
 export CXX
 endif
 
+# Generated tables are left as their scripts write them.
+CXX_FILES = $(filter-out %_ranges.hpp %_decompositions.hpp,$(wildcard native/*/*.hpp native/*/*.cpp tests/native/*.cpp))
+
 # The editable install is what runs: nothing on PYTHONPATH may stand before it.
 unexport PYTHONPATH PYTHONHOME
 # Packages are installed uncompiled: without bytecode, every process would compile torch and scipy again (20 s an import).
 unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core lint sanitize sanitize-threads stubs bench peers wheel clean
+.PHONY: help demo test test-core test-native coverage lint format sanitize sanitize-threads stubs bench peers wheel clean
 
 HERE := cd "$(ROOT)" &&
 PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
@@ -38,10 +41,23 @@ test-core: ## the same without torch and ONNX, in an environment that has neithe
 	@$(PREPARE) --venv .venv-core --extras test
 	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python $(PYTEST) $(ARGS)
 
-lint: ## ruff, mypy (strict), and the native core without compiler warnings
+test-native: ## C++ unit tests of native/common, under the address sanitizer
+	@$(PREPARE)
+	@$(HERE) .venv/bin/python scripts/native_tests.py
+
+coverage: ## the test suite with a report of lines and branches that no test reaches; ARGS chooses as for test
+	@$(PREPARE) --extras dev,test-neural
+	@$(HERE) .venv/bin/python $(PYTEST) --cov --cov-report=term --cov-report=html:out/coverage $(ARGS)
+
+lint: ## ruff, mypy (strict), the format of Python and C++, and the native core without compiler warnings
 	@$(PREPARE) --extras dev
-	@$(HERE) code=0; .venv/bin/ruff check --output-format concise . || code=1; .venv/bin/mypy || code=1; \
-	  .venv/bin/python scripts/compiler_warnings.py || code=1; exit $$code
+	@$(HERE) code=0; .venv/bin/ruff check --output-format concise . || code=1; .venv/bin/ruff format --check --quiet . || \
+	  { echo "Some Python files are not formatted: run 'make format'." >&2; code=1; }; .venv/bin/mypy || code=1; \
+	  .venv/bin/clang-format --dry-run --Werror $(CXX_FILES) || code=1; .venv/bin/python scripts/compiler_warnings.py || code=1; exit $$code
+
+format: ## format Python with ruff and C++ with clang-format
+	@$(PREPARE) --extras dev
+	@$(HERE) .venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format . && .venv/bin/clang-format -i $(CXX_FILES)
 
 sanitize: ## native code under the address and undefined-behaviour sanitizers; ARGS=--quick as CI does
 	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address
