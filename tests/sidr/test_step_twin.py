@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.sidr.step_twin import StepTwin
-from tests.sidr.tiny import FRUIT, ITEMS, THINGS, model_folder, tiny_bag, tokens
+from tests.sidr.tiny import ITEMS, model_folder, tiny_bag, tokens
 from vizsla import FunctionEncoder, dense
 from vizsla.methods.sidr.lessons import Lessons
 from vizsla.methods.sidr.settings import SidrSettings
