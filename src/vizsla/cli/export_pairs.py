@@ -24,6 +24,8 @@ def export_pairs(arguments: argparse.Namespace) -> int:
     for name in ("query_prompt", "item_prompt"):
         if getattr(arguments, name) is not None:
             raise InputError(f"`--{name.replace('_', '-')}` must be left out: a cross-encoder has no prompts. Got one.")
+    if arguments.per_tensor:
+        raise InputError("`--per-tensor` must be left out: a cross-encoder's matrices have a scale per column. Got it.")
     if not arguments.int8:
         _say(_float32(arguments, output), "float32")
         return 0

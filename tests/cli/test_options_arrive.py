@@ -1,0 +1,572 @@
+"""Every option of every verb arrives, with its value, at the function that the verb is made for."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pytest
+
+from tests.cli.recording import Recorder
+from vizsla import bm25, dense
+from vizsla.cli import main
+from vizsla.cli.command import parser
+from vizsla.encoders.lsa import LsaEncoder
+from vizsla.methods.bag.model import bag
+from vizsla.methods.bm25_statistics import Statistics
+
+ITEMS = {"a": "red fig tree", "b": "green fig", "c": "old oak tree", "d": "green car", "e": "red car"}
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    *sorted({word for text in ITEMS.values() for word in text.split()}),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return a folder with data, a log, queries, judgements, and saved retrievers."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "items.jsonl").write_text("".join(f'{{"id": "{i}", "text": "{t}"}}\n' for i, t in ITEMS.items()))
+    (folder / "log.tsv").write_text("fig\ta\t1\ncar\td\t1\nold tree\tc\t2\n")
+    (folder / "queries.tsv").write_text("q1\tfig\nq2\tcar\n")
+    (folder / "qrels.tsv").write_text("q1 0 a 1\nq2 0 d 2\n")
+    (folder / "more.txt").write_text("fig\ncar tree\n")
+    (folder / "model").mkdir()
+    (folder / "model" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    bm25(ITEMS).save(folder / "bm25")
+    bag(ITEMS).save(folder / "bag")
+    Statistics.of(ITEMS).save(folder / "statistics")
+    flat = dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=2))
+    flat.save(folder / "dense")
+    return folder
+
+
+def is_kind(kind):
+    return lambda found: getattr(found, "kind", None) == kind
+
+
+def close(*values):
+    return lambda found: np.allclose(found, values)
+
+
+# verb: (the command, the function, what option becomes what: a value, or a predicate of it)
+COMMANDS = {
+    "index bm25": (
+        ["{items}", "-o", "{new}"],
+        "vizsla.methods.bm25:bm25",
+        {
+            "--variant robertson": {"variant": "robertson"},
+            "--k1 0.9": {"k1": 0.9},
+            "--b 0.3": {"b": 0.3},
+            "--delta 0.7": {"delta": 0.7},
+            "--statistics {statistics}": {"statistics": lambda found: found.documents == 5},
+            "--language german": {"analyser": lambda found: "german" in repr(found).lower()},
+            "--words": {"analyser": lambda found: found("Red Figs") == ["red", "figs"]},
+            "--stop-words english": {"analyser": lambda found: found("the figs") == ["figs"]},
+            "--stem english": {"analyser": lambda found: found("the figs") == ["the", "fig"]},
+            "--chars": {"analyser": lambda found: len(found("figs")) > 1},
+        },
+    ),
+    "index bag": (
+        ["{items}", "-o", "{new}"],
+        "vizsla.methods.bag.model:bag",
+        {
+            "--b 0.3": {"b": 0.3},
+            "--seed 7": {"seed": 7},
+            "--language german": {"analyser": lambda found: "german" in repr(found).lower()},
+            "--vocabulary {model}": {"analyser": lambda found: len(found.vocabulary) == len(WORDS)},
+            "--learn-vocabulary 40": {"analyser": lambda found: 10 < len(found.vocabulary) <= 40},
+            "--vocabulary {model} --cased": {"analyser": lambda found: found("Fig") != found("fig")},
+        },
+    ),
+    "index tfidf": (
+        ["{items}", "-o", "{new}"],
+        "vizsla.methods.tfidf:tfidf",
+        {"--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)}, "--entries 9": {"entries": 9}},
+    ),
+    "index pq": (
+        ["{dense}", "-o", "{new}"],
+        "vizsla.methods.pq:pq",
+        {
+            "--bytes 1": {"bytes": 1},
+            "--bits 4": {"bits": 4},
+            "--no-opq": {"opq": False},
+            "--opq": {"opq": True},
+            "--memory-mb 99": {"memory_mb": 99},
+            "--rounds 3": {"rounds": 3},
+            "--threads 2": {"threads": 2},
+            "--seed 7": {"seed": 7},
+        },
+    ),
+    "train tokens": (
+        ["{items}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.methods.bag.train:train_tokens",
+        {
+            "--bag {bag}": {"0": lambda found: not found.learned and len(found.items) == 5},
+            "--b 0.3": {"0": lambda found: found.b == 0.3},
+            "--language german": {"0": lambda found: "german" in repr(found.encoder.bag.analyser).lower()},
+            "--vocabulary {model}": {"0": lambda found: found.index.dim == len(WORDS)},
+            "--learn-vocabulary 40": {"0": lambda found: 10 < found.index.dim <= 40},
+            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.bag.analyser("Fig") == ["[UNK]"]},
+            "--epochs 4": {"epochs": 4},
+            "--rate 0.3": {"rate": 0.3},
+            "--negatives 9": {"negatives": 9},
+            "--temperature 0.5": {"temperature": 0.5},
+            "--expansions 3": {"expansions": 3},
+            "--batch 11": {"batch": 11},
+            "--half-life 30": {"half_life": 30.0},
+            "--seed 7": {"seed": 7},
+        },
+    ),
+    "train sidr": (
+        ["{items}", "--clicks", "{log}", "--model", "{model}", "-o", "{new}"],
+        "vizsla.methods.sidr.train:train_sidr",
+        {
+            "--checkpoint {new}c": {"checkpoint": lambda found: str(found).endswith("newc")},
+            "--no-semi-parametric": {"semi_parametric": False},
+            "--no-item-bags": {"item_bags": False},
+            "--whole-head": {"whole_head": True},
+            "--plain-head": {"levelled": False},
+            "--seed 7": {"seed": 7},
+            **{
+                f"--{name.replace('_', '-')} {number}": {name: number}
+                for number, name in enumerate(
+                    [
+                        "epochs",
+                        "most_steps",
+                        "batch",
+                        "vectors",
+                        "wrong",
+                        "retrieved",
+                        "table_epochs",
+                        "served_epochs",
+                        "masked_steps",
+                        "frozen_layers",
+                        "max_tokens",
+                    ],
+                    21,
+                )
+            },
+            **{
+                f"--{name.replace('_', '-')} {rate}": {name: rate}
+                for rate, name in [(0.011, "rate"), (0.012, "head_rate"), (0.013, "bias_rate"), (0.014, "dropout")]
+            },
+        },
+    ),
+    "train xrlinear": (
+        ["{items}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.methods.xrlinear.train:train_xrlinear",
+        {
+            "--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)},
+            "--branching 8": {"branching": 8},
+            "--max-leaf 3": {"max_leaf": 3},
+            "--representation blend": {"representation": "blend"},
+            "--share 0.2": {"share": 0.2},
+            "--negatives man": {"negatives": "man"},
+            "--loss logistic": {"loss": "logistic"},
+            "--C 3": {"C": 3.0},
+            "--threshold 0.2": {"threshold": 0.2},
+            "--bias 0.5": {"bias": 0.5},
+            "--transform sigmoid": {"transform": "sigmoid"},
+            "--max-nonzeros 12": {"max_nonzeros": 12},
+            "--weights int8": {"weights": "int8"},
+            "--click-weights raw": {"click_weights": "raw"},
+            "--no-item-texts": {"item_texts": False},
+            "--no-cold-start": {"cold_start": False},
+            "--beam 3": {"beam": 3},
+            "--half-life 30": {"half_life": 30.0},
+            "--seed 7": {"seed": 7},
+            "--threads 2": {"threads": 2},
+        },
+    ),
+    "train cross-encoder": (
+        ["{items}", "--clicks", "{log}", "--model", "m", "-o", "{new}"],
+        "vizsla.methods.cross_encoder.train:train_cross_encoder",
+        {
+            "--form dot": {"form": "dot"},
+            "--layers 2": {"layers": 2},
+            "--max-tokens 33": {"max_tokens": 33},
+            "--retriever {bm25}": {"retriever": is_kind("bm25")},
+            "--teacher {dense}": {"teacher": is_kind("dense")},
+            "--share 0.2": {"share": 0.2},
+            "--loss hinge": {"loss": "hinge"},
+            "--rate 0.01": {"rate": 0.01},
+            "--cold 0.3": {"cold": 0.3},
+            "--bfloat16": {"bfloat16": True},
+            "--checkpoint c": {"checkpoint": "c"},
+            "--seed 7": {"seed": 7},
+            "--threads 2": {"threads": 2},
+            **{
+                f"--{name.replace('_', '-')} {number}": {name: number}
+                for number, name in enumerate(
+                    ["epochs", "most_steps", "batch", "negatives", "depth", "every", "patience", "held_out"], 21
+                )
+            },
+        },
+    ),
+    "train jpq": (
+        ["{dense}", "--clicks", "{log}", "--bytes", "1", "--bits", "4", "-o", "{new}"],
+        "vizsla.methods.jpq.train:prepared_run",
+        {
+            "--bits 4": {"0": lambda found: found.index.bits == 4 and found.index.bytes == 1},
+            "--query-log {more}": {"queries": ["fig", "car tree"]},
+            "--teacher {bm25}": {"teacher": is_kind("bm25")},
+            "--share 0.2": {"share": 0.2},
+            "--handicap 0.5": {"handicap": 0.5},
+            "--cold 0.3": {"cold": 0.3},
+            "--paper": {"paper": True},
+            "--loss hinge": {"loss": "hinge"},
+            "--stage loss": {"stage": "loss"},
+            "--adapter-rate 0.01": {"adapter_rate": 0.01},
+            "--centroid-rate 0.02": {"centroid_rate": 0.02},
+            "--sharpness 2.5": {"sharpness": 2.5},
+            "--imagined 0.4": {"imagined": 0.4},
+            "--recodings 2": {"recodings": 2},
+            "--model {new}m": {"model": lambda found: str(found.folder).endswith("newm")},
+            "--model {new}m --model-rate 0.01": {"model": lambda found: found.rate == 0.01},
+            "--model {new}m --device cpu": {"model": lambda found: found.device == "cpu"},
+            "--checkpoint c": {"checkpoint": "c"},
+            "--seed 7": {"seed": 7},
+            "--threads 2": {"threads": 2},
+            **{
+                f"--{name} {number}": {name: number}
+                for number, name in enumerate(["epochs", "stop", "batch", "negatives", "depth"], 21)
+            },
+        },
+    ),
+    "adapt pefa": (["{dense}", "--clicks", "{log}", "-o", "{new}"], "vizsla.methods.pefa:pefa", {}),
+    "adapt pefa-xs": (
+        ["{dense}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.methods.pefa:pefa_xs",
+        {"--weight 0.3": {"weight": 0.3}, "--calibrated yes": {"calibrated": True}},
+    ),
+    "adapt pefa-max": (
+        ["{dense}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.methods.pefa:pefa_max",
+        {"--weight 0.3": {"weight": 0.3}, "--margin 0.2": {"margin": 0.2}, "--item-weight 0.1": {"item_weight": 0.1}},
+    ),
+    "adapt pefa-xl": (
+        ["{dense}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.methods.pefa:pefa_xl",
+        {
+            "--weight 0.3": {"weight": 0.3},
+            "--neighbours 7": {"neighbours": 7},
+            "--near 0.2": {"near": 0.2},
+            "--threshold 0.4": {"threshold": 0.4},
+            "--votes max": {"votes": "max"},
+        },
+    ),
+    "split": (
+        ["{items}", "--clicks", "{log}", "-o", "{new}"],
+        "vizsla.dataset:Dataset.split",
+        {
+            "--held-out 0.4": {"held_out": 0.4, "by": "random"},
+            "--cold 0.3": {"cold": 0.3},
+            "--by time": {"by": "time"},
+            "--after 2024-05-01": {"after": "2024-05-01", "by": "time"},
+            "--seed 7": {"seed": 7},
+        },
+    ),
+    "convert": (["{items}", "{new}"], "vizsla.io.write:write_dataset", {"--to trec": {"format": "trec"}}),
+    "eval": (
+        ["mine={bm25}", "{items}", "--queries", "{queries}", "--qrels", "{qrels}"],
+        "vizsla.evaluate:evaluate",
+        {},
+    ),
+    "compare": (
+        ["{items}", "x={bm25}", "y={bag}", "--queries", "{queries}", "--qrels", "{qrels}"],
+        "vizsla.evaluate:compare",
+        {"--baseline y": {"baseline": "y"}, "--overlap 300": {"k": 300}, "--overlap 3": {"k": 100}},
+    ),
+}
+EVALUATION = {
+    "--split dev": {"last": "dev"},
+    "--measures R@5,P@1": {"measures": ["R@5", "P@1"]},
+    "--threads 2": {"threads": 2},
+    "--latency-queries 3": {"latency_queries": 3},
+}
+for verb in ("eval", "compare"):
+    COMMANDS[verb][2].update(EVALUATION)
+for verb in ("adapt pefa", "adapt pefa-xs", "adapt pefa-max", "adapt pefa-xl"):
+    COMMANDS[verb][2].update(
+        {"--cold 0.3": {"cold": 0.3}, "--seed 7": {"seed": 7}, "--half-life 30": {"half_life": 30.0}}
+    )
+LIKE_THE_DEFAULT = ("--opq", "--overlap 3", "--held-out 0.4")  # told from it by other rows
+ELSEWHERE = {
+    # Where the data come from and how they are read, what is written where: further below, and tests/end_to_end.
+    "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "plot", "json", "markdown", "trec",
+    "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id", "text", "title", "meta",
+    "keep_texts", "format", "separator", "encoding", "on_error", "rejected", "click_columns", "passage_words",
+    "overlap_words",
+}  # fmt: skip
+
+
+def written(parts, files, new):
+    names = {path.stem if path.is_file() else path.name: path for path in files.iterdir()}
+    return [part.format(**names, new=new) for part in parts]
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_options_arrive(verb, files, tmp_path, monkeypatch):
+    command, place, options = COMMANDS[verb]
+    recorder = Recorder(monkeypatch)
+    recorder.at(place)
+    argv = [*verb.split(), *written(command, files, tmp_path / "new")]
+    plain = recorder.given(argv)
+    for option, expected in options.items():
+        found = recorder.given([*argv, *written(option.split(), files, tmp_path / "new")])
+        for name, wanted in expected.items():
+            value = found.get(name) if name != "last" else [each for key, each in found.items() if key.isdigit()][-1]
+            assert wanted(value) if callable(wanted) else value == wanted, option
+        changed = {name for name in found.keys() | plain.keys() if _told_apart(found.get(name), plain.get(name))}
+        named = {name for name in expected if not name.isdigit()}
+        assert changed <= {*named, "1", "2"}, f"{option} changes what it names alone"
+        simple = {name for name, wanted in expected.items() if name != "last" and not callable(wanted)}
+        assert simple <= changed or option in LIKE_THE_DEFAULT, f"{option} is no default"
+
+
+def _told_apart(one, other):
+    plain = (int, float, str, bool, type(None), list, tuple)
+    return isinstance(one, plain) and isinstance(other, plain) and one != other
+
+
+def leaves(node, name=""):
+    subs = [action for action in node._actions if isinstance(action, argparse._SubParsersAction)]
+    if not subs:
+        yield name, node
+    for sub in subs:
+        for verb, inner in sub.choices.items():
+            yield from leaves(inner, f"{name} {verb}".strip())
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_no_option_is_without_a_row(verb):
+    options = [action for action in dict(leaves(parser()))[verb]._actions if action.option_strings]
+    known = " ".join(COMMANDS[verb][2])
+    missing = [
+        action.option_strings
+        for action in options
+        if action.dest not in ELSEWHERE and not any(flag in known.split() for flag in action.option_strings)
+    ]
+    assert not missing, "add a row for these to COMMANDS"
+
+
+READING = {
+    "--id": ("id", "id"),
+    "--text": ("text", "text"),
+    "--title": ("title", "text"),
+    "--meta": ("meta", "text"),
+    "--format": ("format", "jsonl"),
+    "--separator": ("separator", ";"),
+    "--encoding": ("encoding", "latin-1"),
+    "--on-error": ("on_error", "skip"),
+    "--rejected": ("rejected", "left-out.txt"),
+    "--passage-words": ("passage_words", 77),
+    "--overlap-words": ("overlap_words", 7),
+}
+OPENED = [
+    "index bm25",
+    "index bag",
+    "index tfidf",
+    "train xrlinear",
+    "train tokens",
+    "split",
+    "convert",
+    "eval",
+    "compare",
+]
+
+
+@pytest.mark.parametrize("verb", OPENED)
+def test_how_data_are_read_arrives(verb, files, tmp_path, monkeypatch):
+    command, _, _ = COMMANDS[verb]
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.dataset:Dataset.open")
+    argv = [*verb.split(), *written(command, files, tmp_path / "new")]
+    options = [part for option, (_, value) in READING.items() for part in (option, value)]
+    files_of = ["--queries", "a.tsv", "--clicks", "b.tsv", "--qrels", "c.tsv"]
+    found = recorder.given([*argv, *options, "--keep-texts", "--click-columns", "query=search, item=sku", *files_of])
+    assert {name: found[name] for name, _ in READING.values()} == dict(READING.values())
+    assert found["keep_texts"] is True and found["click_columns"] == {"query": "search", "item": "sku"}
+    assert [found[name] for name in ("queries", "clicks", "qrels")] == ["a.tsv", "b.tsv", "c.tsv"]
+    assert set(recorder.given(argv)) <= {"0", "queries", "clicks", "qrels"}  # what nobody says is left to the library
+
+
+@pytest.mark.parametrize("verb", ["index dense", "adapt pefa-xs", "index pq"])
+def test_how_an_artefact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
+    commands = {
+        "index dense": ["{items}", "--dim", "2", "-o", "{new}"],
+        "adapt pefa-xs": ["{dense}", "--clicks", "{log}", "--weight", "0.5", "--calibrated", "no", "-o", "{new}"],
+        "index pq": ["{dense}", "--bytes", "1", "--bits", "4", "--no-opq", "-o", "{new}"],
+    }
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.artifact:Artifact.save")
+    argv = [*verb.split(), *written(commands[verb], files, tmp_path / "new")]
+    for options, bundled, overwrite in (([], None, False), (["--bundle-model", "--overwrite"], True, True)):
+        found = recorder.given([*argv, *options])
+        assert (found["bundle_models"], found["overwrite"]) == (bundled, overwrite)
+    assert recorder.given([*argv, "--no-bundle-model"])["bundle_models"] is False
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("--index hnsw --m 5 --ef-construction 6 --ef 7", {"index": "hnsw", "M": 5, "ef_construction": 6, "ef": 7}),
+        ("--index ivf --lists 5 --probes 2 --seed 7", {"index": "ivf", "lists": 5, "probes": 2, "seed": 7}),
+        ("--index ivf --recall 0.5", {"recall": 0.5, "seed": 0}),
+        ("--index pq --bytes 1 --bits 4 --no-opq --memory-mb 9", {"bytes": 1, "bits": 4, "opq": False, "memory_mb": 9}),
+        ("--guarded", {"index": "flat", "guarded": True}),
+        ("--storage int8", {"storage": "int8"}),
+    ],
+)
+def test_options_of_dense_indexes_arrive(option, wanted, files, tmp_path, monkeypatch):
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.methods.dense:Dense.build")
+    argv = ["index", "dense", files / "items.jsonl", "--dim", "2", "-o", tmp_path / "new", *option.split()]
+    found = recorder.given(argv)
+    assert {name: found[name] for name in wanted} == wanted
+
+
+def test_options_of_encoders_arrive(files, tmp_path, monkeypatch):
+    argv = ["index", "dense", files / "items.jsonl", "-o", tmp_path / "new"]
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.encoders.lsa:LsaEncoder.fit")
+    found = recorder.given([*argv, "--dim", "3", "--seed", "7"])
+    assert (found["dim"], found["seed"]) == (3, 7)
+    recorder.at("vizsla.encoders.open:open_encoder")
+    options = ["--encoder", "some/model", "--query-prompt", "q: ", "--item-prompt", "i: ", "--not-normalised"]
+    wanted = {"0": "some/model", "query_prompt": "q: ", "item_prompt": "i: ", "normalise": False}
+    assert recorder.given([*argv, *options]) == wanted
+    adapted = ["adapt", "pefa-xl", files / "dense", "--clicks", files / "log.tsv", "-o", tmp_path / "new"]
+    assert recorder.given([*adapted, "--encoder", "some/model"]) == {"0": "some/model"}
+
+
+def test_options_of_a_sweep_arrive(files, monkeypatch):
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.evaluate.sweep:sweep")
+    argv = ["sweep", files / "dense", files / "items.jsonl"]
+    assert main([*map(str, argv), "--efforts", "3"]) == 2  # an exact search has no effort
+    graph = files / "graph"
+    if not graph.exists():
+        assert (
+            main([*map(str, ["index", "dense", files / "items.jsonl", "--dim", 2, "--index", "hnsw", "-o", graph])])
+            == 0
+        )
+    found = recorder.given(["sweep", graph, *argv[2:], "--efforts", "3,9", "--split", "dev", "--measures", "R@5"])
+    assert found["0"] == "effort" and found["3"] == "dev" and found["measures"] == ["R@5"]
+    assert [(value, system.effort) for value, system in found["1"]] == [(3.0, 3), (9.0, 9)]
+    own = [value for value, _ in recorder.given(["sweep", graph, *argv[2:]])["1"]]
+    assert own == [30, 75, 150, 300, 600, 1200]  # of its own 300, a tenth to four times
+    assert main([*map(str, ["sweep", graph, *argv[2:], "--bits", "8"])]) == 2  # no tree
+    assert main([*map(str, ["sweep", graph, *argv[2:], "--efforts", "many"])]) == 2
+
+
+def test_anchors_options_arrive(files, tmp_path, monkeypatch):
+    recorder = Recorder(monkeypatch)
+    argv = ["index", "anchors", files / "items.jsonl", "--queries", files / "queries.tsv", "--scorer", files / "bm25"]
+    argv += ["-o", tmp_path / "new", "--prior", files / "bag", "--prior", files / "dense"]
+    recorder.at("vizsla.methods.cur.anchor_queries:anchor_queries")
+    found = recorder.given([*argv, "--anchors", "3", "--seed", "7"])
+    assert (found["1"], found["seed"], found["how"]) == (3, 7, "random")
+    recorder.monkeypatch.undo()
+    recorder.at("vizsla.methods.cur:residual_cur")
+    options = ["--anchors", "2", "--budget", "3", "--rounds", "2", "--storage", "float32", "--seed", "5"]
+    found = recorder.given([*argv, *options])
+    assert {name: found[name] for name in ("budget", "rounds", "storage", "seed")} == {
+        "budget": 3, "rounds": 2, "storage": "float32", "seed": 5,
+    }  # fmt: skip
+    assert [prior.kind for prior in found["2"]] == ["bag-of-tokens", "dense"] and found["0"].kind == "bm25"
+    assert main([*map(str, [*argv, *options, "--estimate", "-o", tmp_path / "other"])]) == 0
+    assert not (tmp_path / "other").exists()
+
+
+def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):
+    recorder = Recorder(monkeypatch)
+    argv = ["export", "onnx", "some/model", "-o", tmp_path / "new"]
+    recorder.at("vizsla.encoders.sentence:SentenceEncoder")
+    options = ["--query-prompt", "q: ", "--item-prompt", "i: ", "--max-tokens", "33"]
+    wanted = {"0": "some/model", "query_prompt": "q: ", "item_prompt": "i: ", "max_tokens": 33}
+    assert recorder.given([*argv, *options]) == wanted
+    recorder.at("vizsla.encoders.sentence:SentenceEncoder", answer="model")
+    recorder.at("vizsla.export.onnx_export:export_onnx", answer="full")
+    recorder.at("vizsla.export.check_sample:check_sample")
+    data = ["--int8", "--data", files / "items.jsonl", "--queries", files / "queries.tsv", "--threads", "2"]
+    sizes = ["--split", "dev", "--check-queries", "5", "--check-items", "6", "--seed", "7"]
+    found = recorder.given([*argv, *data, *sizes])
+    assert {name: found[name] for name in ("split", "queries", "items", "seed")} == {
+        "split": "dev", "queries": 5, "items": 6, "seed": 7,
+    }  # fmt: skip
+    assert [call.get("threads") for call in recorder.calls if "threads" in call] == [2]
+    sample = type("Sample", (tuple,), {"relevant": "right"})(("queries", "items", "right"))
+    recorder.at("vizsla.export.check_sample:check_sample", answer=sample)
+    recorder.at("vizsla.export.quantise:quantise")
+    found = recorder.given([*argv, *data, "--depth", "3", "--most-loss", "0.2", "--per-tensor"])
+    rules = {name: found[name] for name in ("depth", "most_loss", "per_channel", "relevant")}
+    assert rules == {"depth": 3, "most_loss": 0.2, "per_channel": False, "relevant": "right"}
+    assert recorder.given([*argv, *data])["per_channel"] is True
+
+
+@pytest.mark.parametrize("option", [["--per-tensor"], ["--query-prompt", "q"], ["--item-prompt", "i"]])
+def test_what_a_cross_encoder_has_not_is_refused(option, files, tmp_path, capsys):
+    argv = [
+        "export",
+        "onnx",
+        "some/model",
+        "--cross-encoder",
+        "-o",
+        tmp_path / "new",
+        "--int8",
+        "--data",
+        files / "items.jsonl",
+    ]
+    assert main([*map(str, argv), *option]) == 2
+    assert f"`{option[0]}` must be left out" in capsys.readouterr().err
+
+
+def test_what_a_query_and_an_item_become_arrives(files, tmp_path, monkeypatch):
+    seen = {}
+
+    class Encoder:
+        def with_forms(self, **forms):
+            seen.update(forms)
+            return self
+
+    monkeypatch.setattr("vizsla.cli.index_sidr.sidr_encoder", lambda path: seen.update(path=path) or Encoder())
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.methods.sidr.model:sidr")
+    argv = ["index", "sidr", files / "items.jsonl", "--model", "trained", "-o", tmp_path / "new"]
+    recorder.given([*argv, "--queries-as", "bag", "--items-as", "learned"])
+    assert seen == {"path": "trained", "queries": "bag", "items": "learned"}
+
+
+def test_int8_is_asked_of_the_trained_model_and_its_data(files, tmp_path, monkeypatch):
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.methods.sidr.train:train_sidr", answer="learned")
+    recorder.at("vizsla.methods.sidr.quantise:quantise_sidr")
+    argv = ["train", "sidr", files / "items.jsonl", "--clicks", files / "log.tsv", "--model", files / "model"]
+    found = recorder.given([*argv, "-o", tmp_path / "new", "--int8", "--seed", "7"])
+    assert found["0"] == "learned" and found["seed"] == 7
+
+
+def test_neighbours_arrive_where_they_teach(files, tmp_path, monkeypatch):
+    seen = {}
+
+    def with_items(items, *, neighbours=10):
+        seen["neighbours"] = neighbours
+        raise ValueError
+
+    monkeypatch.setattr("vizsla.cli.add.load_with", lambda path, method: (None, with_items))
+    with pytest.raises(ValueError):
+        main(["add", "m", str(files / "items.jsonl"), "-o", str(tmp_path / "new"), "--neighbours", "3"])
+    assert seen == {"neighbours": 3}
+
+
+def test_a_question_of_ones_own_arrives(monkeypatch):
+    recorder = Recorder(monkeypatch)
+    recorder.at("vizsla.demo.tour:run_demo")
+    assert recorder.given(["demo", "how", "to", "sort"]) == {"questions": ["how to sort"]}
+    assert recorder.given(["demo"]) == {"questions": None}
