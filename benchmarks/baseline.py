@@ -5,8 +5,8 @@
     python -m benchmarks.baseline --rows bm25=bm25.json        # compare rows that `--json` wrote before
     python -m benchmarks.baseline --run quality --update       # take what was measured as the new baseline
 
-Exit code 1 says that a figure is worse than its baseline by more than its tolerance. Quality is compared as it is, speed
-as the ratio to a peer that was measured in the same run: absolute times say nothing on another machine.
+Exit code 1 says that a figure is worse than its baseline by more than its tolerance. Quality is compared as it is,
+speed as the ratio to a peer that was measured in the same run: absolute times say nothing on another machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Figure:
     work : str
         What was done, as the benchmark's row says it: data set, split, measure and system, or the task that was timed.
     peer : str
-        Against what it was measured, as the row says it; empty for a figure without a peer.
+        Against what a ratio was measured, as the row says it; empty for our own figures, whatever stands beside them.
     figure : {"ours", "ratio"}
         Which number of the row it is: our own, or how many times better it is than the peer's.
     value : float
@@ -70,7 +70,7 @@ class Figure:
         return self.benchmark, self.work, self.peer, self.figure
 
     def verdict(self, found: float) -> str:
-        """Return "worse" if the found number is, beyond the tolerance; else "better" or "same"."""
+        """Return "WORSE" if the found number is worse beyond the tolerance, else "better" or "same"."""
         gain = found - self.value if self.better == "higher" else self.value - found
         if gain < -self.tolerance - 1e-12:
             return "WORSE"
@@ -93,9 +93,15 @@ def compare(
 ) -> list[tuple[Figure, float | None, str]]:
     """Return each figure of the benchmarks that were measured, with the number that was found and a verdict.
 
-    A row that a benchmark no longer gives is "missing", and counts as worse unless its peer could not be run.
+    A figure that a benchmark no longer gives is "MISSING", which counts as worse. A ratio whose peer is not installed
+    is "no peer", which does not.
     """
-    found = {(name, row["work"], row["peer"]): row for name, rows in measured.items() for row in rows}
+    found = {
+        (name, row["work"], peer): row
+        for name, rows in measured.items()
+        for row in rows
+        for peer in (row["peer"], "")  # our own figure is the same beside every peer
+    }
     compared = []
     for figure in figures:
         if figure.benchmark not in measured:
@@ -105,16 +111,14 @@ def compare(
         if figure.machine not in ("any", machine):
             verdict = f"other machine ({figure.machine})"
         elif value is None:
-            verdict = "no peer" if row is not None or figure.figure == "ratio" else "MISSING"
+            verdict = "no peer" if row is not None and figure.figure == "ratio" else "MISSING"
         else:
             verdict = figure.verdict(value)
         compared.append((figure, value, verdict))
     return compared
 
 
-def updated(
-    figures: Iterable[Figure], measured: Mapping[str, list[dict[str, Any]]], machine: str
-) -> list[Figure]:
+def updated(figures: Iterable[Figure], measured: Mapping[str, list[dict[str, Any]]], machine: str) -> list[Figure]:
     """Return the figures with the values that were measured; rows of the quality benchmark that are new are added."""
     figures = list(figures)
     values = {figure.key: value for figure, value, _ in compare(figures, measured, machine) if value is not None}
@@ -125,7 +129,7 @@ def updated(
         for figure in figures
     ]
     known = {figure.key for figure in figures}
-    new = [Figure("quality", row["work"], row["peer"], "ours", row["ours"]) for row in measured.get("quality", [])]
+    new = [Figure("quality", row["work"], "", "ours", row["ours"]) for row in measured.get("quality", [])]
     return kept + [figure for figure in new if figure.key not in known]
 
 
@@ -162,12 +166,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _cells(figure: Figure, value: float | None, verdict: str) -> list[str]:
-    now, ratio = ("–", "–") if value is None else (f"{value:.4g}", f"{value / figure.value:.3f}" if figure.value else "–")
+    now = "–" if value is None else f"{value:.4g}"
+    ratio = "–" if value is None or not figure.value else f"{value / figure.value:.3f}"
     return [figure.benchmark, figure.work, figure.peer, figure.figure, f"{figure.value:.4g}", now, ratio, verdict]
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.baseline", description="Compare with published figures.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.baseline")
     parser.add_argument("--run", nargs="+", metavar="NAME", help="benchmarks to run (default: quality)")
     parser.add_argument(
         "--rows", nargs="+", default=[], type=_named_file, metavar="NAME=FILE", help="rows that `--json` has written"

@@ -1,4 +1,4 @@
-"""Law 1 on trees: at equal effort an answer is the head of a longer one, whatever is asked; a filter may widen the beam."""
+"""Law 1 on trees: at equal effort an answer is the head of a longer one; a filter may widen the beam."""
 
 from __future__ import annotations
 
