@@ -139,10 +139,12 @@ class Found {
   }
 
   // Bytes for a few values, of which numpy.frombuffer makes an array at a third of the cost of an exported one.
-  nb::tuple take(std::uint64_t entries, bool exact) {
-    if (offsets_.size() <= few) return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), raw(ceilings_), entries, exact);
+  nb::tuple take(std::uint64_t entries, bool exact, std::size_t widened) {
+    if (offsets_.size() <= few) {
+      return nb::make_tuple(raw(offsets_), raw(items_), raw(scores_), raw(ceilings_), entries, exact, widened);
+    }
     return nb::make_tuple(to_numpy(std::move(offsets_)), to_numpy(std::move(items_)), to_numpy(std::move(scores_)),
-                          to_numpy(std::move(ceilings_)), entries, exact);
+                          to_numpy(std::move(ceilings_)), entries, exact, widened);
   }
 
  private:
@@ -239,6 +241,7 @@ class BoundTree {
     const Poll poll = signals_between(queries.size());
     bool exact = false;
     std::atomic<bool> certain{true};
+    std::atomic<std::size_t> widened{0};
     std::uint64_t entries = 0;
     std::optional<Found> found;
     {
@@ -249,11 +252,12 @@ class BoundTree {
         const auto keys = searcher.search<transform>(model_, leaves_, queries[q], task);
         found->put(q, keys, searcher.ceiling());
         if (!searcher.certain()) certain = false;
+        if (searcher.widened()) ++widened;
       });
       found->close_up();
       exact = task.exact || (certain && queries.size() > 0);
     }
-    return found->take(entries, exact);
+    return found->take(entries, exact, widened);
   }
 
   BoundSource source(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam) {

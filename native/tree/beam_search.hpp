@@ -25,13 +25,15 @@ namespace vizsla {
 // One thread's search: its buffers are reused from query to query.
 class BeamSearcher {
  public:
-  // The best items' keys, best first if they are to be `ranked`, valid until the next search. When the beam's leaves hold fewer items than are wanted,
-  // the search is repeated with a wider one. Under a filter only nodes that lead to allowed items count. A query without
-  // features says nothing: it finds nothing.
+  // The best items' keys, best first if they are to be `ranked`, valid until the next search. Without a filter the beam is
+  // what the task says, whatever is wanted, so a short answer is the head of a long one, and there may be fewer items than
+  // are wanted. Under a filter only nodes that lead to allowed items count, and the search is repeated with a wider beam
+  // as long as its leaves hold fewer. A query without features says nothing: it finds nothing.
   template <Transform transform>
   std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
                                         const TreeTask& task, TreeTrace* trace = nullptr, bool ranked = true) {
     outside_ = last_ = INFINITY;
+    widened_ = false;
     trace_ = trace;
     if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
@@ -40,7 +42,7 @@ class BeamSearcher {
     for (std::size_t times = 1;; times *= 4) {
       follow<transform>(model, task, times);
       const std::size_t reached = push_items<transform>(model, leaves, query, task);
-      if (reached >= task.wanted || times >= widest || task.beam * times >= widest) break;
+      if (!task.widens || reached >= task.wanted || times >= widest || task.beam * times >= widest) break;
     }
     const auto found = ranked ? best_.finish() : best_.unsorted();
     if (found.size() < task.wanted) last_ = -INFINITY;
@@ -55,6 +57,9 @@ class BeamSearcher {
 
   // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
   bool certain() const { return outside_ < last_; }
+
+  // Whether the last search followed more nodes of a layer than the beam, so that enough items were met.
+  bool widened() const { return widened_; }
 
   // The last query's features.
   std::span<const HashedFeature> features() const { return margins_.features(); }
@@ -97,7 +102,9 @@ class BeamSearcher {
         for (std::uint64_t key : best_.finish()) beam_.push_back({item_of(key), signed_score_of(key)});
         if (width < nodes && beam_.size() == width) outside_ = std::max(outside_, beam_.back().score);
       }
+      if (beam_.size() > task.beam) widened_ = true;
     }
+    if (task.scores_whole_layers) widened_ = true;
     best_.start(task.wanted, 5 * task.wanted);
   }
 
@@ -206,6 +213,7 @@ class BeamSearcher {
 
   float outside_ = INFINITY;  // of items below nodes that were left behind
   float last_ = -INFINITY;    // the last that was found, where more might have been
+  bool widened_ = false;      // more nodes of a layer were followed than the beam
   TreeTrace* trace_ = nullptr;  // who wants to know what nodes got
   ChunkMargins margins_;
   NarrowSearcher narrow_;

@@ -56,6 +56,14 @@ class TreeFilter {
     return true;
   }
 
+  // Whether one of the layers from here on, that of the items left out, has more nodes to follow than the beam.
+  bool is_wider(std::size_t from, std::size_t beam) const {
+    for (std::size_t t = from; t + 1 < layers_; ++t) {
+      if (allowed_.count(t) > beam) return true;
+    }
+    return false;
+  }
+
   // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are scored by
   // their paths, to the same bits.
   const NarrowTree* narrow(const TreeModel& model, std::size_t queries) {

@@ -16,6 +16,8 @@ struct TreeTask {
   std::size_t narrow_from;   // from this layer on, all that is allowed below the followed nodes is scored
   const NarrowTree* narrow;  // those layers, if they are made
   bool exact;                // nothing that is allowed is left out
+  bool widens;               // the beam grows until enough is found: under a filter only
+  bool scores_whole_layers;  // a layer above the items is scored whole that holds more nodes than the beam
 
   TreeTask(const TreeModel& model, std::size_t k, std::size_t beam_, TreeFilter* given, std::size_t queries)
       : wanted(std::min(k, given ? given->allowed().items() : model.size())),
@@ -23,7 +25,9 @@ struct TreeTask {
         filter(wanted > 0 && given && given->allowed().items() < model.size() ? given : nullptr),
         narrow_from(filter ? filter->narrow_from(wanted, beam) : model.layers().size()),
         narrow(narrow_from < model.layers().size() ? given->narrow(model, queries) : nullptr),
-        exact(beam >= model.size() || (filter && filter->follows_all(narrow_from, wanted, beam))) {}
+        exact(beam >= model.size() || (filter && filter->follows_all(narrow_from, wanted, beam))),
+        widens(given != nullptr),
+        scores_whole_layers(filter && filter->is_wider(narrow_from, beam)) {}
 
   // So many nodes above the narrow layers surely have enough items below them, if those are spread evenly.
   std::size_t parents_wanted() const {

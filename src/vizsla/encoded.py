@@ -70,7 +70,7 @@ class Encoded(Retriever):
     def search_encoded(self, rows: Rows, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
         """Return the best `k` items for rows that `encode` made, or that were made elsewhere."""
         start = perf_counter()
-        filter = None if where is None else self.filter(where)
+        filter = Filter.prepared(where, self.items)
         found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
         if filter is not None:
             self._check_allowed(found, filter)

@@ -49,6 +49,7 @@ class Filter:
         self.mask.flags.writeable = False
         self.items = items
         self.count = int(np.count_nonzero(mask))
+        self.is_piece = False
         self._forms: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._last: tuple[Any, Any] = (_nobody, None)
         self._lock = ForkLock()
@@ -82,8 +83,32 @@ class Filter:
             return cls(np.fromiter((bool(where(item)) for item in items), np.bool_, len(items)), items)
         return cls(_mask_of_ids(_listed(where), items, unknown), items)
 
+    @classmethod
+    def prepared(cls, where: Where | None, items: Strings) -> Filter | None:
+        """Prepare what may be found; None where that is everything: such a filter is no filter."""
+        if where is None:
+            return None
+        filter = cls.of(where, items)
+        return None if filter.allows_everything else filter
+
+    @classmethod
+    def piece(cls, mask: Mask, items: Strings | None = None) -> Filter:
+        """Return what a filter means to a part of a composition, which may know only some of the items.
+
+        It stays a filter where it allows all items of the part: others are forbidden elsewhere, and `k` items must
+        still be found whenever `k` match.
+        """
+        filter = cls(mask, items)
+        filter.is_piece = True
+        return filter
+
     def __len__(self) -> int:
         return len(self.mask)
+
+    @property
+    def allows_everything(self) -> bool:
+        """Whether a search under it is one without a filter."""
+        return self.count == len(self.mask) and not self.is_piece
 
     def __repr__(self) -> str:
         return f"Filter({self.count:,} of {len(self.mask):,} items)"
@@ -112,7 +137,7 @@ class Filter:
 
     def translated(self, numbers: NDArray[np.int32]) -> Filter:
         """Return the filter for a catalogue whose item `i` is item ``numbers[i]`` here."""
-        return Filter(self.mask[numbers])
+        return Filter.piece(self.mask[numbers])
 
     def _over(self, items: Strings) -> Filter:
         if self.items is not items and (self.items is None or self.items != items):

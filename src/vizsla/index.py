@@ -93,7 +93,7 @@ class Index(Artifact):
         prepared = filter if isinstance(filter, Filter) else Filter(filter)
         if len(prepared) != len(self):
             raise InputError(f"`filter` must have a flag for each of {len(self)} items. Got {len(prepared)}.")
-        return prepared
+        return None if prepared.allows_everything else prepared
 
     def _check_candidates(self, rows: int, candidates: Candidates) -> None:
         if len(candidates) != rows:

@@ -67,7 +67,7 @@ class Retriever(Composable, Scorer, Artifact):
         """
         start = perf_counter()
         asked = Queries.of(queries)
-        filter = None if where is None else Filter.of(where, self.items)
+        filter = Filter.prepared(where, self.items)
         most = min(check_positive("k", k), max(1, len(self.items)))
         found = self._search_checked(asked, most, filter, check_positive("threads", threads))
         return found.with_ms((perf_counter() - start) * 1e3)
@@ -81,7 +81,7 @@ class Retriever(Composable, Scorer, Artifact):
         """
         start = perf_counter()
         asked = Queries.of(queries)
-        filter = None if where is None else Filter.of(where, self.items)
+        filter = Filter.prepared(where, self.items)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
         everything = Candidates.matches([numbers] * len(asked), catalogue=self.items)
         scored = self._score_all(asked, everything, filter, check_positive("threads", threads))
@@ -110,7 +110,7 @@ class Retriever(Composable, Scorer, Artifact):
 
         Models that scored pairs of the same `Queries` before, in a search, are not called for these again.
         """
-        filter = None if where is None else self.filter(where)
+        filter = Filter.prepared(where, self.items)
         return self._explain(_one_query(query), self.items.number(item), filter)
 
     @abstractmethod

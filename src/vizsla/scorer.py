@@ -102,7 +102,7 @@ class Scorer(ABC):
         start = perf_counter()
         check_type("candidates", candidates, Candidates, "Candidates")
         asked = Queries.of(queries, rows=len(candidates))
-        prepared = None if where is None else self.filter(where)
+        prepared = Filter.prepared(where, self.items)
         own = self._own(candidates)
         scored = self._score(asked, own, prepared, check_positive("threads", threads))
         return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)

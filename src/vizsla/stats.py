@@ -26,11 +26,13 @@ class Stats:
         search cannot find, such as those that share no word with the query, do not count.
     estimated : int
         (query, item) pairs whose score is an estimate, because a budget was spent.
+    widened : int
+        Queries for which a tree followed more nodes than its beam, because a filter left fewer than `k` items in it.
 
     Examples
     --------
     >>> Stats(ms=1.5, scored=10, exact=True) + Stats(ms=0.5, postings=7)
-    Stats(ms=2.0, scored=10, model_calls=0, postings=7, bytes=0, exact=False, estimated=0)
+    Stats(ms=2.0, scored=10, model_calls=0, postings=7, bytes=0, exact=False, estimated=0, widened=0)
     """
 
     ms: float = 0.0
@@ -40,6 +42,7 @@ class Stats:
     bytes: int = 0
     exact: bool = False
     estimated: int = 0
+    widened: int = 0
 
     def __add__(self, other: Stats) -> Stats:
         return Stats(
@@ -50,16 +53,21 @@ class Stats:
             self.bytes + other.bytes,
             self.exact and other.exact,
             self.estimated + other.estimated,
+            self.widened + other.widened,
         )
 
     def with_ms(self, ms: float) -> Stats:
         """Return the same cost with another time."""
         # Every single query pays this: `dataclasses.replace` takes three times as long.
-        return Stats(ms, self.scored, self.model_calls, self.postings, self.bytes, self.exact, self.estimated)
+        return Stats(
+            ms, self.scored, self.model_calls, self.postings, self.bytes, self.exact, self.estimated, self.widened
+        )
 
     def with_exact(self, exact: bool) -> Stats:
         """Return the same cost of an answer that is exact, or is not."""
-        return Stats(self.ms, self.scored, self.model_calls, self.postings, self.bytes, exact, self.estimated)
+        return Stats(
+            self.ms, self.scored, self.model_calls, self.postings, self.bytes, exact, self.estimated, self.widened
+        )
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures as a dict."""

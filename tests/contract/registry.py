@@ -81,6 +81,11 @@ class RetrieverCase:
     """Its answers carry scores."""
     always: bool = False
     """It finds something for every query, because it scores items that share no word with it."""
+    head: int = 40
+    """At equal effort an answer is the head of one that is as long as this (law 1).
+
+    A graph keeps `k` items in view, and an inverted file whose lists hold fewer than `k` items scans all.
+    """
 
 
 def _overlap(query: str, texts: list[str]) -> list[float]:
@@ -212,12 +217,16 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
     "jpq held back": RetrieverCase(lambda: _jpq(handicap=0.5)),
     "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
-    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False, head=12),
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
     "dense pq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8)),
     "dense pq 4 bits": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8, bits=4, rounds=3)),
-    "dense hnswpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnswpq", bytes=6, M=4, ef=12), exact=False),
-    "dense ivfpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivfpq", bytes=6, lists=6, probes=3), exact=False),
+    "dense hnswpq": RetrieverCase(
+        lambda: dense(ITEMS, _lsa(), index="hnswpq", bytes=6, M=4, ef=12), exact=False, head=12
+    ),
+    "dense ivfpq": RetrieverCase(
+        lambda: dense(ITEMS, _lsa(), index="ivfpq", bytes=6, lists=6, probes=3), exact=False, head=10
+    ),
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
@@ -228,7 +237,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "scaled": RetrieverCase(lambda: _bm25().scaled("exp", slope=0.1)),
     "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
     "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
-    "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False),
+    "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False, head=20),
     "budgeted rerank": RetrieverCase(lambda: rerank(_bm25(), _lsa_search(), budget=20), exact=False),
     "sum under a budget": RetrieverCase(
         lambda: adacur(_lsa_search(), anchors(), budget=9, rounds=3).normalised() + _bm25().normalised(),

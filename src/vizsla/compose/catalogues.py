@@ -119,4 +119,4 @@ def _own_filter(filter: Filter, from_merged: NDArray[np.int32], count: int) -> F
     mask = np.zeros(count, np.bool_)
     numbers = from_merged[filter.mask]
     mask[numbers[numbers >= 0]] = True
-    return Filter(mask)
+    return Filter.piece(mask)

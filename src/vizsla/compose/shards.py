@@ -101,7 +101,7 @@ class Shards(Composition):
 
     def _split(self, filter: Filter) -> list[Filter]:
         bounds = zip(self._starts[:-1], self._starts[1:], self.parts, strict=True)
-        return [Filter(filter.mask[low:high], part.items) for low, high, part in bounds]
+        return [Filter.piece(filter.mask[low:high], part.items) for low, high, part in bounds]
 
     def _options(self) -> dict[str, Any]:
         return {}

@@ -216,9 +216,11 @@ class TreeIndex(Index):
     ) -> Candidates:
         """Return the best `k` items of every row.
 
-        When the followed leaves hold fewer than `k` allowed items, the beam is widened until there are enough. Under
-        a filter only nodes that lead to allowed items are followed; where it leaves few items, all of them below the
-        followed nodes are scored. A filter that is used often is faster, for the same answers.
+        The beam does not depend on `k`: an answer is the head of a longer one, and shorter than `k` where the followed
+        leaves hold fewer items. Under a filter only nodes that lead to allowed items are followed, and the beam is
+        widened until `k` allowed items are found or none is left; `stats.widened` counts the queries for which it was.
+        Where a filter leaves few items, all of them below the followed nodes are scored. A filter that is used often
+        is faster, for the same answers.
 
         Parameters
         ----------
@@ -237,7 +239,7 @@ class TreeIndex(Index):
         # The native tree owns the form: it is the same for every beam over it.
         form = None if prepared is None else prepared.form(self._tree, self._derive)
         try:
-            starts, items, scores, ceilings, entries, exact = self._tree.search(
+            starts, items, scores, ceilings, entries, exact, widened = self._tree.search(
                 rows.offsets, rows.columns, rows.values, k, self.beam, form, threads
             )
         except (ValueError, TypeError) as error:
@@ -247,7 +249,7 @@ class TreeIndex(Index):
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, 0, entries, entries * self.entry_bytes, exact),
+            Stats(0.0, 0, 0, entries, entries * self.entry_bytes, exact, 0, widened),
             ceilings=np.frombuffer(ceilings, np.float32),
         )
 
