@@ -195,7 +195,7 @@ class AnyLanguage(Analyser):
         stemmed = _native.without_parts(surface.data, surface.offsets)
         return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True, rooted=self.rooted)
 
-    @property
+    @cached_property
     def _stop_words(self) -> list[frozenset[str]]:
         """What an item in each of the languages does not hold."""
         return [self.dropped | listed([language] if self.drop else []) for language in self.languages]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -21,6 +21,8 @@ UNIT = 240
 """What a function word of one language says for it; a word of n languages says an n-th for each."""
 ENOUGH = UNIT
 """What an item must say for its language to count."""
+ENOUGH_TO_ASK = UNIT // 4
+"""What a query must say: it is short, and only languages of its catalogue are in question."""
 CLEARLY = 1.5
 """How many times more it must say for it than for the next."""
 SHARE = 0.02
@@ -91,8 +93,45 @@ def evidence_of(surface: Strings) -> Table:
         numbers = np.flatnonzero((starts >= first) & (starts <= last) & (row_of_form < 0))
         if len(numbers):
             row_of_form[numbers] = len(rows)
-            rows.append(_weights_of({language: share * UNIT // 80 for language, share in shares.items()}))
+            rows.append(_said_by_character(shares))
     return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
+
+
+@lru_cache(maxsize=16_384)
+def said_by(word: str) -> NDArray[np.int32]:
+    """Return what one word says for each of LANGUAGES, as `evidence_of` has it. The array is shared: do not change it.
+
+    Examples
+    --------
+    >>> int(said_by("the")[LANGUAGES.index("english")]), int(said_by("fig").max())
+    (240, 0)
+    """
+    if (weights := _function_words().get(word)) is not None:
+        return weights
+    written = word.encode("utf-8", "replace")
+    if written and max(written) >= 0xC3 and written[0] < 0xE1 and (letters := _telling_letters(word)):
+        return _said_by_letters(letters)
+    start = ord(word[0]) if word else 0
+    shares = next((shares for first, last, shares in CHARACTERS if first <= start <= last), {})
+    return _said_by_character(shares)
+
+
+def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
+    """Return the place of the language that a query's words clearly speak for, among these; -1 where none is clear.
+
+    Examples
+    --------
+    >>> both = "german", "english"
+    >>> clear_language(["what", "is", "a", "haus"], both), clear_language(["haus"], both)
+    (1, -1)
+    """
+    said = np.sum([said_by(word) for word in words], axis=0, dtype=np.int64).reshape(-1)
+    if not said.any():
+        return -1
+    mine = said[[_place(language) for language in languages]]
+    best = int(np.argmax(mine))
+    rest = int(np.delete(mine, best).max(initial=0))
+    return best if mine[best] >= ENOUGH_TO_ASK and mine[best] >= CLEARLY * rest else -1
 
 
 def telling_words(table: Table) -> NDArray[np.int64]:
@@ -200,6 +239,11 @@ def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
 
 
 @cache
+def _place(language: str) -> int:
+    return LANGUAGES.index(language)
+
+
+@cache
 def _function_words() -> dict[str, NDArray[np.int32]]:
     """Return the weights of every function word."""
     speakers: dict[str, list[str]] = {}
@@ -241,6 +285,10 @@ def _said_by_letters(letters: str) -> NDArray[np.int32]:
     return np.asarray(np.minimum(np.sum(said, axis=0), UNIT // 2), np.int32)
 
 
+def _said_by_character(shares: Mapping[str, int]) -> NDArray[np.int32]:
+    return _weights_of({language: share * UNIT // 80 for language, share in shares.items()})
+
+
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
     """Return the numbers of the strings that are not all ASCII and not Chinese, Japanese or Korean at their start."""
     owners = _owners(surface, 0xC3)
@@ -252,7 +300,8 @@ def _first_characters(surface: Strings) -> NDArray[np.int64]:
     starts = surface.offsets[:-1]
     if not len(surface.data):
         return np.zeros(len(starts), np.int64)
-    lead, second, third = (surface.data[np.minimum(starts + n, len(surface.data) - 1)].astype(np.int64) for n in range(3))
+    end = len(surface.data) - 1
+    lead, second, third = (surface.data[np.minimum(starts + n, end)].astype(np.int64) for n in range(3))
     return np.where((lead & 0xF0) == 0xE0, (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F, 0)
 
 
