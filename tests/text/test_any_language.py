@@ -191,7 +191,25 @@ def test_a_language_without_spaces_is_told_by_its_characters(language, text):
 def test_a_word_says_alone_what_it_says_in_a_catalogue():
     """`said_by` reads one word of a query, `evidence_of` all words of a catalogue: the same weights."""
     words = {word for language in LANGUAGES for word in STOP_WORDS.get(language, ())}
-    words |= {"haus", "größe", "İ", "ça", "của", "ở", "đi", "水", "水果", "カナ", "한국", "ไทย", "Ж", "ж?", "їжа", "کتاب", "🙂"}
+    words |= {
+        "haus",
+        "größe",
+        "İ",
+        "ça",
+        "của",
+        "ở",
+        "đi",
+        "水",
+        "水果",
+        "カナ",
+        "한국",
+        "ไทย",
+        "Ж",
+        "ж?",
+        "їжа",
+        "کتاب",
+        "🙂",
+    }
     surface = vizsla.strings.Strings.of(sorted(words))
     row_of_form, weights = evidence_of(surface)
     for word, row in zip(surface, row_of_form.tolist(), strict=True):
