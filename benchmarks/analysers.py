@@ -1,10 +1,12 @@
 """The default analyser against the older settings: quality on judged sets, cost, and indexing beside tantivy.
 
-Run it with `python -m benchmarks.analysers [--quick|--full] [--json FILE]`.
+Run it with `python -m benchmarks.analysers [--quick|--full] [--mixed] [--json FILE]`; `--mixed` runs the catalog in
+twelve languages alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -15,6 +17,7 @@ import numpy as np
 
 from benchmarks.contestant import Contestant, ContestantError
 from benchmarks.corpus import SETS, data_folder, texts_of
+from benchmarks.mixed_languages import mixed_rows
 from benchmarks.rows import Row, arguments, median, report
 from vizsla.dataset import Dataset
 from vizsla.evaluate.evaluate import evaluate
@@ -45,10 +48,16 @@ MOST_COST = 1.5
 
 
 def main() -> None:
-    options = arguments("analysers")
+    options = arguments("analysers", own=_add_mixed)
+    if options.mixed:
+        return report(mixed_rows(("train",) if options.quick else ("train", "test")), options.json)
     chosen = ["cranfield", "xquad-en"] if options.quick else list(SPLITS)
     rows = [row for name in chosen for row in quality_rows(name)]
     report([*rows, *cost_rows(5_000 if options.quick else 100_000, 1 if options.quick else 5)], options.json)
+
+
+def _add_mixed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mixed", action="store_true", help="one catalog in twelve languages against each alone")
 
 
 def quality_rows(name: str) -> list[Row]:

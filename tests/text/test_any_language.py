@@ -18,7 +18,7 @@ from vizsla import AnyLanguage, bm25
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.text.bag import BagOfWords
-from vizsla.text.languages import LANGUAGES
+from vizsla.text.languages import LANGUAGES, clear_language, evidence_of, said_by
 from vizsla.text.stop_words import STOP_WORDS
 
 NO_LANGUAGE = AnyLanguage([])
@@ -117,7 +117,7 @@ def test_part_numbers_are_found_whole_and_in_parts(query):
 
 def test_chinese_is_found_by_words_and_by_single_characters():
     search = bm25(CHINESE)
-    assert repr(search) == "Bm25(3 items, lucene)"
+    assert repr(search) == "Bm25(3 items, lucene, chinese)"
     assert ids(search, "所有权") == ["right"] and ids(search, "水") == ["water"]
     assert ids(search, "东京") == ["tower"] and ids(search, "火") == []
 
@@ -167,10 +167,73 @@ def test_items_of_a_settled_analyser_are_what_was_fitted():
     assert bag.analyser(texts[0]) == ["haus", "strass", "neu"]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", sorted(STOP_WORDS))
 def test_a_language_is_told_by_its_function_words(language):
     text = " ".join(STOP_WORDS[language][:40])
     assert bm25([text, f"{text} 42"]).bag.analyser.languages[:1] == (language,)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("chinese", "所有权是什么 水是生命之源 东京塔很高 今天天气很好"),
+        ("japanese", "東京タワーはとても高いです 今日は天気がいいですね 水を飲みます"),
+        ("korean", "서울에서 만난 사람들은 모두 친절했습니다 오늘은 날씨가 좋아요"),
+        ("thai", "วันนี้อากาศดีมาก เราจะไปเที่ยวทะเลกับครอบครัว"),
+    ],
+)
+def test_a_language_without_spaces_is_told_by_its_characters(language, text):
+    search = bm25([text, f"{text} phones 42"])
+    assert search.bag.analyser.languages == (language,)
+    assert ids(search, "phone") == ["1"], "a Latin word among them loses its inflections as an English one"
+
+
+def test_a_word_says_alone_what_it_says_in_a_catalogue():
+    """`said_by` reads one word of a query, `evidence_of` all words of a catalogue: the same weights."""
+    words = {word for language in LANGUAGES for word in STOP_WORDS.get(language, ())}
+    words |= {
+        "haus",
+        "größe",
+        "İ",
+        "ça",
+        "của",
+        "ở",
+        "đi",
+        "水",
+        "水果",
+        "カナ",
+        "한국",
+        "ไทย",
+        "Ж",
+        "ж?",
+        "їжа",
+        "کتاب",
+        "🙂",
+    }
+    surface = vizsla.strings.Strings.of(sorted(words))
+    row_of_form, weights = evidence_of(surface)
+    for word, row in zip(surface, row_of_form.tolist(), strict=True):
+        expected = weights[row].tolist() if row >= 0 else [0] * len(LANGUAGES)
+        assert said_by(word).tolist() == expected, word
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        (["what", "is", "the", "haus"], "english"),
+        (["was", "ist", "das", "house"], "german"),
+        (["haus"], None),
+        ([], None),
+        (["the", "und"], None),  # as much for one as for the other
+        (["the", "the", "und"], "english"),
+        (["книга"], "russian"),
+        (["le", "la", "est"], None),  # a language that the catalogue does not have
+    ],
+)
+def test_the_language_of_a_query_is_clear_or_not(words, language):
+    known = ("english", "german", "russian")
+    place = clear_language(words, known)
+    assert (known[place] if place >= 0 else None) == language
 
 
 def test_a_few_names_are_stemmed_mildly():

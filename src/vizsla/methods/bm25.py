@@ -15,9 +15,10 @@ from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
+from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, Reading
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.bm25_variants import VARIANTS as VARIANTS
-from vizsla.methods.bm25_variants import Weighting
+from vizsla.methods.bm25_variants import Floats, Weighting
 from vizsla.movable import Movable
 from vizsla.progress import progress
 from vizsla.queries import Queries
@@ -63,20 +64,21 @@ class Bm25(Movable):
 
     kind = "bm25"
     scale = "bm25"
-    encoder: BagOfWords
+    encoder: BagOfWords | MixedWords
     index: InvertedIndex
 
     @checked
     def __init__(self, items: Strings, statistics: Statistics, index: InvertedIndex, weighting: Weighting):
-        super().__init__(items, statistics.bag, index)
+        mixed = statistics.languages is not None
+        super().__init__(items, MixedWords(statistics, weighting) if mixed else statistics.bag, index)
         self.statistics, self.weighting = statistics, weighting
         if len(items) > statistics.documents:
             raise InputError(f"`statistics` must count all {len(items)} items. Got {statistics.documents}.")
 
     @property
     def bag(self) -> BagOfWords:
-        """How a text becomes terms: the encoder."""
-        return self.encoder
+        """How a text becomes terms."""
+        return self.statistics.bag
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
@@ -101,12 +103,12 @@ class Bm25(Movable):
         weighting = Weighting(variant, k1, b, delta)
         analyser = analyser or (AnyLanguage() if statistics is None else statistics.analyser)
         stream = TextStream(items, ids)
-        bag, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
+        bag, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyser)
         if statistics is None:
-            statistics = Statistics.of_rows(bag, rows)
+            statistics = Statistics.of_rows(bag, rows, places)
         else:
             rows = statistics.over(bag, rows)
-        return cls(stream.ids, statistics, _invert(rows, statistics, weighting), weighting)
+        return cls(stream.ids, statistics, _invert(rows, places, statistics, weighting), weighting)
 
     @property
     def nbytes(self) -> int:
@@ -121,54 +123,84 @@ class Bm25(Movable):
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
-        """The idf of each term: a query's row holds counts, an item's rare words above common ones."""
+        """The idf of each column: a query's row holds counts, an item's rare words above common ones."""
         return self._idf.astype(np.float32)
 
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:
         """Return what each term gives these items."""
         return self.index.to_csr()[items]
 
-    def grown_encoder(self, texts: Iterable[str]) -> BagOfWords:
-        """Return a bag that also knows the words of these texts."""
-        return self.encoder.grown(texts)
+    def grown_encoder(self, texts: Iterable[str]) -> BagOfWords | MixedWords:
+        """Return an encoder that also knows the words of these texts."""
+        if isinstance(self.encoder, MixedWords):
+            return MixedWords(self.statistics, self.weighting, self.bag.grown(texts))
+        return self.bag.grown(texts)
 
     def index_rows(self, rows: Any) -> InvertedIndex:
         """Index other rows over the same terms, or over those of a bag that has grown; sums are made as in this one."""
         moved, idf = SparseRows.of(rows, name="rows"), self._idf
         # A word that only the grown bag knows is in no item: it gives an item without it nothing.
-        idf = np.append(idf, np.zeros(max(moved.width - len(idf), 0)))
-        priorities = self.weighting.gains(idf).astype(np.float32)
-        return InvertedIndex.from_rows(moved, absent=self.weighting.absent(idf), priorities=priorities)
+        more = np.zeros(max(moved.width - len(idf), 0))
+        priorities = self.weighting.gains(np.append(idf, more)).astype(np.float32)
+        absent = _absent(self.encoder, self.weighting, idf)
+        absent = None if absent is None else np.append(absent, more)
+        return InvertedIndex.from_rows(moved, absent=absent, priorities=priorities)
 
     @property
     def _idf(self) -> NDArray[np.float64]:
+        if isinstance(self.encoder, MixedWords):
+            return self.encoder.list_idf
         return self.weighting.idf(self.frequencies, self.statistics.documents)
 
     def _with(self, **changes: Any) -> Self:
-        if (bag := changes.pop("encoder", None)) is not None:
-            counts = self.statistics
-            changes["statistics"] = Statistics(bag, counts.frequencies, counts.documents, counts.length)
+        changes.pop("encoder", None)  # it has the fingerprint of this one, and follows from the statistics
         same = {"items": self.items, "statistics": self.statistics, "index": self.index, "weighting": self.weighting}
         return type(self)(**{**same, **changes})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
-        words = self.bag.analyser.query_counts(queries.texts[0])
-        parts = [self._share(word, count, item) for word, count in words.items()]
-        return Explanation(score, f"bm25 {self.weighting.variant}, the sum over the query's words", parts)
+        text = queries.texts[0]
+        what = f"bm25 {self.weighting.variant}, the sum over the query's words"
+        if isinstance(self.encoder, MixedWords):
+            reading = self.encoder.read([text])
+            if (language := self._language_of(reading)) is not None:
+                what += f"; the query is in {language}, whose items count {OWN_LANGUAGE:g} times"
+            return Explanation(score, what, self._word_shares(self.encoder, reading, item))
+        words = self.bag.analyser.query_counts(text)
+        return Explanation(score, what, [self._share(word, count, item) for word, count in words.items()])
+
+    def _word_shares(self, encoder: MixedWords, reading: Reading, item: int) -> list[Explanation]:
+        """Return what each word of a query gives an item of a catalog in several languages."""
+        shares, rarity = [], reading.rarity
+        for number, word in enumerate(reading.words):
+            if not rarity.holders[number]:
+                shares.append(Explanation(0.0, f"{word!r}: in no item"))
+                continue
+            share = self._scored(encoder.row_of(reading, number), item)
+            own = rarity.documents[number] != self.statistics.documents
+            items = f"{self._language_of(reading)} items" if own else "items"
+            facts = f"in {rarity.holders[number]} of {rarity.documents[number]} {items}, idf {rarity.idf[number]:.4f}"
+            shares.append(Explanation(share, f"{word!r}: {facts}{_times(reading.times[number])}"))
+        return shares
+
+    def _language_of(self, reading: Reading) -> str | None:
+        place = reading.languages[0]
+        return self.bag.analyser.languages[place] if place >= 0 else None
+
+    def _scored(self, row: SparseRows, item: int) -> float:
+        one = Candidates.matches([np.array([item], np.int32)])
+        return float(self.index.scores(row, one).scores[0])
 
     def _share(self, word: str, count: float, item: int) -> Explanation:
         term = self.bag.terms.find(word)
         if term < 0:
             return Explanation(0.0, f"{word!r}: in no item")
         row = SparseRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32), self.bag.dim)
-        one = Candidates.matches([np.array([item], np.int32)])
-        share = float(self.index.scores(row, one).scores[0])
-        times = "" if count == 1 else f", {count:g} times in the query"
+        share = self._scored(row, item)
         counts = self.statistics
         idf = float(self.weighting.idf(counts.frequencies[term : term + 1], counts.documents)[0])
         facts = f"in {counts.frequencies[term]} of {counts.documents} items, idf {idf:.4f}"
-        return Explanation(share, f"{word!r}: {facts}{times}")
+        return Explanation(share, f"{word!r}: {facts}{_times(count)}")
 
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
@@ -228,11 +260,30 @@ def bm25(
     )
 
 
-def _invert(rows: SparseRows, statistics: Statistics, weighting: Weighting) -> InvertedIndex:
-    norms = weighting.norms(_native.row_sums(rows.offsets, rows.values), statistics.mean_length)
-    idf = weighting.idf(statistics.frequencies, statistics.documents)
+def _times(count: float) -> str:
+    return "" if count == 1 else f", {count:g} times in the query"
+
+
+def _invert(rows: SparseRows, places: NDArray[np.int32], statistics: Statistics, weighting: Weighting) -> InvertedIndex:
+    lengths = _native.row_sums(rows.offsets, rows.values)
+    encoder: BagOfWords | MixedWords = statistics.bag
+    if statistics.languages is None:
+        norms = weighting.norms(lengths, statistics.mean_length)
+        idf = weighting.idf(statistics.frequencies, statistics.documents)
+    else:
+        norms = weighting.norms(lengths, statistics.languages.means[places])
+        encoder, rows = MixedWords(statistics, weighting), statistics.over_lists(rows, places)
+        idf = encoder.list_idf
     gains = weighting.gains(idf)
     # Sums are made by gains, which all shards share, not by what a shard's own items get at most.
     return InvertedIndex.from_rows(
-        rows, gains=gains, norms=norms, absent=weighting.absent(idf), priorities=gains.astype(np.float32)
+        rows, gains=gains, norms=norms, absent=_absent(encoder, weighting, idf), priorities=gains.astype(np.float32)
     )
+
+
+def _absent(encoder: BagOfWords | MixedWords, weighting: Weighting, idf: NDArray[np.float64]) -> Floats | None:
+    """Return what each column gives an item without it; with several languages, the one behind the lists does."""
+    if isinstance(encoder, BagOfWords):
+        return weighting.absent(idf)
+    floor = weighting.absent(np.ones(1))
+    return None if floor is None else np.append(np.zeros(len(idf) - 1), floor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from vizsla import _native
 from vizsla.artifact import Artifact
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
-from vizsla.errors import InputError
+from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25_languages import ARRAYS, LanguageCounts
 from vizsla.progress import progress
 from vizsla.sparse_rows import SparseRows
 from vizsla.text.analyser import Analyser
@@ -48,6 +49,8 @@ class Statistics(Artifact):
         The number of items.
     length : float
         The number of tokens in all items; those that count by half (roots) by half.
+    languages : LanguageCounts, optional
+        The same counts language by language, exactly when the analyser has several languages.
 
     Examples
     --------
@@ -62,9 +65,17 @@ class Statistics(Artifact):
     kind = "bm25-statistics"
 
     @checked
-    def __init__(self, bag: BagOfWords, frequencies: NDArray[np.int64], documents: int, length: float):
+    def __init__(
+        self,
+        bag: BagOfWords,
+        frequencies: NDArray[np.int64],
+        documents: int,
+        length: float,
+        languages: LanguageCounts | None = None,
+    ):
         length = int(length) if isinstance(length, float) and length.is_integer() else length
         self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
+        self.languages = languages
         shape = frequencies.shape if isinstance(frequencies, np.ndarray) and frequencies.dtype == np.int64 else None
         if shape != (bag.dim,):
             got = type(frequencies).__name__ if shape is None else shape
@@ -74,6 +85,7 @@ class Statistics(Artifact):
                 raise InputError(f"`{name}` must be between 0 and 2^52. Got {number}.")
         if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
             raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
+        self._check_languages()
 
     @classmethod
     @checked
@@ -91,14 +103,18 @@ class Statistics(Artifact):
         analyser = analyser or AnyLanguage()
         texts = iter(progress(TextStream(items), what="counting"))
         if not analyser.settled:
-            return cls.of_rows(*BagOfWords.fit(texts, analyser))
-        return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit(chunk, analyser)) for chunk in _chunks(texts)))
+            return cls.of_rows(*BagOfWords.fit_items(texts, analyser))
+        return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit_items(chunk, analyser)) for chunk in _chunks(texts)))
 
     @classmethod
-    def of_rows(cls, bag: BagOfWords, rows: SparseRows) -> Self:
-        """Count rows that the bag made, one an item."""
+    def of_rows(cls, bag: BagOfWords, rows: SparseRows, places: NDArray[np.int32] | None = None) -> Self:
+        """Count rows that the bag made, one an item; `places` has the language of each where there are several."""
         frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
-        return cls(bag, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)))
+        several = len(bag.analyser.languages)
+        if several > 1 and (places is None or len(places) != len(rows)):
+            raise InputError(f"`places` must have the language of each of {len(rows)} items. Got others.")
+        languages = None if places is None or several < 2 else LanguageCounts.of_rows(rows, places, several)
+        return cls(bag, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)), languages)
 
     def __repr__(self) -> str:
         return f"Statistics({self.documents:,} items, {self.bag.dim:,} terms, mean length {self.mean_length:.2f})"
@@ -122,15 +138,18 @@ class Statistics(Artifact):
     @property
     def nbytes(self) -> int:
         """Bytes of the vocabulary and its counts."""
-        return int(self.bag.nbytes + self.frequencies.nbytes)
+        languages = 0 if self.languages is None else self.languages.nbytes
+        return int(self.bag.nbytes + self.frequencies.nbytes + languages)
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the analyser, the terms, their order, and every count."""
         what = (self.analyser.to_dict(), self.bag.terms.fingerprint, self.documents, self.length)
         text = np.frombuffer(repr(what).encode(), np.uint8)
-        counts = np.ascontiguousarray(self.frequencies).view(np.uint8)
-        return f"{_native.checksum(counts, _native.checksum(text)):016x}"
+        checksum = _native.checksum(np.ascontiguousarray(self.frequencies).view(np.uint8), _native.checksum(text))
+        for values in () if self.languages is None else self.languages.arrays.values():
+            checksum = _native.checksum(np.ascontiguousarray(values).view(np.uint8), checksum)
+        return f"{checksum:016x}"
 
     @checked
     def frequency(self, term: str) -> int:
@@ -156,7 +175,10 @@ class Statistics(Artifact):
             raise InputError("Every term must be the stem of one of its forms. Got a bag whose forms lack some.")
         frequencies = np.append(self.frequencies, np.zeros(bag.dim - self.bag.dim, np.int64))
         frequencies[numbers] += other.frequencies
-        return Statistics(bag, frequencies, self.documents + other.documents, self.length + other.length)
+        languages = None
+        if self.languages is not None and other.languages is not None:
+            languages = self.languages.merged(other.languages, numbers)
+        return Statistics(bag, frequencies, self.documents + other.documents, self.length + other.length, languages)
 
     def over(self, bag: BagOfWords, rows: SparseRows) -> SparseRows:
         """Return rows of a shard's own bag in these statistics' terms.
@@ -176,7 +198,27 @@ class Statistics(Artifact):
             self._refuse("a word in more items than they counted")
         return SparseRows(rows.offsets, moved, rows.values, self.bag.dim)
 
-    def _refuse(self, got: str) -> None:
+    def over_lists(self, rows: SparseRows, places: NDArray[np.int32]) -> SparseRows:
+        """Return rows over terms as rows over the lists of a catalog in several languages: see `LanguageCounts`."""
+        assert self.languages is not None
+        found = self.languages.lists_of(rows, places)
+        if found is None:
+            self._refuse("a word in a language whose items they did not find it in")
+        return found
+
+    def _check_languages(self) -> None:
+        counts, several = self.languages, len(self.analyser.languages)
+        if (counts is None) != (several < 2):
+            raise InputError(f"`languages` must be given exactly for several languages. Got {several} of them.")
+        if counts is None:
+            return
+        if counts.count != several or (len(counts.keys) and counts.keys[-1] >= several * self.bag.dim):
+            raise InputError(f"`languages` must count {several} languages and {self.bag.dim} terms. Got others.")
+        same = counts.documents.sum() == self.documents and counts.lengths.sum() == self.length
+        if not same or not np.array_equal(counts.totals(self.bag.dim), self.frequencies):
+            raise InputError("`languages` must add up to the counts of all items. Got others.")
+
+    def _refuse(self, got: str) -> NoReturn:
         raise InputError(
             f"`statistics` must count the items they are used for. Got {got}: use "
             "statistics.merged(Statistics.of(items)), and build every shard with it."
@@ -186,11 +228,21 @@ class Statistics(Artifact):
         writer.parameters(documents=self.documents, length=self.length)
         writer.child("bag", self.bag)
         writer.array("frequencies", self.frequencies)
+        if self.languages is not None:
+            for name, values in self.languages.arrays.items():
+                writer.array(f"language_{name}", values)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
-        return cls(bag, frequencies, reader.parameter("documents", int), reader.parameter("length", (int, float)))
+        documents, length = reader.parameter("documents", int), reader.parameter("length", (int, float))
+        if len(bag.analyser.languages) < 2:
+            return cls(bag, frequencies, documents, length)
+        try:
+            counts = LanguageCounts(**{name: reader.array(f"language_{name}", kind) for name, kind in ARRAYS.items()})
+            return cls(bag, frequencies, documents, length, counts)
+        except InputError as error:
+            raise FormatError(f"{reader.path}: {error}") from error
 
 
 def _chunks(texts: Iterator[str]) -> Iterator[Iterator[str]]:

@@ -58,7 +58,7 @@ class Weighting:
         if self.variant == "bm25l" and self.k1 + self.delta == 0:
             raise InputError("`k1` and `delta` must not both be 0 for bm25l. Got 0 and 0.")
 
-    def idf(self, frequencies: NDArray[np.int64], count: int) -> Floats:
+    def idf(self, frequencies: NDArray[np.int64], count: int | NDArray[np.int64]) -> Floats:
         """Return how rare each term is, from the number of items that hold it; 0 for a term of no item."""
         df = np.maximum(frequencies, 1).astype(np.float64)
         if self.variant in ("lucene", "robertson"):
@@ -77,10 +77,10 @@ class Weighting:
             return idf * (self.k1 + 1) * self.k1 / (self.k1 + self.delta)
         return idf * (self.k1 + 1)
 
-    def norms(self, lengths: Floats, average: float) -> Floats:
-        """Return the count at which each item gets half of a gain."""
+    def norms(self, lengths: Floats, average: float | Floats) -> Floats:
+        """Return the count at which each item gets half of a gain; `average` may be given for each item."""
         rate = self.k1 + self.delta if self.variant == "bm25l" else self.k1
-        return rate * (1 - self.b + self.b * lengths / (average or 1.0))
+        return np.asarray(rate * (1 - self.b + self.b * lengths / np.where(average, average, 1.0)), np.float64)
 
     def absent(self, idf: Floats) -> Floats | None:
         """Return what each term gives an item without it; None where that is nothing."""

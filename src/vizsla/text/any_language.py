@@ -16,10 +16,18 @@ from vizsla.errors import FormatError, InputError
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
 from vizsla.text.folding import strings_of, terms_of_forms
-from vizsla.text.languages import columns_of, content_words, evidence_of, languages_of, leaning, listed, telling_words
-from vizsla.text.stemming import LIGHT, check_language, light_stems
+from vizsla.text.languages import (
+    LANGUAGES,
+    columns_of,
+    content_words,
+    evidence_of,
+    languages_of,
+    leaning,
+    listed,
+    telling_words,
+)
+from vizsla.text.stemming import LIGHT, check_readable, light_stems
 from vizsla.text.stemming import roots as roots_of
-from vizsla.text.stop_words import STOP_WORDS
 
 AUTO = "auto"
 KIND = "any language"
@@ -187,7 +195,7 @@ class AnyLanguage(Analyser):
         stemmed = _native.without_parts(surface.data, surface.offsets)
         return terms_of_forms(surface, self.languages, stemmed, self._stop_words, light=True, rooted=self.rooted)
 
-    @property
+    @cached_property
     def _stop_words(self) -> list[frozenset[str]]:
         """What an item in each of the languages does not hold."""
         return [self.dropped | listed([language] if self.drop else []) for language in self.languages]
@@ -281,11 +289,11 @@ def _checked(language: object) -> str | tuple[str, ...]:
         raise InputError(f"`language` must be 'auto', a language, or several. Got {language!r}.")
     named = tuple(np.atleast_1d(language).tolist()) if isinstance(language, np.ndarray) else tuple(language)
     for one in named:
-        check_language("language", one)
+        check_readable("language", one)
     if len(set(named)) != len(named):
         raise InputError(f"`language` must name each language once. Got {', '.join(named)}.")
-    if len(named) > 1 and (strange := [one for one in named if one not in STOP_WORDS]):
-        known = ", ".join(sorted(STOP_WORDS))
+    if len(named) > 1 and (strange := [one for one in named if one not in LANGUAGES]):
+        known = ", ".join(LANGUAGES)
         raise InputError(f"`language` must hold such as can be told apart: {known}. Got {strange[0]!r}.")
     return named
 

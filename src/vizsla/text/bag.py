@@ -85,22 +85,41 @@ class BagOfWords(Encoder, Artifact):
         analyser : Analyser, optional
             Plain lower-cased words unless given.
         """
+        bag, rows, _ = cls.fit_items(texts, analyser)
+        return bag, rows
+
+    @classmethod
+    def fit_items(
+        cls, texts: Iterable[str], analyser: Analyser | None = None
+    ) -> tuple[Self, SparseRows, NDArray[np.int32]]:
+        """Read texts as `fit` does; return also the place of each text's language among the analyser's.
+
+        The places are an empty array where the analyser has one language at most.
+
+        Examples
+        --------
+        >>> _, _, places = BagOfWords.fit_items(["the dog", "der Hund"], AnyLanguage(["english", "german"]))
+        >>> places.tolist()
+        [0, 1]
+        """
         analyser = Analyser() if analyser is None else analyser
         if analyser.vocabulary is not None:
             bag = cls(analyser, analyser.vocabulary)
-            return bag, SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)
+            rows = SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)
+            return bag, rows, np.zeros(0, np.int32)
         builder = _native.BagBuilder(*analyser.rule, sorted(analyser.skipped))
         for batch in batches(texts):
             call_with(builder.add, batch)
         surface = surface_of(builder)
         analyser, columns = analyser.settled_by(builder, surface)
         if not analyser.languages:
-            return cls(analyser, surface), _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
+            rows = _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
+            return cls(analyser, surface), rows, columns
         terms, table = analyser.terms_of(surface)
         rows = _rows(builder, table, columns, len(terms), analyser.rooted)
         absent = [word for word in sorted(analyser.dropped) if word not in surface]
         term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
-        return cls(analyser, terms, joined(surface, Strings.of(absent)), term_of_form), rows
+        return cls(analyser, terms, joined(surface, Strings.of(absent)), term_of_form), rows, columns
 
     def grown(self, texts: Iterable[str]) -> Self:
         """Return a bag that also knows the words of these texts; all that this one knows keeps its number.
@@ -194,15 +213,29 @@ class BagOfWords(Encoder, Artifact):
         call_with(builder.add, listed(texts))
         surface = surface_of(builder)
         columns = self.analyser.settled_by(builder, surface)[1]
-        numbers = self.forms.find_all(surface)
-        table = self._table[numbers]
-        unknown = np.flatnonzero(numbers < 0)
-        table[unknown] = self._terms_of([surface[number] for number in unknown.tolist()])
-        return _rows(builder, table, columns, self.dim, self.analyser.rooted)
+        return _rows(builder, self.readings(list(surface)), columns, self.dim, self.analyser.rooted)
 
     def __repr__(self) -> str:
         spoken = f": {', '.join(self.analyser.languages)}" if getattr(self.analyser, "languages", ()) else ""
         return f"BagOfWords({self.dim:,} terms, {self.analyser.kind}{spoken})"
+
+    def readings(self, words: list[str]) -> NDArray[np.int32]:
+        """Return the terms that each word may stand for, a column for each way to read it; -1 for none.
+
+        Examples
+        --------
+        >>> bag, _ = BagOfWords.fit(["running dogs", "laufende Hunde"], AnyLanguage(["english", "german"]))
+        >>> [[bag.terms[n] for n in row if n >= 0] for row in bag.readings(["dogs", "cat"])]
+        [['dog', 'dog'], []]
+        """
+        numbers = self.forms.find_all(words)
+        if not self.analyser.languages:
+            return numbers.astype(np.int32).reshape(-1, 1)
+        table = self._table[numbers]
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            table[unknown] = self._terms_of([words[number] for number in unknown.tolist()])
+        return table
 
     def _terms_of(self, forms: list[str]) -> NDArray[np.int32]:
         """Return the known terms of forms that are not known, a column for each way to read them."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.strings import Strings
-from vizsla.text.stemming import LIGHT, stemmer
+from vizsla.text.stemming import LIGHT, UNSPACED, UNSTEMMED, stemmer
 
 
 def strings_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
@@ -43,9 +43,15 @@ def terms_of_forms(
         left_out[numbers[numbers >= 0], column] = 1
     if rooted is not None:
         left_out[:, -1] = left_out[:, rooted]
-    snowball = [language for language in languages if not (light and language == LIGHT)]
-    words = forms.take(stemmed) if snowball else []
-    stems = [stemmer(language).stemWords(words) if language in snowball else None for language in languages]
+    native = {LIGHT, *UNSPACED} if light else set()
+    words = [] if native.issuperset(languages) else forms.take(stemmed)
+    stems = [None if language in native else _stems(language, words) for language in languages]
     flags = left_out.reshape(-1), rooted is not None
     data, offsets, table = _native.fold(forms.data, forms.offsets, stemmed, stems, *flags)
     return strings_of(data, offsets), table.reshape(left_out.shape)
+
+
+def _stems(language: str, words: list[str]) -> list[str]:
+    """Return stems as the library has them: one may be empty, and then the form stands for itself."""
+    stems: list[str] = words if language in UNSTEMMED else stemmer(language).stemWords(words)
+    return stems

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.strings import Strings
+from vizsla.text.stemming import UNSPACED
 from vizsla.text.stop_words import STOP_WORDS
 
-LANGUAGES = tuple(sorted(STOP_WORDS))
-"""The languages that can be told apart: those with a list of function words."""
+LANGUAGES = tuple(sorted({*STOP_WORDS, *UNSPACED}))
+"""The languages that can be told apart: those with a list of function words, or with a script without spaces."""
 UNIT = 240
 """What a function word of one language says for it; a word of n languages says an n-th for each."""
 ENOUGH = UNIT
 """What an item must say for its language to count."""
+ENOUGH_TO_ASK = UNIT // 4
+"""What a query must say: it is short, and only languages of its catalogue are in question."""
 CLEARLY = 1.5
 """How many times more it must say for it than for the next."""
 SHARE = 0.02
@@ -44,12 +47,20 @@ LETTERS = {
     "è": "french italian", "à": "french italian portuguese", "ù": "french italian",
     "ş": "turkish", "î": "french romanian",
     "ąę": "polish", "č": "czech", "šž": "czech", "ý": "czech", "ô": "french portuguese",
+    "đơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ": "vietnamese",
 }  # fmt: skip
 """Letters that tell languages of the Latin script apart."""
 TELLING = re.compile(f"[{''.join(LETTERS)}]")
 SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
 FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
 """Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
+CHARACTERS = (
+    (0x0E00, 0x0E7F, {"thai": 3}), (0x1100, 0x11FF, {"korean": 3}), (0x3040, 0x30FF, {"japanese": 3}),
+    (0x3400, 0x4DBF, {"chinese": 3, "japanese": 2}), (0x4E00, 0x9FFF, {"chinese": 3, "japanese": 2}),
+    (0xAC00, 0xD7AF, {"korean": 3}),
+)  # fmt: skip
+"""Characters of scripts without spaces, and what a token that begins with one says, in eightieths of a function word:
+little, for there are many. Chinese characters are written in Japanese too, beside others that are not Chinese."""
 MOST = 2**31 - 1
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -77,7 +88,50 @@ def evidence_of(surface: Strings) -> Table:
         if letters := _telling_letters(form):
             row_of_form[number] = row_of_letters.setdefault(letters, len(known) + len(row_of_letters))
     rows += map(_said_by_letters, row_of_letters)
+    starts = _first_characters(surface)
+    for first, last, shares in CHARACTERS:
+        numbers = np.flatnonzero((starts >= first) & (starts <= last) & (row_of_form < 0))
+        if len(numbers):
+            row_of_form[numbers] = len(rows)
+            rows.append(_said_by_character(shares))
     return row_of_form, np.array(rows, np.int32).reshape(len(rows), len(LANGUAGES))
+
+
+@lru_cache(maxsize=16_384)
+def said_by(word: str) -> NDArray[np.int32]:
+    """Return what one word says for each of LANGUAGES, as `evidence_of` has it. The array is shared: do not change it.
+
+    Examples
+    --------
+    >>> int(said_by("the")[LANGUAGES.index("english")]), int(said_by("fig").max())
+    (240, 0)
+    """
+    if (weights := _function_words().get(word)) is not None:
+        return weights
+    written = word.encode("utf-8", "replace")
+    if written and max(written) >= 0xC3 and written[0] < 0xE1 and (letters := _telling_letters(word)):
+        return _said_by_letters(letters)
+    start = ord(word[0]) if word else 0
+    shares = next((shares for first, last, shares in CHARACTERS if first <= start <= last), {})
+    return _said_by_character(shares)
+
+
+def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
+    """Return the place of the language that a query's words clearly speak for, among these; -1 where none is clear.
+
+    Examples
+    --------
+    >>> both = "german", "english"
+    >>> clear_language(["what", "is", "a", "haus"], both), clear_language(["haus"], both)
+    (1, -1)
+    """
+    said = np.sum([said_by(word) for word in words], axis=0, dtype=np.int64).reshape(-1)
+    if not said.any():
+        return -1
+    mine = said[[_place(language) for language in languages]]
+    best = int(np.argmax(mine))
+    rest = int(np.delete(mine, best).max(initial=0))
+    return best if mine[best] >= ENOUGH_TO_ASK and mine[best] >= CLEARLY * rest else -1
 
 
 def telling_words(table: Table) -> NDArray[np.int64]:
@@ -163,7 +217,7 @@ def content_words(
     builder: _native.BagBuilder, surface: Strings, languages: tuple[str, ...], columns: NDArray[np.int32]
 ) -> tuple[str, ...]:
     """Return the stop words of one language that are words to search for in another, such as `war` and `man`."""
-    lists = [frozenset(STOP_WORDS[language]) for language in languages]
+    lists = [listed([language]) for language in languages]
     disputed = sorted(set().union(*lists) - frozenset.intersection(*lists))
     numbers = surface.find_all(disputed)
     row_of_form = np.full(len(surface), -1, np.int32)
@@ -185,12 +239,17 @@ def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
 
 
 @cache
+def _place(language: str) -> int:
+    return LANGUAGES.index(language)
+
+
+@cache
 def _function_words() -> dict[str, NDArray[np.int32]]:
     """Return the weights of every function word."""
     speakers: dict[str, list[str]] = {}
     for language in LANGUAGES:
         # A single letter of the Latin alphabet is as likely a part of a number.
-        for word in (word for word in STOP_WORDS[language] if len(word) > 1 or not word.isascii()):
+        for word in (word for word in STOP_WORDS.get(language, ()) if len(word) > 1 or not word.isascii()):
             speakers.setdefault(word, []).append(language)
     return {word: _weights(named, UNIT) for word, named in speakers.items()}
 
@@ -203,7 +262,11 @@ def _letters() -> dict[str, NDArray[np.int32]]:
 
 def _weights(languages: Iterable[str], unit: int) -> NDArray[np.int32]:
     named = list(languages)
-    return np.array([unit // len(named) if language in named else 0 for language in LANGUAGES], np.int32)
+    return _weights_of(dict.fromkeys(named, unit // len(named)))
+
+
+def _weights_of(said: Mapping[str, int]) -> NDArray[np.int32]:
+    return np.array([said.get(language, 0) for language in LANGUAGES], np.int32)
 
 
 def _telling_letters(form: str) -> str:
@@ -222,10 +285,24 @@ def _said_by_letters(letters: str) -> NDArray[np.int32]:
     return np.asarray(np.minimum(np.sum(said, axis=0), UNIT // 2), np.int32)
 
 
+def _said_by_character(shares: Mapping[str, int]) -> NDArray[np.int32]:
+    return _weights_of({language: share * UNIT // 80 for language, share in shares.items()})
+
+
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:
     """Return the numbers of the strings that are not all ASCII and not Chinese, Japanese or Korean at their start."""
     owners = _owners(surface, 0xC3)
     return owners[surface.data[surface.offsets[owners]] < 0xE1]
+
+
+def _first_characters(surface: Strings) -> NDArray[np.int64]:
+    """Return the code of each string's first character where it takes three bytes in UTF-8, else 0."""
+    starts = surface.offsets[:-1]
+    if not len(surface.data):
+        return np.zeros(len(starts), np.int64)
+    end = len(surface.data) - 1
+    lead, second, third = (surface.data[np.minimum(starts + n, end)].astype(np.int64) for n in range(3))
+    return np.where((lead & 0xF0) == 0xE0, (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F, 0)
 
 
 def _owners(surface: Strings, bound: int) -> NDArray[np.int64]:

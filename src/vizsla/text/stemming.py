@@ -9,6 +9,21 @@ from vizsla.errors import InputError
 
 LIGHT = "english"
 """The language whose words lose their inflections only."""
+UNSPACED = ("chinese", "japanese", "korean", "thai")
+"""Languages that are cut into characters and pairs; a Latin word among them is stemmed as an English one."""
+UNSTEMMED = ("vietnamese",)
+"""Languages whose words have no endings to lose."""
+
+
+def check_readable(name: str, language: object) -> None:
+    """Raise unless `light_stems` knows the language: what the stemmer library knows, and those that need no stemmer.
+
+    Examples
+    --------
+    >>> check_readable("language", "thai")
+    """
+    if language not in UNSPACED + UNSTEMMED:
+        check_language(name, language)
 
 
 def check_language(name: str, language: object) -> None:
@@ -42,7 +57,9 @@ def light_stems(language: str, words: list[str]) -> list[str]:
     >>> light_stems("english", ["running", "shoes", "nationality"]), stem_words("english", ["nationality"])
     (['run', 'shoe', 'nationaliti'], ['nation'])
     """
-    return _native.english_stems(words) if language == LIGHT else stem_words(language, words)
+    if language in UNSTEMMED:
+        return words
+    return _native.english_stems(words) if language == LIGHT or language in UNSPACED else stem_words(language, words)
 
 
 def roots(words: list[str]) -> list[str]:

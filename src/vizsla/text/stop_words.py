@@ -195,6 +195,12 @@ _LISTS = {
         olarak oldu olduğu olduğunu olmak eder etti mi mı mu mü ise eğer çünkü sonra önce göre karşı
         arasında üzerinde şey bazı diye bile
     """,
+    "vietnamese": """
+        và của là các một có cho được những trong không với này đã khi từ đến về như để ra còn cũng
+        bị vào ở tại theo trên sau trước hơn nhất nào gì ai đâu bao nhiêu sao thế nên vì do bởi nếu
+        thì mà hay hoặc nhưng đó đây kia ấy tôi bạn họ chúng ta nó mình sẽ đang rất lại chỉ cùng giữa
+        qua rằng mỗi mọi vẫn đều
+    """,
 }
 
 STOP_WORDS: dict[str, tuple[str, ...]] = {language: tuple(words.split()) for language, words in _LISTS.items()}
