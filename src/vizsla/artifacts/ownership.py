@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder
-from vizsla.artifacts.manifest import MANIFEST
+from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES
 from vizsla.errors import FormatError, InputError
 
 
@@ -44,7 +44,7 @@ def _listed(path: Path) -> set[str] | None:
     # Many programs have a manifest.json: only one with our keys counts. A damaged artefact may still be replaced.
     try:
         folder = Folder(path)
-        if folder.size(MANIFEST) > strict_json.MAX_BYTES:
+        if folder.size(MANIFEST) > MAX_BYTES:
             return None
         value = strict_json.parse(folder.read(MANIFEST, mmap=False).tobytes())
     except (FormatError, ValueError):
