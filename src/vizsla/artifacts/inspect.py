@@ -92,9 +92,7 @@ def inspect(path: str | Path) -> Pedigree:
     FormatError
         If a manifest is missing or damaged. Other files may be: `check` looks at those.
     """
-    return read_folder(
-        path, lambda folder: _pedigree(folder, Loading(folder, False, False), (), None)
-    )
+    return read_folder(path, lambda folder: _pedigree(folder, Loading(folder, False, False), (), None))
 
 
 def _pedigree(folder: Folder, loading: Loading, place: Place, expected: ParentRecord | None) -> Pedigree:

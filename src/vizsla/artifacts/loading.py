@@ -51,9 +51,7 @@ class Loading:
     _bytes: int = 0
     _values: int = 0
 
-    def manifest(
-        self, place: Place, expected: ParentRecord | None = None, folder: Folder | None = None
-    ) -> Manifest:
+    def manifest(self, place: Place, expected: ParentRecord | None = None, folder: Folder | None = None) -> Manifest:
         """Return the manifest at a place, parsed once; it must be the one that the folder around it recorded."""
         manifest = self._manifests.get(place)
         if manifest is None:
@@ -114,15 +112,15 @@ class Loading:
 
     def _way(self, place: Place) -> ParentRecord:
         """Return the record of the artefact at a place; every folder on the way there must be listed."""
-        manifest = self.manifest(())
+        manifest, found = self.manifest(()), ParentRecord("", "", "")
         for end, name in enumerate(place, 1):
-            found = manifest.parents.get(name)
-            if found is None or found.at is not None:
+            listed = manifest.parents.get(name)
+            if listed is None or listed.at is not None:
                 raise FormatError(
                     f"{self.root.path.joinpath(*place[:end])}: an artefact that parts share must be here. Got none: "
                     "load the outermost artefact, not a part of it."
                 )
-            manifest = self.manifest(place[:end], found)
+            manifest, found = self.manifest(place[:end], listed), listed
         return found
 
     @contextmanager

@@ -97,6 +97,9 @@ class ArtifactReader:
 
     def json(self, name: str) -> Any:
         """Return the JSON document stored as `name.json`."""
+        record = self.manifest.files.get(f"{name}.json")
+        if record is not None and record.bytes > strict_json.MAX_BYTES:
+            raise FormatError(f"{self.path / name}.json: more than {strict_json.MAX_BYTES} bytes.")
         try:
             return strict_json.parse(self._read(f"{name}.json", mmap=True).tobytes())
         except ValueError as error:
