@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ def parse(data: bytes) -> Any:
         raise ValueError(f"nested more than {MAX_DEPTH} deep") from None
     _check(value)
     return value
+
+
+def read(file: Path) -> Any:
+    """Return the value that a JSON file holds; raise ValueError as `parse` does, before a long file is read."""
+    if file.stat().st_size > MAX_BYTES:
+        raise ValueError(f"more than {MAX_BYTES} bytes")
+    return parse(file.read_bytes())
 
 
 def measure(data: bytes) -> int:
