@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -38,7 +39,13 @@ class Artifact(ABC):
             register(cls)
 
     @checked
-    def save(self, path: str | Path, *, overwrite: bool = False, bundle_models: bool | None = None) -> Path:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        bundle_models: bool | str | Path | Sequence[str | Path] | None = None,
+    ) -> Path:
         """Write the artefact to a folder: it is there whole, or not at all.
 
         Parameters
@@ -48,13 +55,17 @@ class Artifact(ABC):
         overwrite : bool
             Replace an artefact that is there already, in one step: who loads meanwhile gets the old or the new one.
             Anything that is not an artefact is never replaced.
-        bundle_models : bool, optional
+        bundle_models : bool, or models' folders or hub ids, optional
             Store the models of ONNX and sentence encoders inside, so that the folder can be moved as one thing. Unless
-            given, ONNX models of up to 128 MB are. A model that stays outside is named by its path or its hub id.
+            given, ONNX models of up to 128 MB are. A model that stays outside is named by its path or its hub id. A
+            model that only a loaded artefact names is stored inside if it is given here by its folder or hub id: no
+            file is copied because an artefact says so, and none through a link.
         """
         check_saveable(self)
         with Staging(path, overwrite=overwrite) as folder:
-            digest = ArtifactWriter(folder, self.kind, saving=Saving(folder, bundle_models)).write(self)
+            saving = Saving.of(folder, bundle_models)
+            digest = ArtifactWriter(folder, self.kind, saving=saving).write(self)
+            saving.check_copied()
         object.__setattr__(self, "_home", Home.of(path, digest))  # a kind may be a frozen dataclass
         return Path(path)
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from hashlib import blake2b
 from http.client import HTTPException
 from itertools import groupby
 from time import time
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import Request
 
 import numpy as np
 
+from vizsla.artifacts import strict_json
 from vizsla.candidates import Scores
 from vizsla.checked import checked
 from vizsla.errors import InputError, ScorerError, check_positive
+from vizsla.http_post import post
 from vizsla.text_scorer import TextScorer
 
 if TYPE_CHECKING:
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 """Answers after which it is worth to ask again."""
-MOST_BYTES = 64 << 20
+MOST_BYTES = strict_json.MAX_BYTES
 MOST_WAIT_S = 300.0
+MOST_TIMEOUT_S = 1e6
+HIDDEN = "…"
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class HttpReranker(TextScorer):
@@ -37,14 +42,14 @@ class HttpReranker(TextScorer):
     A query's texts are sent in requests of at most `batch`. Answers that may pass (429, 500, …), broken connections and
     timeouts raise ScorerError: `Retrying(HttpReranker(…))` asks again, after what Retry-After says, for what was not
     answered yet. The key is read from the environment at every call; it is neither kept nor saved. Redirections are not
-    followed.
+    followed. What stands behind the `?` of an address may be a secret: it is sent, and shown nowhere.
 
     Parameters
     ----------
     texts : mapping or Dataset
         Item texts by id.
     url : str
-        Where to ask: https, or http on this machine.
+        Where to ask: https, or http on this machine; without a user and a password.
     model : str
         What the service calls its model; part of the fingerprint, so that cached scores belong to it.
     key_variable : str, optional
@@ -52,7 +57,7 @@ class HttpReranker(TextScorer):
     batch : int
         Texts a request.
     timeout_s : float
-        Seconds to wait for an answer.
+        Seconds that a request may take, from looking the host up to the last byte of the answer.
     scale : str
         The name of what the scores measure.
 
@@ -75,13 +80,11 @@ class HttpReranker(TextScorer):
         scale: str = "reranker",
     ):
         super().__init__(texts, scale=scale)
-        parts = urlsplit(url)
-        local = parts.hostname in ("127.0.0.1", "::1", "localhost")
-        if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
-            raise InputError(f"`url` must begin with https://, or http:// on this machine. Got {url!r}.")
-        if not timeout_s > 0:
-            raise InputError(f"`timeout_s` must be above 0. Got {timeout_s!r}.")
-        self.url, self.model, self.key_variable = url, model, key_variable
+        parts = _checked_url(url)
+        if not 0 < timeout_s <= MOST_TIMEOUT_S:
+            raise InputError(f"`timeout_s` must be above 0 and at most {MOST_TIMEOUT_S:g}. Got {timeout_s!r}.")
+        self.url, self.model, self.key_variable = _shown_url(parts), model, key_variable
+        self._address, self._query = parts._replace(fragment="").geturl(), parts.query
         self.batch, self.timeout_s = check_positive("batch", batch), timeout_s
 
     def __repr__(self) -> str:
@@ -89,8 +92,12 @@ class HttpReranker(TextScorer):
 
     @property
     def fingerprint(self) -> str:
-        """The address and the model's name: a service that changes its model should change its name."""
-        return f"http:{self.url}:{self.model}"
+        """The address and the model's name: a service that changes its model should change its name.
+
+        What stands behind the `?` of the address is part of it as a digest only.
+        """
+        hidden = f"#{blake2b(self._query.encode(), digest_size=8).hexdigest()}" if self._query else ""
+        return f"http:{self.url}{hidden}:{self.model}"
 
     def score_pairs(self, queries: list[str], texts: list[str]) -> Scores:
         """Ask for each query's texts."""
@@ -112,22 +119,23 @@ class HttpReranker(TextScorer):
         body = {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
         answer = self._sent(json.dumps(body).encode())
         try:
+            if strict_json.measure(answer) > strict_json.MAX_VALUES:
+                raise ValueError(f"it has more than {strict_json.MAX_VALUES:,} values")
             return _scores(json.loads(answer), len(texts))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
+            said = self._without_secrets(f"{error!s:.200}")
             raise InputError(
-                f"{self.url} must answer with a relevance_score for each of {len(texts)} texts. Got another: {error}."
-            ) from error
+                f"{self.url} must answer with a relevance_score for each of {len(texts)} texts. Got another: {said}."
+            ) from None
 
     def _sent(self, body: bytes) -> bytes:
-        request = Request(self.url, data=body, headers=self._headers(), method="POST")
+        request = Request(self._address, data=body, headers=self._headers(), method="POST")
         try:
-            with build_opener(_NoRedirect).open(request, timeout=self.timeout_s) as answer:
-                read: bytes = answer.read(MOST_BYTES + 1)
-                broken = bool(answer.length) and len(read) <= MOST_BYTES
+            read, broken = post(request, timeout_s=self.timeout_s, most_bytes=MOST_BYTES)
         except HTTPError as error:
             raise self._refused(error) from None  # its cause holds the request, and so the key
-        except (URLError, OSError, HTTPException) as error:
-            said = getattr(error, "reason", None) or str(error) or type(error).__name__
+        except (URLError, OSError, HTTPException, ValueError, OverflowError) as error:
+            said = self._without_secrets(f"{getattr(error, 'reason', None) or error!s:.200}") or type(error).__name__
             raise ScorerError(f"{self.url} must answer. Got {said}.") from None
         if broken:
             raise ScorerError(f"{self.url} must answer. Got a connection that broke after {len(read)} bytes.")
@@ -144,6 +152,14 @@ class HttpReranker(TextScorer):
             raise InputError(f"The environment variable {self.key_variable} must hold the service's key. Got none.")
         return headers | {"Authorization": f"Bearer {key}"}
 
+    def _without_secrets(self, said: str) -> str:
+        """Return what a library said, without what was sent in secret."""
+        key = os.environ.get(self.key_variable or "")
+        values = [part.partition("=")[2] for part in self._query.split("&")]
+        for secret in (self._query, *values, key):
+            said = said.replace(secret, HIDDEN) if secret else said
+        return said
+
     def _refused(self, error: HTTPError) -> Exception:
         said = f"{self.url} must accept the request. Got HTTP {error.code}"
         wait = _wait_s(error.headers.get("Retry-After"))
@@ -153,18 +169,49 @@ class HttpReranker(TextScorer):
         return InputError(f"{said}: look at the address, the model's name and the key.")
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """A key must not follow a redirection to another host."""
+def _checked_url(url: str) -> SplitResult:
+    """Return the parts of an address that may be asked; the message of any other does not show it."""
+    rule = "`url` must begin with https://, or http:// on this machine"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError:
+        raise InputError(f"{rule}. Got an address that is malformed: check host and port.") from None
+    if parts.username is not None or parts.password is not None:
+        raise InputError("`url` must hold no user and no password. Got some: give the key with `key_variable`.")
+    local = host in ("127.0.0.1", "::1", "localhost")
+    if not host or port == 0 or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise InputError(f"{rule}. Got {_shown_url(parts)!r:.200}.")
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise InputError(f"{rule}, in printable ASCII. Got other characters: percent-encode them.")
+    return parts
 
-    def redirect_request(self, *given: Any) -> None:
-        return None
+
+def _shown_url(parts: SplitResult) -> str:
+    """Return an address as it may be shown: without user, password, and the values behind `?`.
+
+    Examples
+    --------
+    >>> _shown_url(urlsplit("https://rerank.example/v2?api_key=secret"))
+    'https://rerank.example/v2?…'
+    """
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return f"{shown}?{HIDDEN}" if parts.query else shown
 
 
 def _scores(answer: Any, count: int) -> list[float]:
-    """Return the scores in the texts' order; one must be there for each."""
-    found = {int(result["index"]): float(result["relevance_score"]) for result in answer["results"]}
-    if set(found) != set(range(count)) or not all(map(math.isfinite, found.values())):
-        raise ValueError("an index or a score is missing")
+    """Return the scores in the texts' order; there must be one for each, that float32 can hold."""
+    found: dict[int, float] = {}
+    for result in answer["results"]:
+        index, score = result["index"], result["relevance_score"]
+        if type(index) is not int or not 0 <= index < count or index in found:
+            raise ValueError(f"an index must be one of {count} whole numbers, each once, not {index!r:.40}")
+        if type(score) not in (int, float) or not abs(score) <= LARGEST:
+            raise ValueError(f"a score must be a number that float32 holds, not {score!r:.40}")
+        found[index] = float(score)
+    if len(found) != count:
+        raise ValueError("an index is missing")
     return [found[index] for index in range(count)]
 
 

@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -120,6 +120,7 @@ class ScoreFile:
             return known
         if known is not None:
             _OF_PARENTS.append(known)
+        _make_private(self.path)
         connection = sqlite3.connect(self.path, factory=_Connection, **_OPTIONS)
         try:
             self._prepare(connection)
@@ -189,6 +190,12 @@ class _Connection(sqlite3.Connection):
     def __del__(self) -> None:
         with _SQLITE:
             self.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make a new file that only its owner reads, since queries and texts are in it; SQLite's others follow its mode."""
+    with suppress(OSError):  # it is there already, or SQLite says why it cannot be
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def _rolled_back(connection: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ from vizsla.artifacts.check import check
 from vizsla.artifacts.inspect import inspect
 from vizsla.cli import main
 from vizsla.encoder import FunctionEncoder
-from vizsla.encoders import reference
+from vizsla.encoders import model_files as model_files_module
 from vizsla.encoders.bundled import BundledModel
 from vizsla.encoders.lazy import LazyEncoder
 from vizsla.encoders.model_files import model_files
@@ -74,7 +74,7 @@ def test_bundled_files_are_listed_with_size_and_checksum(model, tmp_path):
 
 def test_only_small_onnx_models_go_in_unasked(model, tmp_path, monkeypatch):
     built = dense(ITEMS, OnnxEncoder(model))
-    monkeypatch.setattr(reference, "SMALL", 100)
+    monkeypatch.setattr(model_files_module, "SMALL", 100)
     assert not (built.save(tmp_path / "outside") / "encoder").exists()
     assert (built.save(tmp_path / "inside", bundle_models=True) / "encoder").exists()
     monkeypatch.undo()
@@ -97,7 +97,9 @@ def test_a_model_outside_is_named_by_the_way_to_it(model, tmp_path):
     assert isinstance(again.encoder, LazyEncoder) and again(QUERIES, k=5) == built(QUERIES, k=5)
     once_more = again.save(tmp_path / "flat", bundle_models=False)
     assert read_manifest(once_more)["parameters"]["encoder"]["path"] == "../moved/models/small"
-    assert (again.save(tmp_path / "bundled") / "encoder").exists(), "a model that was never loaded can go in"
+    assert not (again.save(tmp_path / "still outside") / "encoder").exists(), "only the artefact names it"
+    whole = again.save(tmp_path / "bundled", bundle_models=tmp_path / "moved" / "models" / "small")
+    assert (whole / "encoder").exists(), "a model that was never loaded can go in"
 
 
 def _renamed_parent(saved, tmp_path, path):
@@ -122,7 +124,7 @@ def test_another_model_inside_is_noticed(model, tmp_path):
     other = dense(ITEMS, OnnxEncoder(write_small_onnx(tmp_path / "other", seed=1))).save(tmp_path / "others")
     loaded = vizsla.load(saved)
     loaded.encoder.files = vizsla.load(other).encoder.files
-    with pytest.raises(InputError, match="inside the artefact must be the one that the vectors were made with"):
+    with pytest.raises(FormatError, match="inside the artefact must be the one that the vectors were made with"):
         loaded("fig")
 
 

@@ -14,10 +14,12 @@ import pytest
 
 from tests.formats.tiny import Tiny, names
 from vizsla.artifact import load
-from vizsla.artifacts import renames
+from vizsla.artifacts import ownership, renames
 from vizsla.artifacts import writer as artifact_writer
+from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.inspect import inspect
 from vizsla.artifacts.kinds import BUILT_IN
+from vizsla.artifacts.leftovers import sweep
 from vizsla.artifacts.manifest import MAX_NESTING
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25 import bm25
@@ -241,3 +243,81 @@ def test_loading_as_the_wrong_class_is_refused(saved):
     with pytest.raises(FormatError, match="expected a Other"):
         Other.load(saved)
     assert isinstance(Tiny.load(saved), Tiny)
+
+
+@pytest.mark.parametrize("moment", ["size", "read", "names"])
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_rival_that_comes_between_a_look_and_the_next_is_no_stranger(tmp_path, monkeypatch, moment, exchange):
+    """A rival replaces the artefact while it is looked at, and removes what was looked at: the last writer wins."""
+    if not exchange:
+        monkeypatch.setattr(renames, "exchange", lambda one, other: False)
+    path, own, rival, met = tmp_path / "saved", Tiny.make(1), Tiny.make(2, inner=False), []
+    Tiny.make(0).save(path)
+
+    class Watched(Folder):
+        def _meet(self, now):
+            if now == moment and self.path == path and len(met) < 4:  # twice before it is written, twice after
+                met.append(now)
+                monkeypatch.setattr(ownership, "Folder", Folder)
+                rival.save(path, overwrite=True)
+                monkeypatch.setattr(ownership, "Folder", Watched)
+
+        def size(self, name):
+            self._meet("size")
+            return super().size(name)
+
+        def read(self, name, *, mmap):
+            self._meet("read")
+            return super().read(name, mmap=mmap)
+
+        def names(self):
+            found = super().names()
+            self._meet("names")
+            return found
+
+    monkeypatch.setattr(ownership, "Folder", Watched)
+    own.save(path, overwrite=True)
+    assert met and load(path).answer() == own.answer() and names(tmp_path) == ["saved"]
+
+
+def test_many_savers_to_one_path_all_succeed(tmp_path):
+    path, rivals = tmp_path / "saved", [Tiny.make(seed, n=3, inner=bool(seed % 2)) for seed in range(5)]
+    processes = [_fork(lambda rival=rival: [rival.save(path, overwrite=True) for _ in range(40)]) for rival in rivals]
+    assert [os.waitpid(process, 0)[1] for process in processes] == [0] * len(rivals)
+    assert load(path).answer() in [rival.answer() for rival in rivals]
+    assert names(tmp_path) == ["saved"]
+
+
+def test_a_stranger_is_never_replaced_however_often_it_changes(tiny, tmp_path):
+    path = tmp_path / "mine"
+    path.mkdir()
+    (path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="something else"):
+        tiny.save(path, overwrite=True)
+    assert names(tmp_path) == ["mine"]
+
+
+@pytest.mark.parametrize("suffix", ["partial", "replaced"])
+def test_a_sweep_takes_nothing_from_a_living_writer(saved, tiny, tmp_path, suffix):
+    """Another process holds its folder: whatever it has made is left to it for as long as it lives."""
+    partial = tmp_path / f".{saved.name}.0123abcd.partial"
+    hold = "import sys, pathlib; from vizsla.artifacts.leftovers import hold; partial = pathlib.Path(sys.argv[1]); "
+    hold += "partial.mkdir(); kept = hold(partial); (partial / 'work').write_text('mine'); print(kept, flush=True); "
+    hold += "sys.stdin.read()"
+    command = [sys.executable, "-c", hold, str(partial)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert int(writer.stdout.readline()) >= 0
+        replaced = partial.with_suffix(".replaced")
+        if suffix == "replaced":
+            saved.rename(replaced)  # between its two renames
+        sweep(saved)
+        assert (partial / "work").read_text() == "mine"
+        if suffix == "replaced":
+            assert replaced.is_dir() and not saved.exists()
+        else:
+            tiny.save(saved, overwrite=True)
+            assert (partial / "work").read_text() == "mine"
+        writer.stdin.close()
+        writer.wait()
+    sweep(saved)
+    assert names(tmp_path) == [saved.name] and load(saved).answer()

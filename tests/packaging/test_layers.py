@@ -25,6 +25,7 @@ LAYERS = [
     {"function_scorer", "function_retriever", "movable", "spending", "wrapped_scorer", "score_file", "score_store"},
     {"pairs"},
     {"vector_store", "late_parametric"},
+    {"http_post"},
     {"compose", "export", "budget", "score_cache", "training", "cross_encoder", "retrying", "http_reranker"},
     {"methods"},
     {"evaluate"},

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import stat
+import traceback
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from itertools import count
+from threading import Event, Thread
 
 import pytest
 
+from vizsla import http_post, http_reranker
 from vizsla.budget import Budget
 from vizsla.candidates import Candidates
 from vizsla.errors import CompositionError, InputError, ScorerError
@@ -29,6 +36,7 @@ class Service(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((asked, self.headers.get("Authorization")))
+        self.server.paths.append(self.path)
         status, headers, body = self.server.answers.pop(0) if self.server.answers else (200, {}, None)
         if body is None:
             results = [{"index": at, "relevance_score": len(text)} for at, text in enumerate(asked["documents"])]
@@ -46,7 +54,7 @@ class Service(BaseHTTPRequestHandler):
 @pytest.fixture
 def service():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    server.asked, server.answers = [], []
+    server.asked, server.answers, server.paths = [], [], []
     thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
@@ -173,3 +181,143 @@ def test_only_safe_addresses():
     for url in ("http://rerank.example/", "file:///etc/hosts", "rerank", "ftp://127.0.0.1/", ""):
         with pytest.raises(InputError, match="url"):
             HttpReranker(ITEMS, url, model="rerank")
+
+
+DRIPS = {
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X: drip\r\n"),
+    "one header": (b"HTTP/1.1 200 OK\r\nX: ", b"d"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" "),
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    "silence": (b"", b""),
+}
+MANY = 2000
+
+
+@pytest.mark.parametrize("kind", DRIPS)
+def test_the_timeout_is_for_the_whole_request(kind, monkeypatch):
+    """Every byte comes long before a socket's own timeout; the clock goes on by a second a look."""
+    seconds = count()
+    if kind != "silence":
+        monkeypatch.setattr(http_post, "monotonic", lambda: float(next(seconds)))
+    sent, over = [], Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            begin, drip = DRIPS[kind]
+            with connection, suppress(OSError):
+                connection.sendall(begin)
+                while len(sent) < MANY and not over.wait(0.01):
+                    connection.sendall(drip)
+                    sent.append(drip)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        with pytest.raises(ScorerError, match="must answer"):
+            HttpReranker(ITEMS, url, model="rerank", timeout_s=0.3 if kind == "silence" else 60.0).score(
+                ["fig", "tree"], WANTED
+            )
+        over.set()
+        thread.join()
+    assert kind == "silence" or len(sent) < MANY
+
+
+WILD = [
+    results((0, 1), (1, 1), (2, 1e39)),
+    results((0, 1), (1, 1), (2, -(10**400))),
+    results((0, 1), (1, 1), (2, True)),
+    results((0, 1), (1, 1), (2, "1")),
+    results((0, 1), (1, 1), (2, None)),
+    results((0, 1), (1, 1), (1, 2), (2, 1)),
+    results((0, 1), (1, 1), (2.0, 1)),
+    results((0, 1), (1, 1), (1.5, 1)),
+    results((0, 1), (True, 1), (2, 1)),
+    results((0, 1), (1, 1), (-1, 1)),
+    results((0, 1), (1, 1), (10**30, 1)),
+    '{"results": [{"index": 0, "relevance_score": ' + "9" * 5000 + "}]}",
+    '{"results": [{"index": 0, "relevance_score": Infinity}]}',
+    "[" + "[]," * 3_000_000 + "[]]",
+]
+
+
+@pytest.mark.parametrize("body", WILD, ids=range(len(WILD)))
+def test_wild_numbers_are_refused(service, body):
+    service.answers[:] = [(200, {}, body)]
+    with pytest.raises(InputError, match="relevance_score"):
+        reranker(service).score(["fig"], Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0)}))
+
+
+def test_scores_at_the_edge_of_float32_are_taken(service):
+    largest = 3.4028234663852886e38
+    service.answers[:] = [(200, {}, results((0, largest), (1, -largest), (2, 0)))]
+    found = reranker(service).score(["fig"], Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0)}))
+    assert found.to_dict() == {"0": {"a": largest, "c": 0.0, "b": -largest}}
+
+
+def test_an_endless_answer_is_cut(service, monkeypatch):
+    monkeypatch.setattr(http_reranker, "MOST_BYTES", 1000)
+    service.answers[:] = [(200, {}, " " * 5000)]
+    with pytest.raises(InputError, match="at most 1000 bytes"):
+        reranker(service).score(["fig", "tree"], WANTED)
+
+
+MALFORMED = ["https://[::1", "https://host:port/", "https://host:99999/", "https://host:0/", "https://a b/"]
+MALFORMED += ["https://host/\n", "https://host/\x00", "https://host/ä", f"https://{'a' * 70}.example/", "https://:1/"]
+MALFORMED += ["https://\ud800.example/", "http://127.0.0.1.example/", "https://exa mple/"]
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+def test_malformed_addresses_are_refused(url):
+    with pytest.raises(InputError, match="url"):
+        HttpReranker(ITEMS, url, model="rerank")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 1e300])
+def test_timeouts_that_no_socket_takes_are_refused(seconds):
+    with pytest.raises(InputError, match="timeout_s"):
+        HttpReranker(ITEMS, "https://rerank.example/", model="rerank", timeout_s=seconds)
+
+
+def test_secrets_of_an_address_are_shown_nowhere(service, tmp_path):
+    url = f"http://127.0.0.1:{service.server_port}/rank?api_key=hunter2&v=1#hunter2"
+    scorer = HttpReranker(ITEMS, url, model="rerank", **PATIENT)
+    said = [repr(scorer), str(scorer), scorer.fingerprint, scorer.url, repr(bm25(ITEMS) >> scorer)]
+    cache = ScoreCache(scorer, tmp_path / "scores.db")
+    cache.score(["fig", "tree"], WANTED)
+    cache.close()
+    for status, headers, body in [
+        (429, {}, "{}"),
+        (401, {}, "{}"),
+        (302, {"Location": url}, "{}"),
+        (200, {"Content-Length": "9"}, ""),
+        (200, {}, "hunter2"),
+        (200, {}, json.dumps({"results": [{"index": "hunter2", "relevance_score": 1}]})),
+    ]:
+        service.answers[:] = [(status, headers, body)]
+        with pytest.raises((ScorerError, InputError)) as failure:
+            scorer.score(["fig", "tree"], WANTED)
+        said.append("".join(traceback.format_exception(failure.value)))
+    with pytest.raises(InputError, match="no user and no password") as failure:
+        HttpReranker(ITEMS, "https://me:hunter2@rerank.example/", model="rerank")
+    said.append(str(failure.value))
+    with pytest.raises(InputError, match="must begin with") as failure:
+        HttpReranker(ITEMS, "http://rerank.example/?api_key=hunter2", model="rerank")
+    said.append(str(failure.value))
+    assert not [line for line in said if "hunter2" in line]
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert b"rerank" in stored and b"hunter2" not in stored
+    assert all("api_key=hunter2" in path for path in service.paths)
+    other = HttpReranker(ITEMS, url.replace("v=1", "v=2"), model="rerank")
+    assert other.fingerprint != scorer.fingerprint and other.url == scorer.url
+
+
+def test_caches_are_for_their_owner_alone(service, tmp_path):
+    before = os.umask(0)
+    try:
+        cache = ScoreCache(reranker(service), tmp_path / "scores.db")
+        cache.score(["fig", "tree"], WANTED)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert {"scores.db", "scores.db-wal"} <= modes.keys() and set(modes.values()) == {0o600}

@@ -59,11 +59,11 @@ def _audit(reader: ArtifactReader) -> Iterator[str]:
 
 def _audit_child(reader: ArtifactReader, name: str) -> Iterator[str]:
     try:
-        child = reader.open_child(name)
+        child = None if reader.is_shared(name) else reader.open_child(name)
     except FormatError as error:
         yield str(error)
     else:
-        if not reader.is_shared(name):  # otherwise it is audited where it lies
+        if child is not None:  # otherwise it is audited where it lies
             yield from _audit(child)
 
 

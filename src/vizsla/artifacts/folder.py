@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap as memory_map
 import os
 import re
@@ -15,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.arguments import check_type
-from vizsla.artifacts import strict_json
-from vizsla.artifacts.manifest import MANIFEST, Manifest, ParentRecord
+from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest
 from vizsla.errors import FormatError
 
 T = TypeVar("T")
@@ -25,6 +25,9 @@ T = TypeVar("T")
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ATTEMPTS = 20
+_MOST_EXTENTS = 100_000
+MAX_HOLES = 64 << 20
+"""Bytes of a file that may be holes, whatever its size."""
 
 
 class Folder:
@@ -74,23 +77,28 @@ class Folder:
             except (OSError, ValueError) as error:
                 raise FormatError(f"{self.path / name}: cannot be read ({_reason(error)}).") from error
 
-    def manifest(self, expected: ParentRecord | None = None) -> Manifest:
-        """Return the manifest, which must be the one that the folder around this one recorded."""
+    def manifest(self, measured: Callable[[bytes], None] | None = None) -> Manifest:
+        """Return the manifest; its bytes go to `measured` before they are parsed, which may raise ValueError."""
         file = self.path / MANIFEST
-        if MANIFEST not in self.names():
+        if not self.has(MANIFEST):
             raise FormatError(f"{self.path}: not an artefact (it has no {MANIFEST}).")
-        if self.size(MANIFEST) > strict_json.MAX_BYTES:
-            raise FormatError(f"{file}: more than {strict_json.MAX_BYTES} bytes.")
-        data = self.read(MANIFEST, mmap=False)
+        if self.size(MANIFEST) > MAX_BYTES:
+            raise FormatError(f"{file}: more than {MAX_BYTES} bytes.")
+        data = self.read(MANIFEST, mmap=False).tobytes()
         try:
-            manifest = Manifest.parse(data.tobytes())
+            if measured is not None:
+                measured(data)
+            return Manifest.parse(data)
         except ValueError as error:
             raise FormatError(f"{file}: {error}.") from error
-        if expected is not None and manifest.digest != expected.xxh64:
-            raise FormatError(f"{file}: not the manifest that the artefact around it was saved with.")
-        if expected is not None and manifest.kind != expected.kind:
-            raise FormatError(f"{file}: expected the kind {expected.kind!r}. Got {manifest.kind!r}.")
-        return manifest
+
+    def has(self, name: str) -> bool:
+        """Whether anything of this name is in the folder."""
+        try:
+            os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
 
     def inner(self, name: str) -> Folder:
         """Open the folder of this name inside this one."""
@@ -139,10 +147,36 @@ def _contents(file: BinaryIO, *, mmap: bool) -> NDArray[np.uint8]:
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is not a regular file")
     if mmap and status.st_size:
+        _check_stored(file.fileno(), status.st_size)
         return np.frombuffer(memory_map.mmap(file.fileno(), status.st_size, access=memory_map.ACCESS_READ), np.uint8)
+    _check_stored(file.fileno(), status.st_size)
     data: NDArray[np.uint8] = np.fromfile(file, np.uint8, count=status.st_size)
     data.flags.writeable = False
     return data
+
+
+def _check_stored(handle: int, size: int) -> None:
+    """Raise ValueError for a file that is little but holes: a few bytes on the disk that would fill the memory.
+
+    A file system that does not know of holes says that there are none. Small files may have any.
+    """
+    if size <= MAX_HOLES:
+        return
+    stored, at = 0, 0
+    try:
+        for _ in range(_MOST_EXTENTS):
+            at = os.lseek(handle, at, os.SEEK_DATA)
+            end = os.lseek(handle, at, os.SEEK_HOLE)
+            stored, at = stored + end - at, end
+            if at >= size or size - stored <= MAX_HOLES:
+                break
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # nothing but a hole from here on
+            return
+    finally:
+        os.lseek(handle, 0, os.SEEK_SET)
+    if size - stored > MAX_HOLES and stored < size // 8:
+        raise ValueError(f"it has {size:,} bytes, of which all but {stored:,} are holes; copy it without them")
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifacts.folder import Folder, read_folder
-from vizsla.artifacts.loading import Loading
+from vizsla.artifacts.loading import Loading, Place
 from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
 from vizsla.artifacts.parameter_lines import parameter_lines
 from vizsla.errors import FormatError
@@ -32,7 +32,7 @@ class Pedigree:
         The pedigrees of the artefacts that it was made from and holds.
     at : str, optional
         For an artefact that lies elsewhere in the whole, where another part holds it too: the way there from the
-        outermost folder. Its files and what is inside are told there, once.
+        outermost folder. Its parameters, its files and what is inside are told there, once.
     """
 
     path: Path
@@ -92,31 +92,32 @@ def inspect(path: str | Path) -> Pedigree:
     FormatError
         If a manifest is missing or damaged. Other files may be: `check` looks at those.
     """
-    return read_folder(
-        path, lambda folder: _pedigree(folder, Loading(folder, folder.manifest(), False, False), None, 0)
-    )
+    return read_folder(path, lambda folder: _pedigree(folder, Loading(folder, False, False), (), None))
 
 
-def _pedigree(folder: Folder, loading: Loading, expected: ParentRecord | None, nesting: int) -> Pedigree:
-    if nesting > MAX_NESTING:
+def _pedigree(folder: Folder, loading: Loading, place: Place, expected: ParentRecord | None) -> Pedigree:
+    if len(place) > MAX_NESTING:
         raise FormatError(f"{folder.path}: nested more than {MAX_NESTING} deep.")
-    manifest = loading.manifest if expected is None else folder.manifest(expected)
-    shared = expected is not None and expected.at is not None
+    manifest = loading.manifest(place, expected, folder)
     files = {name: record.bytes for name, record in manifest.files.items()}
+    inside = {
+        name: _pedigree(folder.inner(name), loading, (*place, name), record)
+        if record.at is None
+        else _told_elsewhere(loading, record)
+        for name, record in manifest.parents.items()
+    }
     return Pedigree(
         path=folder.path,
         kind=manifest.kind,
         format=manifest.format,
         vizsla=manifest.vizsla,
         parameters=manifest.parameters,
-        files={} if shared else {**files, MANIFEST: folder.size(MANIFEST)},
-        parents={} if shared else _inside(folder, loading, manifest.parents, nesting + 1),
-        at=expected.at if expected is not None else None,
+        files={**files, MANIFEST: folder.size(MANIFEST)},
+        parents=inside,
     )
 
 
-def _inside(folder: Folder, loading: Loading, records: dict[str, ParentRecord], nesting: int) -> dict[str, Pedigree]:
-    return {
-        name: _pedigree(folder.inner(name) if record.at is None else loading.find(record), loading, record, nesting)
-        for name, record in records.items()
-    }
+def _told_elsewhere(loading: Loading, record: ParentRecord) -> Pedigree:
+    manifest = loading.shared(record)
+    path = loading.root.path.joinpath(*(record.place or ()))
+    return Pedigree(path, manifest.kind, manifest.format, manifest.vizsla, {}, {}, {}, record.at)

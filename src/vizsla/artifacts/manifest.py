@@ -17,6 +17,12 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 MAX_NESTING = 32
 """How deep artefacts may lie inside artefacts."""
+MAX_BYTES = 4 << 20
+"""Bytes of one manifest."""
+MAX_WHOLE_BYTES = 32 << 20
+"""Bytes of all manifests of a whole."""
+MAX_WHOLE_VALUES = 1_000_000
+"""Keys and values in all manifests of a whole."""
 MAX_WRITTEN_OUT = 100_000
 """How many artefacts there may be in a whole, if those that parts share were stored as often as they are used."""
 
@@ -105,9 +111,11 @@ class Manifest:
     @classmethod
     def parse(cls, data: bytes) -> Manifest:
         """Return the manifest that the bytes hold; raise ValueError when they are not one."""
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"more than {MAX_BYTES} bytes")
+        _check_seal(data)  # first: what is damaged is not parsed
         value = strict_json.parse(data)
         _check_format(value)
-        _check_seal(data)
         if set(value) != set(_SHAPE) or any(type(value[key]) is not _SHAPE[key] for key in _SHAPE):
             raise ValueError("it is not a manifest")
         files = {name: _file_record(name, record) for name, record in value["files"].items()}
@@ -154,7 +162,9 @@ def _check_format(value: Any) -> None:
 def _check_seal(data: bytes) -> None:
     # Byte for byte: a parameter that a flipped bit changed would otherwise be a silently different search.
     match = _SEAL.fullmatch(data[-_SEAL_BYTES:])
-    if match is None or match[1].decode() != digest(data[:-_SEAL_BYTES]):
+    if match is None:
+        raise ValueError("it does not end as the manifest of a Vizsla artefact does; it is damaged or another's")
+    if match[1].decode() != digest(data[:-_SEAL_BYTES]):
         raise ValueError("its own checksum does not match; it is damaged or was edited")
 
 

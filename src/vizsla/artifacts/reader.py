@@ -37,11 +37,11 @@ class ArtifactReader:
 
     def __init__(self, folder: str | Path | Folder, *, mmap: bool = True, verify: bool = True):
         opened = folder if isinstance(folder, Folder) else Folder(folder)
-        self._open(opened, Loading(opened, opened.manifest(), mmap, verify), ())
+        self._open(opened, Loading(opened, mmap, verify), ())
 
     def _open(self, folder: Folder, loading: Loading, place: Place, expected: ParentRecord | None = None) -> None:
         self.folder, self.path, self.loading, self.place = folder, folder.path, loading, place
-        self.manifest = loading.manifest if expected is None else folder.manifest(expected)
+        self.manifest = loading.manifest(place, expected, folder)
         self._unread = {*self.manifest.files, *self.manifest.parents}
 
     @property
@@ -97,6 +97,9 @@ class ArtifactReader:
 
     def json(self, name: str) -> Any:
         """Return the JSON document stored as `name.json`."""
+        record = self.manifest.files.get(f"{name}.json")
+        if record is not None and record.bytes > strict_json.MAX_BYTES:
+            raise FormatError(f"{self.path / name}.json: more than {strict_json.MAX_BYTES} bytes.")
         try:
             return strict_json.parse(self._read(f"{name}.json", mmap=True).tobytes())
         except ValueError as error:
@@ -135,12 +138,16 @@ class ArtifactReader:
         if record.place is None:
             reader._open(self.folder.inner(name), self.loading, (*self.place, name), record)
         else:
-            reader._open(self.loading.find(record), self.loading, record.place, record)
+            self.loading.shared(record)
+            reader._open(self.loading.open(record.place), self.loading, record.place, record)
         return reader
 
     def is_shared(self, name: str) -> bool:
-        """Whether the artefact of this name lies elsewhere in the whole, where another part holds it too."""
-        return self._record(name).at is not None
+        """Whether the artefact of this name lies elsewhere in the whole; what is there must be what was recorded."""
+        record = self._record(name)
+        if record.at is not None:
+            self.loading.shared(record)
+        return record.at is not None
 
     def check_sizes(self) -> None:
         """Raise unless every file is there in its full length."""
@@ -160,8 +167,8 @@ class ArtifactReader:
         """Check what nobody asked for, so that a loaded artefact is sound as a whole."""
         for name in sorted(self._unread):
             if name in self.manifest.parents:
-                child = self.open_child(name)
                 if not self.is_shared(name):  # otherwise its own folder's turn will come
+                    child = self.open_child(name)
                     child.check_sizes()
                     child.verify_rest()
             elif self.loading.verify:

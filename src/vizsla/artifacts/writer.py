@@ -14,6 +14,7 @@ from vizsla.artifacts import npy, strict_json
 from vizsla.artifacts.kinds import check_saveable
 from vizsla.artifacts.manifest import (
     MANIFEST,
+    MAX_BYTES,
     MAX_NESTING,
     FileRecord,
     Manifest,
@@ -59,6 +60,8 @@ class ArtifactWriter:
         manifest = Manifest(self._kind, self._parameters, self._parents, self._files)
         try:
             data = manifest.dump()
+            if len(data) > MAX_BYTES:
+                raise ValueError(f"the manifest has more than {MAX_BYTES} bytes")
         except (TypeError, ValueError) as error:
             raise InputError(f"Parameters must be plain JSON values. Got one that is not: {error}.") from error
         self._write_file(MANIFEST, data)

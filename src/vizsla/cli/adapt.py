@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from vizsla.cli.half_life import add_half_life, chosen_half_life
-from vizsla.cli.options import add_bundling, add_output, check_output, load_retriever, read_clicks
+from vizsla.cli.options import add_bundling, add_output, bundling, check_output, load_retriever, read_clicks
 from vizsla.cli.reading import add_reading
 
 HELP = {
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     base, options, clicks = load_retriever(arguments.base), _options(arguments), read_clicks(arguments)
     half_life = chosen_half_life(arguments, clicks, lambda part: build(base, part, **options))
     model = build(base, clicks, **options, half_life=half_life)
-    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     if arguments.plot and model.choice is not None:
         model.choice.plot(arguments.plot)
     chosen = ", ".join(f"{name} {value:.6g}" for name, value in vars(model.settings).items() if _is_number(value))

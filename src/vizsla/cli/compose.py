@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import DATA_HELP, add_bundling, add_output, check_output, unique_names
+from vizsla.cli.options import DATA_HELP, add_bundling, add_output, bundling, check_output, unique_names
 from vizsla.cli.reading import add_reading, open_items
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check_report(arguments.report)
     names = _loaded(arguments.let)
     composed = _learned(arguments, names) if arguments.learn else parse(arguments.expression, names)
-    composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     print(f"{arguments.output}: {composed}")
 
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from vizsla.cli.index_pq import CODING, add_coding
-from vizsla.cli.options import add_bundling, add_data, add_output, check_output, open_data
+from vizsla.cli.options import add_bundling, add_data, add_output, bundling, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any
     texts = (item.default_text() for item in dataset.items)
     encoder = LsaEncoder.fit(texts, dim=arguments.dim, seed=arguments.seed)
     built = Dense.build(dataset, encoder, index=arguments.index, **options)
-    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     return built
 
 
@@ -83,7 +83,7 @@ def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, A
     texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
     rows = resumable_encode(encoder, texts, working, storage=storage, count=count)
     built = Dense.build(dataset, encoder, index=arguments.index, vectors=rows, **options)
-    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    built.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     remove_encoding(working)
     return built
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from vizsla.cli.options import add_bundling, add_output, load_retriever
+from vizsla.cli.options import add_bundling, add_output, bundling, load_retriever
 
 CODING = ("bytes", "bits", "opq", "memory_mb")
 
@@ -38,7 +38,7 @@ def build(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     model = load_retriever(arguments.model)
     coded = pq(model, **options)  # type: ignore[type-var]
-    coded.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    coded.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     before, after = model.index.nbytes, coded.index.nbytes  # type: ignore[attr-defined]
     what = f"{len(coded.items):,} items, vectors of {before / 1e6:.1f} MB became codes of {after / 1e6:.1f} MB"
     print(f"{arguments.output}: {what}, {perf_counter() - start:.1f} s")

@@ -58,6 +58,22 @@ def add_bundling(parser: argparse.ArgumentParser) -> None:
     )
 
 
+    parser.add_argument(
+        "--copy-model",
+        action="append",
+        metavar="MODEL",
+        help="store inside a model that an artefact names: its folder or hub id; without this none of those is copied",
+    )
+
+
+def bundling(arguments: argparse.Namespace) -> bool | list[str] | None:
+    """Return `bundle_models` for `save`."""
+    if arguments.copy_model and arguments.bundle_model is False:
+        raise InputError("`--copy-model` must be given without --no-bundle-model. Got both.")
+    wanted: bool | None = arguments.bundle_model
+    return arguments.copy_model or wanted
+
+
 def add_evaluation(parser: argparse.ArgumentParser) -> None:
     """Add how quality and cost are measured, and where the result goes."""
     parser.add_argument("--split", default="test", help="which judgements (default: test)")

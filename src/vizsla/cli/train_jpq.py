@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from vizsla.cli.options import add_bundling, add_output, check_output, load_retriever, read_clicks, read_lines
+from vizsla.cli.options import add_bundling, add_output, bundling, check_output, load_retriever, read_clicks, read_lines
 from vizsla.cli.reading import add_reading
 from vizsla.errors import InputError
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     start = perf_counter()
     model, whole = _trained(arguments)
-    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=arguments.bundle_model)
+    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     size = f"{model.index.bytes} bytes an item ({model.index.compression:.0f} times smaller)"
     ended = "" if whole else ", interrupted: the best so far"
     print(f"{arguments.output}: {len(model.items):,} items, {size}, {perf_counter() - start:.1f} s{ended}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.errors import FormatError
+from vizsla.errors import FormatError, InputError
 from vizsla.offsets import are_offsets
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 15
 LEVEL = 6
+MOST_UNPACKED = 64 << 20
+"""Bytes of one block: one text, where that is longer than a block."""
 DENSEST = 1100
 """No block unpacks to more times its bytes: zlib's own limit is 1032."""
 
@@ -88,7 +90,8 @@ class KeptTexts:
         packed = self.data[int(self.blocks[block]) : int(self.blocks[block + 1])].tobytes()
         try:
             # A block may not claim less than it unpacks to, and one that claims more than it can is not tried at all.
-            data = zlib.decompressobj().decompress(packed, wanted + 1) if wanted <= DENSEST * len(packed) else b""
+            possible = wanted <= min(MOST_UNPACKED, DENSEST * len(packed))
+            data = zlib.decompressobj().decompress(packed, wanted + 1) if possible else b""
         except zlib.error as error:
             raise FormatError(f"{self.source}: block {block} cannot be unpacked ({error}).") from error
         if len(data) != wanted:
@@ -140,6 +143,8 @@ class TextPacker:
     def add(self, text: str) -> None:
         """Add the next text."""
         raw = text.encode()
+        if len(raw) > MOST_UNPACKED - BLOCK_BYTES:
+            raise InputError(f"A text must have at most {MOST_UNPACKED - BLOCK_BYTES} bytes. Got one of {len(raw)}.")
         self._waiting += raw
         self._ends.append(self._ends[-1] + len(raw))
         if len(self._waiting) >= BLOCK_BYTES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
+from vizsla.encoders.foreign import stored_model
 from vizsla.encoders.lazy import LazyEncoder
 from vizsla.encoders.model_files import check_path, unpacked
 from vizsla.errors import FormatError, InputError
@@ -44,18 +44,25 @@ class BundledModel(LazyEncoder, Artifact):
             check_path(path)
 
     @classmethod
-    def of(cls, description: dict[str, Any], files: Mapping[str, Path]) -> Self:
-        """Take a model's files from its folder."""
-        return cls(description, {path: np.fromfile(file, np.uint8) for path, file in files.items()})
+    def of(cls, description: dict[str, Any], files: Mapping[str, NDArray[np.uint8]]) -> Self:
+        """Take copies of a model's files, which must be those of the model that is described."""
+        made = cls(description, files)
+        try:
+            made._load()  # the folder may have changed since the model was loaded, or while it was copied
+        except FormatError as error:
+            raise InputError(f"The model's files must be those of the saved one. Got others. {error}") from None
+        return made
 
     def __repr__(self) -> str:
         size = sum(len(data) for data in self.files.values())
         return f"BundledModel({self.description['kind']}, {self.dim:,} dimensions, {size / 1e6:,.1f} MB)"
 
     def _load(self) -> Encoder:
-        with unpacked(self.files) as folder:
-            # The fingerprint is taken before the files go.
-            return self._checked(self._make(folder, download=False), "inside the artefact")
+        with stored_model("The model inside the artefact"), unpacked(self.files) as folder:
+            encoder = self._make(folder, download=False)
+            if encoder.dim != self.dim:
+                raise InputError(f"The model inside the artefact must give {self.dim} numbers. Got {encoder.dim}.")
+            return self._checked(encoder, "inside the artefact")  # the fingerprint is taken before the files go
 
     def _write(self, writer: ArtifactWriter) -> None:
         names = {path: path.replace("/", ".") for path in self.files}

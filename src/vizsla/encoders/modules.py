@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from vizsla.artifacts import strict_json
 from vizsla.errors import InputError
 
 FILE = "modules.json"
@@ -32,7 +32,7 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         return []
     try:
-        listed = json.loads(file.read_bytes())
+        listed = strict_json.read(file)
         return [{"type": str(module["type"]), "path": str(module["path"])} for module in listed]
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{file} must list the model's modules. Got something else.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.artifacts.manifest import NAME
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import check_texts
 from vizsla.encoders.company import batch_for, of_one_length
+from vizsla.encoders.foreign import typed_errors
 from vizsla.encoders.lengths import by_length
 from vizsla.encoders.onnx_settings import OnnxSettings
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
@@ -24,6 +27,7 @@ from vizsla.short_text import short_text
 
 Floats = NDArray[np.float32]
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
+_LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f])(?=([\x00-\xff]{0,127}))", re.DOTALL)
 CUT = 32
 """How many batches of texts are cut into tokens together, to find those of one length."""
 
@@ -70,7 +74,7 @@ class OnnxEncoder(TokenEncoder):
         given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalise": normalise}
         given |= {"max_tokens": max_tokens, "pooling": pooling}
         self.settings = OnnxSettings.read(self.path / SETTINGS, given)
-        self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._tokenizer = OnnxTokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         self._bytes = onnx_bytes(self.path)  # now: a model that was stored inside an artefact leaves its folder
@@ -86,11 +90,8 @@ class OnnxEncoder(TokenEncoder):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's file, the tokeniser, the limit of tokens, pooling, prompts and normalisation."""
-        seen = 0
-        for name in (MODEL, TOKENIZER):
-            seen = _native.checksum(np.fromfile(self.path / name, np.uint8), seen)
-        one = self.settings
+        """Changes with the model's files, the tokeniser, the limit of tokens, pooling, prompts and normalisation."""
+        seen, one = files_checksum(self.path), self.settings
         rules = repr((one.query_prompt, one.item_prompt, one.normalise, one.max_tokens, one.pooling)).encode()
         return f"onnx:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
@@ -152,22 +153,58 @@ class OnnxEncoder(TokenEncoder):
                     yield [some[place] for place in chosen], self._run([cut[place] for place in chosen])
 
     def _run(self, cut: list[Any]) -> Floats:
-        return onnx_run(self._session, self._inputs, cut, self.path / MODEL)
+        states = onnx_run(self._session, self._inputs, cut, self.path / MODEL)
+        if states.ndim != 3 or states.shape[:2] != (len(cut), len(cut[0].ids)) or not states.shape[2]:
+            raise InputError(f"{self.path / MODEL} must give one vector a token. Got shape {states.shape}.")
+        return states
+
+
+def external_files(folder: Path) -> list[str]:
+    """Return the files beside a folder's model that hold weights of it, sorted; one that lies elsewhere raises.
+
+    Large models keep weights in other files, which the model names. The entries are found as they are written in the
+    file: a key and a value, each behind its length.
+    """
+    data = _contents(folder / MODEL)
+    named = {found[2][: found[1][0]] for found in _LOCATION.finditer(data)}
+    try:
+        names = {name.decode().removeprefix("./") for name in named}
+    except UnicodeDecodeError:
+        names = {""}
+    if not all(NAME.fullmatch(name) for name in names):
+        raise InputError(f"{folder / MODEL} must keep its weights in files beside it. Got one that names others.")
+    return sorted((names | {file.name for file in folder.glob(f"{MODEL}*")}) - {MODEL})
+
+
+def files_checksum(folder: Path) -> int:
+    """Return a number that changes with every byte of a folder's model, its weights beside it, and its tokeniser."""
+    seen = 0
+    for name in (MODEL, TOKENIZER):
+        seen = int(_native.checksum(np.frombuffer(_contents(folder / name), np.uint8), seen))
+    for name in external_files(folder):
+        seen = int(_native.checksum(np.frombuffer(name.encode(), np.uint8), seen))
+        seen = int(_native.checksum(np.frombuffer(_contents(folder / name), np.uint8), seen))
+    return seen
 
 
 def onnx_bytes(folder: Path) -> int:
-    """Return the bytes of a folder's model; large ones keep weights beside it, under a name that begins like it."""
-    return sum(file.stat().st_size for file in folder.glob(f"{MODEL}*"))
+    """Return the bytes of a folder's model, with its weights beside it."""
+    return sum((folder / name).stat().st_size for name in (MODEL, *external_files(folder)))
+
+
+def _contents(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"`path` must hold {file.name}. Got {file.parent}: {error.strerror}.") from error
 
 
 def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Floats:
     """Return a model's first output for tokenised texts of one length; a length that it cannot read raises."""
     known = onnx_inputs(cut)
-    try:
+    rule = f"{file} must read {len(cut[0].ids)} tokens (give a smaller `max_tokens`, if the model ends before)"
+    with typed_errors(rule):
         return np.asarray(session.run(None, {name: known[name] for name in inputs})[0], np.float32)
-    except Exception as error:  # ONNX Runtime raises types of its own for every cause
-        length = f"{len(cut[0].ids)} tokens: give a smaller `max_tokens`, if the model ends before"
-        raise InputError(f"{file} must read what is given. Got {length}. It said: {error!s:.200}") from error
 
 
 def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
@@ -176,16 +213,35 @@ def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
     return {name: np.array([getattr(text, part) for text in encoded], np.int64) for name, part in parts.items()}
 
 
-def onnx_tokenizer(file: Path, max_tokens: int) -> Any:
-    """Return a folder's tokeniser, which cuts after so many tokens."""
-    package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
-    try:
-        tokenizer = package.Tokenizer.from_file(str(file))
-    except Exception as error:  # the package raises plain Exception
-        raise InputError(f"`path` must hold a {TOKENIZER}. Got {file.parent}: {error}.") from error
-    tokenizer.enable_truncation(max_tokens)
-    tokenizer.no_padding()
-    return tokenizer
+class OnnxTokenizer:
+    """A folder's tokeniser, which cuts after so many tokens.
+
+    Parameters
+    ----------
+    file : Path
+        A `tokenizer.json`.
+    max_tokens : int
+        Where texts are cut.
+    """
+
+    def __init__(self, file: Path, max_tokens: int):
+        package = import_extra("tokenizers", f"Encoding with {file.parent}", "onnx")
+        self._rule = f"`path` must hold a sound {TOKENIZER}; {file.parent} does not"
+        with typed_errors(self._rule):
+            self._tokenizer = package.Tokenizer.from_file(str(file))
+            self._tokenizer.enable_truncation(max_tokens)
+            self._tokenizer.no_padding()
+
+    def encode(self, text: str) -> Any:
+        """Return the tokens of a text."""
+        with typed_errors(self._rule):
+            return self._tokenizer.encode(text)
+
+    def encode_batch(self, texts: list[Any]) -> list[Any]:
+        """Return the tokens of texts, or of pairs of texts."""
+        with typed_errors(self._rule):
+            cut: list[Any] = self._tokenizer.encode_batch(texts)
+            return cut
 
 
 def onnx_session(file: Path, threads: int) -> Any:
@@ -193,11 +249,10 @@ def onnx_session(file: Path, threads: int) -> Any:
     onnxruntime = import_extra("onnxruntime", f"Encoding with {file.parent}", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    try:
+    external_files(file.parent)
+    with typed_errors(f"`path` must hold a sound {MODEL}; {file.parent} does not"):
         session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime raises types of its own for every cause
-        raise InputError(f"`path` must hold a sound {MODEL}. Got {file.parent}: {error!s:.200}.") from error
-    unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
+        unknown = {entry.name for entry in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
     if unknown:
         raise InputError(f"{file} must take token ids, mask and types only. Got also {', '.join(sorted(unknown))}.")
     return session

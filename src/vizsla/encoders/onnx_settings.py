@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from vizsla.artifacts import strict_json
 from vizsla.errors import InputError, check_choice, check_positive
 
 POOLINGS = ("mean", "cls")
@@ -66,7 +67,7 @@ def _stored(file: Path) -> dict[str, Any]:
     types: dict[str, type] = {"query_prompt": str, "item_prompt": str, "normalise": bool, "pooling": str}
     types["max_tokens"] = int
     try:
-        stored = json.loads(file.read_bytes())
+        stored = strict_json.read(file)
     except ValueError:
         stored = None
     if not isinstance(stored, dict) or any(type(stored.get(n, t())) is not t for n, t in types.items()):

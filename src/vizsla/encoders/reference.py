@@ -10,7 +10,7 @@ from vizsla.artifact import Artifact
 from vizsla.encoder import Encoder
 from vizsla.encoders.absent import AbsentEncoder
 from vizsla.encoders.lazy import MODELS, LazyEncoder
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 NAME = "encoder"
-SMALL = 128_000_000
-"""ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
 
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder, *, name: str = NAME) -> None:
@@ -65,19 +63,16 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
     """Return the encoder's model as an artefact, if it is one and is to be stored inside."""
     description = describe(encoder)
     kind, name = description.get("kind"), description.get("name")
-    if kind not in MODELS or not isinstance(name, str) or saving.bundle_models is False:
+    if kind not in MODELS or not isinstance(name, str):
         return None
     from vizsla.encoders.bundled import BundledModel
-    from vizsla.encoders.model_files import model_bytes, model_files
+    from vizsla.encoders.model_files import files_to_store
 
-    if saving.bundle_models is None and kind != "onnx":
+    named = isinstance(encoder, LazyEncoder)
+    if saving.bundle_models is None and not named and kind != "onnx":
         return None
-    files = model_files(kind, name)
-    if saving.bundle_models is None and not 0 < model_bytes(files) <= SMALL:
-        return None
-    if not files:
-        raise InputError(f"The model must be there to be stored inside. Got {name!r}, which holds none.")
-    return saving.stand_in(encoder, lambda: BundledModel.of(description, files))
+    files = files_to_store(kind, name, saving, named_by_artifact=named)
+    return None if files is None else saving.stand_in(encoder, lambda: BundledModel.of(description, files))
 
 
 def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...] = MODELS) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from vizsla import _native
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoder import check_texts
+from vizsla.encoders.foreign import typed_errors
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.encoders.weights import weights_bytes, weights_checksum
@@ -146,10 +147,7 @@ def _load(name: str, device: str | None, *, download: bool) -> Any:
     import_extra("transformers", f"Encoding with {name!r}", "neural").utils.logging.disable_progress_bar()
     refuse_own_code(Path(name))
     options = {"device": device, "trust_remote_code": False, "local_files_only": not download}
-    try:
+    where = "hub id or folder" if download else "folder, or hub id in the local cache"
+    with typed_errors(f"`name` must be a model's {where}; {name!r} is not"):
         # Prompts are ours to add, or they would come twice.
         return package.SentenceTransformer(name, prompts={}, **options)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        where = "hub id or folder" if download else "folder, or hub id in the local cache"
-        raise InputError(f"`name` must be a model's {where}. Got {name!r}: {reason}") from error

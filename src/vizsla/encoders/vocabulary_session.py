@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.cached_property import cached_property
 from vizsla.encoders.company import batch_for, of_one_length
+from vizsla.encoders.foreign import typed_errors
 from vizsla.errors import InputError
 from vizsla.extra import import_extra
 from vizsla.forking.lock import ForkLock
@@ -50,12 +51,8 @@ class VocabularySession:
     def _run(self, texts: list[Ids]) -> NDArray[np.float32]:
         ids = np.array(texts, np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        try:
+        with typed_errors("The model must run on token ids"):
             values = np.asarray(self._session().run(None, given)[0])
-        except InputError:
-            raise
-        except Exception as error:  # ONNX Runtime raises types of its own for every cause
-            raise InputError(f"The model must run on token ids. Got an error: {error!s:.200}.") from error
         if values.dtype != np.float32 or values.shape != (len(texts), self.width) or not np.isfinite(values).all():
             wanted = f"{len(texts)} × {self.width} finite float32 numbers"
             raise InputError(f"The model must give {wanted}. Got {values.dtype} of shape {values.shape}.")
@@ -71,10 +68,8 @@ class VocabularySession:
         runtime = import_extra("onnxruntime", "Encoding with SiDR", "onnx")
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = self.threads, 1, 4
-        try:
+        with typed_errors("The model must be sound ONNX"):
             made = runtime.InferenceSession(self.model.tobytes(), options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            raise InputError(f"The model must be sound ONNX. Got another: {error!s:.200}.") from error
         if {entry.name for entry in made.get_inputs()} != INPUTS:
             raise InputError("The model must take input_ids and attention_mask. Got one that takes others.")
         return made

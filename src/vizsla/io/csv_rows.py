@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from vizsla.errors import DataError
+from vizsla.io.limits import max_record_bytes
 from vizsla.io.line_file import Line
 
 PLAIN = 100_000
@@ -113,13 +114,16 @@ class CsvRows:
     def _closed(self, line: Line, text: str, at: int, more: list[Line]) -> tuple[str, int]:
         """Return the record's text so far, and where the field that is quoted from `at` on ends."""
         found = _QUOTED.match(text, at + 1)
-        parts = [text]
+        parts, held, most = [text], len(text), max_record_bytes()
         while found is None:
             following = self._next() if len(more) < MOST_LINES else None
             if following is None:
                 raise line.error("a quote is not closed.", "Close it, or double the quotes inside of a field.")
             more.append(following)
             parts.append(following.text)
+            held += len(following.text)
+            if held > most:
+                raise line.error(f"a quote is not closed within {most >> 20} MB.", "Close it.")
             if '"' in following.text:
                 text = "\n".join(parts)
                 parts, found = [text], _QUOTED.match(text, at + 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
+from vizsla.io.limits import VARIABLE, max_document_bytes
 from vizsla.io.line_file import Line
 from vizsla.io.passages import WORDS, Passage, check_sizes, passages
 from vizsla.io.reading import STRICT, Reading
@@ -80,6 +81,9 @@ class FolderSource:
         self._silent = silent
 
     def _text(self, path: Path) -> str:
+        if path.stat().st_size > max_document_bytes():
+            problem = f"the document has more than {max_document_bytes() >> 20} MB."
+            raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
         try:
             return path.read_bytes().decode("utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding)
         except UnicodeError as error:

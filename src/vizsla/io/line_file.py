@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from vizsla.errors import DataError
+from vizsla.io.limits import VARIABLE, max_record_bytes
 from vizsla.io.standard_input import shown_name
 from vizsla.io.unpacking import damage_of, open_unpacked, packing_of
 
@@ -82,6 +83,7 @@ class LineFile:
     def blocks(self) -> Iterator[Block]:
         """Yield the same lines, many at a time and not decoded; a damaged packed file first gives what it still can."""
         number, offset, pieces, damage = 1, 0, [b""], None
+        most, held = max_record_bytes(), 0
         with self._open() as stream:
             decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
             piece: bytes | None = None
@@ -93,10 +95,14 @@ class LineFile:
                     piece = self._transcoded(decoder, piece, number + sum(part.count(b"\n") for part in pieces))
                 end = piece.rfind(b"\n") + 1
                 pieces.append(piece[:end] if end else piece)
+                held += len(pieces[-1])
+                if held > most + BLOCK_BYTES:
+                    raise self._too_long(number, most)
                 if end:
                     data = b"".join(pieces)
                     yield Block(data, number, offset)
                     number, offset, pieces = number + data.count(b"\n"), offset + len(data), [piece[end:]]
+                    held = len(pieces[0])
         if damage is not None:
             problem = f"the {self.packing} stream is damaged ({damage})."
             raise DataError(problem, path=self.name, line=number, remedy="Fetch it again.")
@@ -107,13 +113,14 @@ class LineFile:
         """Return the line that begins at a byte of a plain file; its number is not known."""
         with self.path.open("rb") as stream:
             stream.seek(offset)
-            return self.line(stream.readline(), 0, offset)
+            return self.line(self._read_line(stream, max_record_bytes()), 0, offset)
 
     def lines_from(self, offset: int) -> Iterator[Line]:
         """Yield the lines from a byte of a plain file on; their numbers are not known."""
         with self.path.open("rb") as stream:
             stream.seek(offset)
-            while raw := stream.readline():
+            most = max_record_bytes()
+            while raw := self._read_line(stream, most):
                 yield self.line(raw, 0, offset)
                 offset += len(raw)
 
@@ -121,6 +128,16 @@ class LineFile:
         """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
         body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
         return self._decoded(body, number, offset)
+
+    def _read_line(self, stream: IO[bytes], most: int) -> bytes:
+        raw = stream.readline(most + BLOCK_BYTES + 1)
+        if len(raw) > most + BLOCK_BYTES:
+            raise self._too_long(None, most)
+        return raw
+
+    def _too_long(self, number: int | None, most: int) -> DataError:
+        remedy = f"Split it, or allow longer lines with {VARIABLE}."
+        return DataError(f"the line has more than {most >> 20} MB.", path=self.name, line=number, remedy=remedy)
 
     def _plain(self, block: Block) -> Iterator[Line]:
         """Yield the lines of a block of ASCII, whose characters are bytes: decoded at once."""

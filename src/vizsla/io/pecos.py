@@ -11,6 +11,7 @@ import numpy as np
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import Tally
 from vizsla.errors import DataError
+from vizsla.io.limits import is_bomb
 from vizsla.io.line_file import Line, LineFile
 from vizsla.io.line_source import LineSource
 from vizsla.io.list_source import ListSource
@@ -23,6 +24,8 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+MOST_EMPTY = 10_000_000
+"""Rows and columns that a matrix may have although its file has fewer bytes."""
 _UNREADABLE = (ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile)
 
 
@@ -83,17 +86,32 @@ def _weights(path: Path) -> csr_array:
 def _matrix(path: Path) -> csr_array:
     from scipy.sparse import csr_array, load_npz
 
+    _check_unpacked(path)
     try:
         matrix: Any = load_npz(path)
         if matrix.format not in ("csr", "csc", "coo"):
             raise ValueError(f"format {matrix.format}")
         if matrix.format != "coo":
             matrix.check_format(full_check=True)
+        if sum(matrix.shape) > max(MOST_EMPTY, path.stat().st_size):
+            raise ValueError(f"shape {matrix.shape} is more than so few bytes can hold")
         plain: Any = csr_array(matrix).astype(np.float32)
     except _UNREADABLE as error:
         raise DataError(f"this is no SciPy sparse matrix ({error}).", path=path, remedy="Use `save_npz`.") from None
     plain.sum_duplicates()
     return plain  # type: ignore[no-any-return]
+
+
+def _check_unpacked(path: Path) -> None:
+    """Raise for a file that says to unpack to far more than its bytes."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            unpacked = sum(entry.file_size for entry in file.infolist())
+    except _UNREADABLE as error:
+        raise DataError(f"this is no SciPy sparse matrix ({error}).", path=path, remedy="Use `save_npz`.") from None
+    if is_bomb(path.stat().st_size, unpacked):
+        problem = f"it says to unpack to {unpacked:,} bytes, which no matrix does."
+        raise DataError(problem, path=path, remedy="Save it without compression if it is sound.")
 
 
 def _stacked(matrices: dict[str, csr_array], kept: tuple[str, ...]) -> csr_array:

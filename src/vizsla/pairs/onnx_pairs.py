@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from vizsla import _native
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoders.company import batch_for, of_one_length
-from vizsla.encoders.onnx import MODEL, TOKENIZER, onnx_bytes, onnx_run, onnx_session, onnx_tokenizer
+from vizsla.encoders.onnx import MODEL, TOKENIZER, OnnxTokenizer, files_checksum, onnx_bytes, onnx_run, onnx_session
 from vizsla.errors import InputError, check_positive
 from vizsla.pairs.pair_model import Floats, PairModel, checksum_of
 from vizsla.pairs.settings import SETTINGS, PairSettings
@@ -41,7 +40,7 @@ class OnnxPairModel(PairModel):
         self.path, self.batch = Path(path), check_positive("batch", batch)
         self.threads = check_positive("threads", threads)
         self.settings = PairSettings.read(self.path / SETTINGS, max_tokens=max_tokens)
-        self._tokenizer = onnx_tokenizer(self.path / TOKENIZER, self.settings.max_tokens)
+        self._tokenizer = OnnxTokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._bytes = onnx_bytes(self.path)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
@@ -52,11 +51,8 @@ class OnnxPairModel(PairModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's file, the tokeniser and the limit of tokens."""
-        seen = 0
-        for name in (MODEL, TOKENIZER):
-            seen = _native.checksum(np.fromfile(self.path / name, np.uint8), seen)
-        return f"onnx-pairs:{checksum_of(self.settings.max_tokens, seen):016x}"
+        """Changes with the model's files, the tokeniser and the limit of tokens."""
+        return f"onnx-pairs:{checksum_of(self.settings.max_tokens, files_checksum(self.path)):016x}"
 
     @property
     def nbytes(self) -> int:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from vizsla.encoders.absent import recorded_bytes
 from vizsla.encoders.download import download_allowed
-from vizsla.encoders.model_files import check_path, model_bytes, model_files, unpacked
-from vizsla.encoders.reference import SMALL, from_here, from_root
+from vizsla.encoders.foreign import stored_model
+from vizsla.encoders.model_files import check_path, files_to_store, unpacked
+from vizsla.encoders.reference import from_here, from_root
 from vizsla.errors import FormatError, InputError
 from vizsla.forking.lock import ForkLock
 from vizsla.pairs.pair_model import Floats, PairModel
@@ -30,7 +31,7 @@ OPTIONS: dict[str, dict[str, type]] = {
 def write_pair_model(writer: ArtifactWriter, model: PairModel) -> None:
     """Store the model's files where that is wanted, and how to find the model in any case."""
     described = {**model.reference, "fingerprint": model.fingerprint}
-    files = model.files if isinstance(model, StoredPairModel) and model.files else _files(described, writer)
+    files = model.files if isinstance(model, StoredPairModel) and model.files else _files(model, described, writer)
     names = {path: path.replace("/", ".") for path in files}
     if len(set(names.values())) < len(names):
         raise InputError("A model's files must have names that differ by more than '/' and '.'. Got others.")
@@ -113,15 +114,16 @@ class StoredPairModel(PairModel):
             return self._model
 
     def _checked(self) -> PairModel:
-        if self.files:
-            with unpacked(self.files) as folder:
-                model = self._made(folder, download=False)
-                fingerprint = model.fingerprint  # taken before the files go
-        else:
-            model = self._made(self._described["name"], download=download_allowed())
-            fingerprint = model.fingerprint
-        if fingerprint != self.fingerprint:
-            raise InputError(f"The model must be the one that was saved ({self.fingerprint!r}). Got {fingerprint!r}.")
+        if not self.files:
+            return self._same(self._made(self._described["name"], download=download_allowed()))
+        with stored_model("The model inside the artefact"), unpacked(self.files) as folder:
+            return self._same(self._made(folder, download=False))  # the fingerprint is taken before the files go
+
+    def _same(self, model: PairModel) -> PairModel:
+        if model.fingerprint != self.fingerprint:
+            raise InputError(
+                f"The model must be the one that was saved ({self.fingerprint!r}). Got {model.fingerprint!r}."
+            )
         return model
 
     def _made(self, name: str, *, download: bool) -> PairModel:
@@ -135,12 +137,16 @@ class StoredPairModel(PairModel):
         return TorchPairModel(name, download=download, **options)
 
 
-def _files(described: dict[str, Any], writer: ArtifactWriter) -> Files:
+def _files(model: PairModel, described: dict[str, Any], writer: ArtifactWriter) -> Files:
     """Return the files to be stored inside: those of small ONNX models, unless the user says otherwise."""
-    wanted, kind = writer.saving.bundle_models, described["kind"]
-    if wanted is False or (wanted is None and kind != "onnx"):
+    kind, named = described["kind"], isinstance(model, StoredPairModel)
+    if writer.saving.bundle_models is None and not named and kind != "onnx":
         return {}
-    found = model_files("onnx" if kind == "onnx" else "sentence", described["name"])
-    if wanted is None and not 0 < model_bytes(found) <= SMALL:
-        return {}
-    return {path: np.fromfile(file, np.uint8) for path, file in found.items()}
+    reads = "onnx" if kind == "onnx" else "sentence"
+    files = files_to_store(reads, described["name"], writer.saving, named_by_artifact=named)
+    if files:  # the folder may have changed since the model was loaded, or while it was copied
+        try:
+            StoredPairModel(described, files).loaded()
+        except FormatError as error:
+            raise InputError(f"The model's files must be those of the saved one. Got others. {error}") from None
+    return files or {}

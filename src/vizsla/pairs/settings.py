@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from vizsla.artifacts import strict_json
 from vizsla.encoders.model_files import PAIR_SETTINGS as SETTINGS
 from vizsla.errors import InputError, check_positive
 
@@ -39,7 +40,7 @@ class PairSettings:
         if max_tokens is not None or not file.exists():
             return cls() if max_tokens is None else cls(max_tokens)
         try:
-            stored = json.loads(file.read_bytes())
+            stored = strict_json.read(file)
         except ValueError:
             stored = None
         if not isinstance(stored, dict) or type(stored.get("max_tokens")) is not int:

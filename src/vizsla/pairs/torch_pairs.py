@@ -9,6 +9,7 @@ import numpy as np
 
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
+from vizsla.encoders.foreign import typed_errors
 from vizsla.encoders.weights import weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.extra import import_extra
@@ -142,19 +143,22 @@ def _load(
     package.utils.logging.disable_progress_bar()
     package.utils.logging.set_verbosity_error()  # it warns of a new head, which is what training wants
     options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not download}
-    try:
-        config = package.AutoConfig.from_pretrained(name, **options)
-        form = check_form(form or str(getattr(config, FORM, "head")))
-        config.num_labels = 1 if form == "head" else config.num_labels
-        config.num_hidden_layers = min(layers or config.num_hidden_layers, config.num_hidden_layers)
-        import_extra("torch", f"Scoring with {name!r}", "neural").manual_seed(seed)
-        kind = package.AutoModelForSequenceClassification if form == "head" else package.AutoModel
-        tokenizer = package.AutoTokenizer.from_pretrained(name, **options)
-        model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
-        return tokenizer, model, form, sorted(report["missing_keys"]) if form == "head" else []
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"`name` must be a cross-encoder's hub id or folder. Got {name!r}: {reason}") from error
+    with typed_errors(f"`name` must be a cross-encoder's hub id or folder; {name!r} is not"):
+        return _loaded(package, name, form, layers, options, seed)
+
+
+def _loaded(
+    package: Any, name: str, form: str | None, layers: int | None, options: dict[str, Any], seed: int
+) -> tuple[Any, Any, str, list[str]]:
+    config = package.AutoConfig.from_pretrained(name, **options)
+    form = check_form(form or str(getattr(config, FORM, "head")))
+    config.num_labels = 1 if form == "head" else config.num_labels
+    config.num_hidden_layers = min(layers or config.num_hidden_layers, config.num_hidden_layers)
+    import_extra("torch", f"Scoring with {name!r}", "neural").manual_seed(seed)
+    kind = package.AutoModelForSequenceClassification if form == "head" else package.AutoModel
+    tokenizer = package.AutoTokenizer.from_pretrained(name, **options)
+    model, report = kind.from_pretrained(name, config=config, output_loading_info=True, **options)
+    return tokenizer, model, form, sorted(report["missing_keys"]) if form == "head" else []
 
 
 def check_form(form: str) -> str:
