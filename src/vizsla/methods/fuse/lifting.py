@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
+from vizsla.clicks.judge import Judge
 from vizsla.clicks.measures import PerQuery
 from vizsla.methods.fuse.standing import Rank, Standing, of_each_count
 from vizsla.methods.fuse.trial import Trial
+
+SIDES = ("warm", "cold")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class Lifting:
 
     standing: Standing
     level: PerQuery
+
+    @classmethod
+    def of(cls, judge: Judge, singles: Sequence[PerQuery], level: PerQuery) -> Lifting:
+        """Return the rule for warm and cold queries, however rare: a lift is between these two."""
+        return cls(Standing.of(judge, singles, kinds=SIDES), level)
 
     def rank(self, values: PerQuery) -> Rank:
         """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
