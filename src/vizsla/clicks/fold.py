@@ -100,7 +100,8 @@ def draw_fold(dataset: Dataset, *, cold: float | str = "auto", seed: int = 0) ->
     chosen = [*found.cold.tolist(), *found.warm.tolist(), *repeated]
     counts = [len(found.cold), len(found.warm), len(repeated)]
     kinds = np.repeat(np.array([COLD, WARM, REPEATED]), counts)
-    return Fold(train, [log.texts[row] for row in chosen], log.clicks_of(chosen[: sum(counts[:2])], repeated), kinds, mix)
+    wanted_clicks = log.clicks_of(chosen[: sum(counts[:2])], repeated)
+    return Fold(train, [log.texts[row] for row in chosen], wanted_clicks, kinds, mix)
 
 
 def _found(log: _TextLog, cold: int, warm: int, eligible: NDArray[np.bool_], seed: int) -> HeldOut:
@@ -155,7 +156,8 @@ class _TextLog(NamedTuple):
         texts = np.sort(rng.choice(several, drawn, replace=False, p=chances))
         taken = self._of_times(texts) if self.events is not None else self._of_rows(texts, rng)
         clicks, events, held = taken
-        return self._replace(clicks=clicks, events=events, held=held, by_text=_added(clicks, self.number, len(self.texts)))
+        by_text = _added(clicks, self.number, len(self.texts))
+        return self._replace(clicks=clicks, events=events, held=held, by_text=by_text)
 
     def _searches(self) -> NDArray[np.int64]:
         """Return how many searches each text has."""

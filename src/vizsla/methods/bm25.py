@@ -21,6 +21,7 @@ from vizsla.methods.bm25_variants import Weighting
 from vizsla.movable import Movable
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -149,7 +150,7 @@ class Bm25(Movable):
             counts = self.statistics
             changes["statistics"] = Statistics(bag, counts.frequencies, counts.documents, counts.length)
         same = {"items": self.items, "statistics": self.statistics, "index": self.index, "weighting": self.weighting}
-        return type(self)(**{**same, **changes})
+        return self._kept(type(self)(**{**same, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
@@ -185,6 +186,7 @@ class Bm25(Movable):
         return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
 
 
+@builds("bm25", data="items")
 def bm25(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,

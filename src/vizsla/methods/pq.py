@@ -13,10 +13,12 @@ from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.stored_index import StoredIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.xs import PefaXs
+from vizsla.recipe import builds
 
 Model = TypeVar("Model", Dense, PefaXs)
 
 
+@builds("pq", data=None)
 def pq(base: Model, **options: Any) -> Model:
     """Return the same retriever over codes instead of vectors: many times smaller, and less exact the smaller it is.
 

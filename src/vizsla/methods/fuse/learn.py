@@ -6,7 +6,6 @@ import warnings
 from time import process_time
 from typing import Any
 
-
 from vizsla.checked import caller_level, checked
 from vizsla.clicks.choice import Choice
 from vizsla.clicks.choice_warning import ChoiceWarning
@@ -27,12 +26,14 @@ from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
 from vizsla.methods.fuse.verdict import said_of
 from vizsla.methods.unclicked import Unclicked
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 
 EQUAL = "zscore"
 """How parts are normalised that are added with equal weights: of those that learn nothing, it is mostly the best."""
 
 
+@builds("fuse", data="dataset")
 @checked
 def fuse(
     parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
@@ -81,11 +82,11 @@ def learn_fusion(
 
     Some searches of the log are held out: repeated, warm and cold ones, weighed by the shares that the log predicts for
     them. Every part is searched once for them, as it would be without their clicks; then normalisations and weights are
-    tried. The best part stands unless the lower confidence bound of a sum's gain over it is above 0 overall, and the sum
-    is behind it by less than a standard error on each kind of query that makes up a tenth of those to come. Fewer parts
-    stand against more in the same way. The gain is measured on queries that the sum was not selected by. Beside a part
-    that learns from clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains by
-    it.
+    tried. The best part stands unless the lower confidence bound of a sum's gain over it is above 0 overall, and the
+    sum is behind it by less than a standard error on each kind of query that makes up a tenth of those to come. Fewer
+    parts stand against more in the same way. The gain is measured on queries that the sum was not selected by. Beside a
+    part that learns from clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains
+    by it.
 
     Without enough clicks to choose by, the parts are normalised and added with equal weights, with a `ChoiceWarning`.
 
@@ -106,7 +107,7 @@ def learn_fusion(
     twins = [built_part(part_twin(part, fold.train, threads=threads), fold.train) for part in given]
     clock.append(process_time())
     judge = Judge(fold.kinds, fold.mix.shares)
-    # Where no part learns from clicks, or one kind of query is missing, nothing says that items without any are too low.
+    # Where no part learns from clicks, or one kind of query is missing, nothing says that the others are too low.
     both = min(judge.counts["warm"], judge.counts["cold"]) >= FEWEST
     learners = [both and twin is not part for twin, part in zip(twins, given, strict=True)]
     pool = _pool(twins, fold, dataset, depth=depth, lift=any(learners), threads=threads)
@@ -174,7 +175,8 @@ def _gains(names: list[str], tried: dict[Trial, PerQuery], values: PerQuery, jud
 
 def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: str, *, depth: int) -> LearnedFusion:
     """Return the sum of normalised parts with equal weights, and say that nothing could be chosen."""
-    said = f"{problem} This is the sum of {len(names)} parts by {EQUAL} with equal weights: weigh them yourself, or add clicks."
+    summed = f"the sum of {len(names)} parts by {EQUAL} with equal weights"
+    said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
     warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
     trial = Trial(EQUAL, (1 / len(given),) * len(given))
     tried = {"normalisation": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)

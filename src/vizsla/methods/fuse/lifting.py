@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.clicks.judge import Judge
 from vizsla.clicks.measures import PerQuery
@@ -41,18 +43,23 @@ class Lifting:
 
         Harm is what a kind of query has less than its best part, and less than without a lift.
         """
-        judge, harm, worse = self.standing.judge, 0.0, inf
+        return self.ranks(values[None])[0]
+
+    def ranks(self, measured: NDArray[np.float64]) -> list[Rank]:
+        """Return the rank of each row."""
+        judge = self.standing.judge
+        harm, worse = np.zeros(len(measured)), np.full(len(measured), np.inf)
         for kind, best in self.standing.best.items():
-            gain = judge.gain(values, best, kind).mean
-            harm = min(harm, gain - min(0.0, judge.gain(self.level, best, kind).mean))
-            worse = min(worse, gain)
-        return harm, worse
+            gains = judge.qualities(measured - best, kind)
+            harm = np.minimum(harm, gains - min(0.0, judge.gain(self.level, best, kind).mean))
+            worse = np.minimum(worse, gains)
+        return list(zip(harm.tolist(), worse.tolist(), strict=True))
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery], stands: int) -> int:
         """Return what stands in the end: a lift must do no harm, and be as clearly better as a further part."""
         for same in of_each_count(trials, lifted=True):
-            best = max(same, key=lambda at: self.rank(measured[at]))
-            harmless = self.rank(measured[best])[0] == 0
-            if harmless and self.standing.replaces(measured[best], measured[stands]):
-                stands = best
+            ranks = self.ranks(np.asarray(measured)[same])
+            best = max(range(len(same)), key=lambda at: ranks[at])
+            if ranks[best][0] == 0 and self.standing.replaces(measured[same[best]], measured[stands]):
+                stands = same[best]
         return stands

@@ -73,7 +73,8 @@ class Search:
         for some in alike:
             self._climb(some)
         stands = self.standing.chosen(list(self.measured), list(self.measured.values()))
-        lifting = Lifting.of(self.standing.judge, [self._try(one) for one in singles], list(self.measured.values())[stands])
+        level = list(self.measured.values())[stands]
+        lifting = Lifting.of(self.standing.judge, [self._try(one) for one in singles], level)
         for some in alike:
             self._lift([trial for trial in some if self._may_lift(trial)], lifting)
         return self.measured

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.clicks.judge import Judge
 from vizsla.clicks.measures import PerQuery
 from vizsla.methods.fuse.lifting import Lifting
-from vizsla.methods.fuse.standing import SURE, Standing, is_sound
+from vizsla.methods.fuse.standing import Standing, is_sound
 from vizsla.methods.fuse.trial import Trial
 
 ROUNDS = 5
@@ -45,9 +45,9 @@ class Selection(NamedTuple):
 def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[PerQuery]) -> Selection:
     """Return the best sum if it is soundly better than the best part, and else the part.
 
-    A sum that loses to no part on any kind of query is preferred to one that loses to none on the kinds that make up a
-    tenth of the queries to come, unless the latter is surely better over all. A sum that is the best of very many on some queries looks
-    better on these than it is, so it is tested by selecting it without them; see `is_sound`.
+    First a sum is looked for that loses to no part on any kind of query, however rare; where none is sound, one that
+    loses to none on the kinds that make up a tenth of the queries to come. A sum that is the best of very many on some
+    queries looks better on these than it is, so it is tested by selecting it without them; see `is_sound`.
 
     Parameters
     ----------
@@ -61,18 +61,15 @@ def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[PerQuery]) 
     values = np.asarray(measured, np.float64)
     singles = [at for at, trial in enumerate(trials) if len(trial.used) == 1]
     part = max(singles, key=lambda at: judge.quality(values[at]))
-    sound: Selection | None = None
     for kinds in dict.fromkeys([protected(judge), judge.common]):
         best, level, standing = _candidate(judge, trials, values, kinds)
         if len(trials[best].used) == 1 or not is_sound(judge, values[best], values[part]):
             continue
         honest = cross_fitted(judge, trials, values, kinds)
-        if not is_sound(judge, honest, values[part]):
-            continue
-        if sound is None or judge.gain(honest, sound.honest).errors > SURE:
-            sound = Selection(best, level, part, standing, honest)
+        if is_sound(judge, honest, values[part]):
+            return Selection(best, level, part, standing, honest)
     singled = Standing.of(judge, values[singles], kinds=protected(judge))
-    return Selection(part, part, part, singled, values[part]) if sound is None else sound
+    return Selection(part, part, part, singled, values[part])
 
 
 def protected(judge: Judge) -> tuple[str, ...]:

@@ -53,7 +53,8 @@ def _quality(judge: Judge, values: PerQuery, mix: Mix) -> str:
         f"{judge.quality(values, kind):.3f} {kind}" if count else f"none {kind}" for kind, count in held.items()
     )
     expected = ", ".join(f"{100 * share:.0f} % {kind}" for kind, share in mix.shares.items() if share)
-    return f"{MEASURE} {judge.quality(values):.3f} on {len(values):,} held-out queries ({kinds}; expected are {expected})"
+    said = f"{MEASURE} {judge.quality(values):.3f} on {len(values):,} held-out queries"
+    return f"{said} ({kinds}; expected are {expected})"
 
 
 def _named(names: Sequence[str], trial: Trial) -> str:
