@@ -160,7 +160,8 @@ class Recipe:
         bindings : mapping, optional
             Live objects by the name of their setting, or by fingerprint.
         """
-        return _Building(dataset, threads, members or {}, bindings or {}).built(self)
+        made: Retriever = _Building(dataset, threads, members or {}, bindings or {}).built(self)
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON has it."""

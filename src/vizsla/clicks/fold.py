@@ -56,7 +56,7 @@ class Fold(NamedTuple):
     @property
     def cold(self) -> NDArray[np.bool_]:
         """Which of the texts are cold."""
-        return self.kinds == COLD
+        return np.asarray(self.kinds == COLD)
 
 
 def draw_fold(dataset: Dataset, *, cold: float | str = "auto", seed: int = 0) -> Fold:

@@ -93,7 +93,7 @@ class Judge:
     @property
     def cold(self) -> NDArray[np.bool_]:
         """Which of the held-out queries are cold."""
-        return self.kinds == COLD
+        return np.asarray(self.kinds == COLD)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -129,7 +129,7 @@ class Judge:
 
     def qualities(self, values: NDArray[np.float64], kind: str = "all") -> NDArray[np.float64]:
         """Return the quality of each row."""
-        return self._moments(values, kind)[0]
+        return np.asarray(self._moments(values, kind)[0])
 
     def gain(self, values: PerQuery, other: PerQuery, kind: str = "all") -> Gain:
         """Return what the first has more than the second.

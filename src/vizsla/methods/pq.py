@@ -44,7 +44,7 @@ def pq(base: Model, **options: Any) -> Model:
         below = base.base
         if not isinstance(below, Dense):
             raise InputError(f"`base` must be PEFA-XS over a dense retriever. Got it over {type(below).__name__}.")
-        return base._with(base=pq(below, **options), index=_coded(base.index, options))
+        return base._with(base=below._with(index=_coded(below.index, options)), index=_coded(base.index, options))
     if not isinstance(base, Dense):
         raise InputError(f"`base` must be a dense retriever, or PEFA-XS over one. Got {type(base).__name__}.")
     return base._with(index=_coded(base.index, options))

@@ -68,7 +68,7 @@ def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[PerQuery]) 
         honest = cross_fitted(judge, trials, values, kinds)
         if is_sound(judge, honest, values[part]):
             return Selection(best, level, part, standing, honest)
-    singled = Standing.of(judge, values[singles], kinds=protected(judge))
+    singled = Standing.of(judge, list(values[singles]), kinds=protected(judge))
     return Selection(part, part, part, singled, values[part])
 
 
@@ -103,8 +103,9 @@ def _candidate(
     """Return which trial stands, lifted or not, and which would without a lift."""
     singles = [values for values, trial in zip(measured, trials, strict=True) if len(trial.used) == 1]
     standing = Standing.of(judge, singles, kinds=kinds)
-    level = standing.chosen(trials, measured)
-    return Lifting.of(judge, singles, measured[level]).chosen(trials, measured, level), level, standing
+    rows = list(measured)
+    level = standing.chosen(trials, rows)
+    return Lifting.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
 
 
 def _rounds(judge: Judge) -> NDArray[np.int64]:
