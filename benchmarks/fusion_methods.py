@@ -23,13 +23,16 @@ METHODS: dict[str, Method] = {
     "xrlinear": lambda one, built: train_xrlinear(one.data, beam=50),
     "minilm": lambda one, built: one.base(),
     "pefa": lambda one, built: pefa(cast(Dense, built["minilm"]), one.data),
+    "tfidf": lambda one, built: tfidf(one.data),
     "tfidf-pefa": lambda one, built: pefa_xs(tfidf(one.data), one.data),
 }
 FUSED: dict[str, tuple[str, ...]] = {
     "bm25, xrlinear": ("bm25", "xrlinear"),
     "bm25, minilm, pefa": ("bm25", "minilm", "pefa"),
     "xrlinear, tfidf-pefa": ("xrlinear", "tfidf-pefa"),
+    "bm25, xrlinear, tfidf-pefa, tfidf": ("bm25", "xrlinear", "tfidf-pefa", "tfidf"),
 }
+WITHOUT_VECTORS = tuple(name for name, parts in FUSED.items() if "minilm" not in parts)
 EQUAL = {"equal minmax": "minmax", "equal zscore": "zscore", "rrf": "rank"}
 """Sums that learn nothing, by the normalisation of their parts."""
 

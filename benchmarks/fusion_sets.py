@@ -19,6 +19,7 @@ from vizsla.methods.dense import Dense, dense
 SEEN, UNSEEN = "seen", "unseen"
 TRAIN_QUERIES, TEST_QUERIES = 10_000, 2_000
 """So many of debian-deps's queries are taken, unless all are asked for: MiniLM takes long for its long texts."""
+ONE_CLICK_ITEMS, LABELS = 12_000, 565
 SHORT, MIDDLE = 32, 64
 """Tokens that MiniLM sees of a package's description, and of a docstring."""
 
@@ -58,6 +59,8 @@ def open_set(name: str, *, whole: bool = False) -> FusionSet:
     """
     if name == "demo":
         return _demo()
+    if name in LOGS:
+        return FusionSet(name, LOGS[name](), _no_vectors)
     return _debian(whole=whole) if name == "debian-deps" else _stored(name)
 
 
@@ -109,6 +112,58 @@ def _only(judged: object, rows: NDArray[np.bool_]) -> object:
     kept = csr_array(judged.multiply(rows[:, None]))  # type: ignore[attr-defined]
     kept.eliminate_zeros()
     return kept.astype(np.int32)
+
+
+def one_click(items: int = ONE_CLICK_ITEMS, asked: int = TEST_QUERIES) -> Dataset:
+    """Return a log of debian-synopsis in which nearly every item has one click, and later queries ask for others.
+
+    Some of the items with a click get a second query, four words of their text: these alone are warm.
+    """
+    data, pick = Dataset.open(data_folder() / "debian-synopsis"), np.random.default_rng(0)
+    clicks, judged = data.clicks.tocsr(), data.qrels("test").tocsr()
+    train = pick.permutation(np.flatnonzero(np.diff(clicks.indptr)))[: items - asked]
+    test = pick.permutation(np.flatnonzero(np.diff(judged.indptr)))[:asked]
+    clicked = clicks[train].indices
+    kept = np.sort(np.concatenate([clicked, judged[test].indices]))
+    texts = {data.item_ids[int(item)]: data.items[int(item)].default_text() for item in kept}
+    queries = {data.query_ids[int(row)]: data.queries[int(row)].text for row in [*train, *test]}
+    log = [(data.query_ids[int(row)], data.item_ids[int(item)]) for row, item in zip(train, clicked, strict=True)]
+    for query, item in log[: len(log) // 33]:
+        queries[f"{query} again"] = " ".join(texts[item].split()[3:7])
+        log.append((f"{query} again", item))
+    asks = [
+        (data.query_ids[int(row)], data.item_ids[int(item)])
+        for row, item in zip(test, judged[test].indices, strict=True)
+    ]
+    return _split(Dataset.of(texts, queries=queries, clicks=log, qrels=asks))
+
+
+def few_labels(items: int = LABELS) -> Dataset:
+    """Return debian-deps with the items alone that most packages depend on: few items, many queries with several."""
+    data = Dataset.open(data_folder() / "debian-deps")
+    top = np.sort(np.argsort(-np.diff(data.clicks.tocsc().indptr), kind="stable")[:items])
+    texts = {data.item_ids[int(item)]: data.items[int(item)].default_text() for item in top}
+    pairs = [data.clicks.tocsc()[:, top].tocoo(), data.qrels("test").tocsc()[:, top].tocoo()]
+    every, names = data.query_texts()[1], list(texts)
+    rows = np.unique(np.concatenate([matrix.row for matrix in pairs]))
+    queries = {data.query_ids[int(row)]: every[int(row)] for row in rows}
+    clicks, asks = (
+        [(data.query_ids[int(row)], names[int(item)]) for row, item in zip(matrix.row, matrix.col, strict=True)]
+        for matrix in pairs
+    )
+    return _split(Dataset.of(texts, queries=queries, clicks=clicks, qrels=asks))
+
+
+LOGS: dict[str, Callable[[], Dataset]] = {"one click": one_click, "few labels": few_labels}
+"""Logs on which a fusion that was chosen for another mix of queries lost to its best part."""
+
+
+def _split(data: Dataset) -> Dataset:
+    return _parted(data, data.clicks)
+
+
+def _no_vectors() -> Dense:
+    raise ValueError("this set has no MiniLM vectors: name fusions without them")
 
 
 def _dense(data: Dataset, asked: NDArray[np.bool_] | None, *, items: int, queries: int) -> Dense:

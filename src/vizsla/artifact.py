@@ -106,12 +106,21 @@ class Artifact(ABC):
         except _UNREADABLE as error:
             raise FormatError(f"{reader.path / MANIFEST}: not a sound {reader.kind!r} ({error}).") from error
         reader.verify_rest()
+        artifact._restore(reader.manifest.parameters)
         return artifact
 
     @classmethod
     def _reads(cls, other: type[Artifact]) -> bool:
         """Whether `_read` gives back an object of the other class: its own, unless a kind stands for several."""
         return other is cls
+
+    def _noted(self) -> dict[str, Any]:
+        """Return parameters that the manifest keeps beside those of `_write`."""
+        return {}
+
+    def _restore(self, parameters: dict[str, Any]) -> None:
+        """Take what `_noted` gave from the manifest."""
+        return
 
     @abstractmethod
     def _write(self, writer: ArtifactWriter) -> None:

@@ -91,7 +91,8 @@ class Encoded(Retriever):
 
     def with_effort(self, effort: int) -> Self:
         """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
-        return self._with(index=self.index.with_effort(effort))
+        made = self._with(index=self.index.with_effort(effort))
+        return made._kept(made, effort=effort)
 
     def with_encoder(self, encoder: Encoder) -> Self:
         """Return the same retriever with the encoder it was built with, when a load could not bring that back.
@@ -107,7 +108,8 @@ class Encoded(Retriever):
 
     def _with(self, **changes: Any) -> Self:
         """Return the same retriever with another encoder or index."""
-        return type(self)(**{"items": self._items, "encoder": self.encoder, "index": self.index, **changes})
+        same = {"items": self._items, "encoder": self.encoder, "index": self.index}
+        return self._kept(type(self)(**{**same, **changes}))
 
     @property
     def is_plain(self) -> bool:

@@ -78,6 +78,10 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise InputError(f"`{name}` must be one of {', '.join(map(str, choices))}. Got {value!r}.")
 
 
+class RecipeError(InputError):
+    """A retriever cannot be built from its recipe: it has none, or a live object or a member is missing."""
+
+
 MOST = 2**63 - 1
 """The largest whole number that native code takes."""
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from vizsla.artifact import Artifact
 from vizsla.candidates import Candidates
 from vizsla.composable import Composable
-from vizsla.errors import CompositionError, InputError, check_positive
+from vizsla.errors import CompositionError, InputError, RecipeError, check_positive
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
 from vizsla.queries import Queries
+from vizsla.recipe import Recipe, noted
 from vizsla.scored import Scored
 from vizsla.scorer import Scorer
 from vizsla.stats import Stats
@@ -24,6 +25,7 @@ from vizsla.strings import Strings
 if TYPE_CHECKING:
     from vizsla.dataset import Dataset
 
+R = TypeVar("R", bound="Retriever")
 _ONE_ROW = np.array((0, 1), np.int64)
 
 
@@ -38,6 +40,39 @@ class Retriever(Composable, Scorer, Artifact):
     """Whether a sum searches it for candidates, or only lets it score what the other parts find."""
     follows_clicks: bool = False
     """Whether it takes clicks only to keep in step with parts that learn from them."""
+
+    _recipe: Recipe | None = None
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it was built: kind and settings, from which the same can be built over another dataset.
+
+        One that no function of Vizsla built, such as a FunctionRetriever, raises RecipeError.
+        """
+        known = self._known_recipe
+        if known is None:
+            raise RecipeError(
+                f"{type(self).__name__} must know how it was built to have a recipe. Got one that does not: give a "
+                "function from a dataset to a retriever in its place."
+            )
+        return known
+
+    @property
+    def _known_recipe(self) -> Recipe | None:
+        return None if self._recipe is None else self._recipe.owned_by(self)
+
+    def _kept(self, other: R, **changes: Any) -> R:
+        """Return another retriever with this one's recipe, and with settings that differ."""
+        if self._recipe is not None:
+            noted(other, self._recipe.but(**changes))
+        return other
+
+    def _noted(self) -> dict[str, Any]:
+        return {} if self._recipe is None else {"recipe": self._recipe.to_dict()}
+
+    def _restore(self, parameters: dict[str, Any]) -> None:
+        if "recipe" in parameters:
+            noted(self, Recipe.from_dict(parameters["recipe"]))
 
     @property
     @abstractmethod

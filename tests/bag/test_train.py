@@ -131,7 +131,7 @@ def test_a_first_step_is_as_long_as_the_evidence_allows():
 
 
 def test_an_epoch_that_surely_harms_cold_queries_is_not_taken():
-    judge = Judge(np.arange(200) < 100, 0.5)
+    judge = Judge.of_cold(np.arange(200) < 100, 0.5)
     rng = np.random.default_rng(0)
     before = rng.random(200)
     kind, harsh = (before + rng.normal(0, 0.1, 200) for _ in range(2))

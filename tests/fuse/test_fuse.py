@@ -143,11 +143,15 @@ def test_the_same_seed_gives_the_same_choice_with_any_threads():
     assert one.choice == two.choice
 
 
-def test_too_few_clicks_give_the_first_part_and_a_warning():
-    parts = [knows(QUERIES, 0.5, seed=1), noise(QUERIES)]
-    with pytest.warns(ChoiceWarning, match="alone") as told:
-        assert fuse(parts, log_of(3)) is parts[0]
+@pytest.mark.parametrize("clicks", [0, 3])
+def test_too_few_clicks_give_an_equal_sum_of_normalised_parts_and_a_warning(clicks):
+    parts = [knows(QUERIES, 0.5, seed=1, scale="one"), noise(QUERIES, scale="other")]
+    with pytest.warns(ChoiceWarning, match="equal weights") as told:
+        search = fuse(parts, log_of(clicks))
     assert told[0].filename == __file__
+    asked = [text(q) for q in range(40)]
+    expected = Sum([(0.5, part.normalised("zscore")) for part in parts])
+    assert search(asked, 9).to_dict() == expected(asked, 9).to_dict()
 
 
 def test_a_part_that_is_left_out_is_not_built():
@@ -188,7 +192,7 @@ def test_the_record_tells_what_was_tried(tmp_path):
     tried = {trial["normalisation"] for trial in fusion.choice.trials}
     assert tried == {"none", "minmax", "zscore", "rank", "linear"}
     assert {(gain["part"], gain["queries"]) for gain in fusion.gains} == {
-        (part, kind) for part in parts for kind in ("all", "warm", "cold")
+        (part, kind) for part in parts for kind in ("all", "repeated", "warm", "cold")
     }
     assert fusion.curves()["one"][-1] == (1.0, next(t["all"] for t in fusion.choice.trials if t["weights"] == [1, 0]))
     assert fusion.to_json(tmp_path / "fusion.json") == (tmp_path / "fusion.json").read_text()

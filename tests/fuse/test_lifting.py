@@ -22,7 +22,7 @@ LIFTED = Trial("exp", (0.5, 0.5), 1.0)
 
 def chosen(*measured: np.ndarray) -> Trial:
     trials = [*SINGLES, SUM, LIFTED]
-    standing = Standing.of(Judge(COLD, 0.5), measured[:2])
+    standing = Standing.of(Judge.of_cold(COLD, 0.5), measured[:2])
     stands = standing.chosen(trials, measured)
     return trials[Lifting(standing, measured[stands]).chosen(trials, measured, stands)]
 
@@ -43,7 +43,7 @@ def test_a_lift_that_gains_nothing_sure_does_not_stand():
 
 
 def test_a_lift_is_as_good_as_the_worse_kind():
-    standing = Standing.of(Judge(COLD, 0.5), [values(0.5, 0.1), values(0.1, 0.5)])
+    standing = Standing.of(Judge.of_cold(COLD, 0.5), [values(0.5, 0.1), values(0.1, 0.5)])
     lifting = Lifting(standing, values(0.4, 0.52))
     assert lifting.rank(values(0.9, 0.6)) == pytest.approx((0.0, 0.1))
     assert lifting.rank(values(0.45, 0.6)) == pytest.approx((0.0, -0.05))
@@ -80,7 +80,7 @@ def words() -> TableRetriever:
 
 def test_items_that_a_part_ranks_down_for_want_of_clicks_are_lifted():
     log = log_of(QUERIES)
-    fusion = learn_fusion({"words": words(), "clicked": Clicked.of(log)}, log)
+    fusion = learn_fusion({"words": words(), "clicked": Clicked.of(log)}, log, cold=0.5)
     assert fusion.lift > 0
     assert f"+ {fusion.lift:g} for items without clicks" in fusion.said
     assert "Without the lift, " in fusion.said

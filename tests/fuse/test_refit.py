@@ -8,18 +8,17 @@ import pytest
 from tests.fuse.test_fuse import fruit_log, letters
 from vizsla import load
 from vizsla.clicks.fold import draw_fold
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.methods.bag.model import bag
 from vizsla.methods.bag.train import train_tokens
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, adacur
 from vizsla.methods.dense import dense
-from vizsla.methods.fuse import fuse
+from vizsla.methods.fuse import fuse, learn_fusion
 from vizsla.methods.jpq.train import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pefa.settings import XsSettings
 from vizsla.methods.pefa.xs import PefaXs
-from vizsla.methods.xrlinear.recipe import checked_recipe
 from vizsla.methods.xrlinear.train import train_xrlinear
 
 LOG = fruit_log()
@@ -86,28 +85,42 @@ def test_a_model_whose_options_are_no_plain_values_is_refused():
         model.refitted(TRAIN)
 
 
-@pytest.mark.parametrize("recipe", [{"dataset": "x"}, {"C": [1]}, {"threads": 8}])
-def test_a_recipe_of_a_file_holds_options_of_training_only(recipe):
-    with pytest.raises(FormatError, match="must hold options"):
-        checked_recipe(recipe)
+def tokens(log):
+    return train_tokens(bag(log), log, epochs=1)
 
 
-def test_what_cannot_forget_clicks_says_so_and_a_function_serves():
+def codes(log):
+    return jpq(dense(log, letters), log, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+
+
+@pytest.mark.parametrize("build", [tokens, codes])
+def test_learned_tokens_and_codes_are_learned_again_without_a_function(build, tmp_path):
+    model = build(LOG)
+    assert not same(model, build(TRAIN))
+    assert same(model.refitted(TRAIN), build(TRAIN))
+    model.save(tmp_path / "saved")
+    loaded = load(tmp_path / "saved")
+    if build is codes:
+        loaded = loaded.with_encoder(letters)
+    assert same(loaded.refitted(TRAIN), build(TRAIN))
+    pair = {"words": bm25(LOG), "learned": model}
+    functions = {"words": bm25(LOG), "learned": build}
+    assert learn_fusion(pair, LOG).choice == learn_fusion(functions, LOG).choice
+
+
+def test_what_cannot_forget_clicks_says_so():
     learned = train_tokens(bag(LOG), LOG, epochs=1)
-    assert bag(LOG).refitted(TRAIN) is not learned
     with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
-        fuse([bm25(LOG), learned], LOG)
-    assert fuse([bm25(LOG), lambda log: train_tokens(bag(log), log, epochs=1)], LOG)("red fruit").ids
-    with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
-        jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1).refitted(TRAIN)
+        fuse([bm25(LOG), learned.with_table(learned.encoder)], LOG)
 
 
 def test_a_base_or_a_prior_that_cannot_forget_is_refused_inside_of_others():
     coded = jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
-    with pytest.raises(InputError, match="A trained JPQ cannot forget"):
+    coded._recipe = None  # as one that nothing tells how it was made
+    with pytest.raises(InputError, match="cannot be trained again"):
         pefa_xl(coded, LOG, encoder=letters, **XL).refitted(TRAIN)
     adapted = pefa_xs(dense(LOG, letters), LOG, weight=0.5, calibrated=False)
-    with pytest.raises(InputError, match="A trained JPQ cannot forget"):
+    with pytest.raises(InputError, match="cannot be trained again"):
         PefaXs(coded, adapted.log, XsSettings(1.0), coded.index).refitted(TRAIN)
     tree, words = train_xrlinear(LOG, kind_shares=(1, 1, 1)), bm25(LOG)
     anchors = AnchorScores.of(LOG.item_ids, ASKED[:8], np.random.default_rng(0).random((8, len(LOG.items))))

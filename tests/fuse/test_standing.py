@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vizsla.clicks.judge import Judge
+from vizsla.clicks.mix import Mix
+from vizsla.methods.fuse.selection import select
 from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
 from vizsla.methods.fuse.verdict import said_of
@@ -21,7 +23,7 @@ def values(cold: float, warm: float) -> np.ndarray:
 
 def chosen(*measured: np.ndarray) -> Trial:
     trials = [*SINGLES, SUM]
-    standing = Standing.of(Judge(COLD, 0.5), measured[:2])
+    standing = Standing.of(Judge.of_cold(COLD, 0.5), measured[:2])
     return trials[standing.chosen(trials, measured)]
 
 
@@ -50,14 +52,14 @@ def test_a_sum_that_loses_to_neither_stands_where_every_part_loses_somewhere():
 def test_too_few_queries_prove_nothing():
     few = np.arange(20) < 10
     measured = [np.zeros(20), np.zeros(20), np.ones(20)]
-    standing = Standing.of(Judge(few, 0.5), measured[:2])
+    standing = Standing.of(Judge.of_cold(few, 0.5), measured[:2])
     assert [*SINGLES, SUM][standing.chosen([*SINGLES, SUM], measured)] == SINGLES[0]
 
 
 def said(cold: np.ndarray, measured: list[np.ndarray], share: float = 0.5) -> str:
-    standing = Standing.of(Judge(cold, share), measured[:2])
     trials = [*SINGLES, SUM][: len(measured)]
-    return said_of(["words", "tree"], trials, measured, standing.chosen(trials, measured), standing)
+    selected = select(Judge.of_cold(cold, share), trials, measured)
+    return said_of(["words", "tree"], trials, measured, selected, mix=Mix(0.0, 1 - share, share))
 
 
 def test_what_is_said_tells_a_loss_on_one_kind():
@@ -72,6 +74,7 @@ def test_what_is_said_tells_a_loss_on_one_kind():
 
 def test_what_is_said_counts_only_what_was_held_out():
     nobody, measured = np.zeros(40, np.bool_), [np.full(40, 0.5), np.zeros(40)]
-    assert "on 40 held-out queries (0.500 warm, none cold)." in said(nobody, measured, share=0.0)
+    counted = "on 40 held-out queries (0.500 warm, none cold; expected are 100 % warm)."
+    assert counted in said(nobody, measured, share=0.0)
     assert "nothing is sure" not in said(nobody, measured, share=0.0)
     assert said(nobody[:9], [each[:9] for each in measured]).endswith("Below 30 queries nothing is sure.")

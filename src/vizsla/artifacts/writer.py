@@ -57,6 +57,7 @@ class ArtifactWriter:
     def write(self, artifact: Artifact) -> str:
         """Write the whole artefact and return its digest."""
         artifact._write(self)
+        self.parameters(**artifact._noted())
         manifest = Manifest(self._kind, self._parameters, self._parents, self._files)
         try:
             data = manifest.dump()

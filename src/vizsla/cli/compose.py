@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning.add_argument("--learn", metavar="DATA", help=f"items and clicks: {DATA_HELP}")
     learning.add_argument("--clicks", metavar="FILE", help="a click log of DATA: query, item, weight[, time]")
     learning.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
-    learning.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks (0.5)")
+    learning.add_argument(
+        "--cold", type=_share, default="auto", help="share of queries about items without clicks (auto: by log)"
+    )
     learning.add_argument("--seed", type=int, default=0, help="which clicks are held out")
     learning.add_argument("--threads", type=int, default=1)
     learning.add_argument("--report", metavar="FILE", help="write what was tried, and how sure it is, as JSON")
@@ -80,3 +82,8 @@ def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriev
         fusion.to_json(arguments.report)
     print(fusion.said)
     return fusion.retriever
+
+
+def _share(text: str) -> float | str:
+    """Read a share, or "auto"."""
+    return text if text == "auto" else float(text)

@@ -31,6 +31,8 @@ class Choice:
         Each setting with its quality: "all", "warm" and "cold".
     best : int
         Which trial won.
+    repeated : int
+        Held-out queries whose text stayed in the log.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Choice:
     warm: int
     trials: list[dict[str, Any]]
     best: int
+    repeated: int = 0
 
     @classmethod
     def among(
@@ -95,7 +98,7 @@ class Choice:
         """Return (weight, quality) points for every combination of the other settings."""
         curves: dict[str, list[tuple[float, float]]] = {}
         for trial in self.trials:
-            names = [name for name in trial if name not in ("weight", *QUALITIES)]
+            names = [name for name in trial if name not in ("weight", "repeated", *QUALITIES)]
             said = [f"{name} {_said(trial[name])}" for name in names]
             curves.setdefault(", ".join(said) or "weight", []).append((trial["weight"], trial[quality]))
         return curves

@@ -1,4 +1,4 @@
-"""Fold: a dataset without some queries' clicks, and those queries to judge by, cold and warm ones."""
+"""Fold: a dataset without some searches' clicks, and those searches to judge by: repeated, warm and cold ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import check_seed
-from vizsla.clicks.hold_out import HeldOut, hold_out
-from vizsla.errors import InputError, check_range
+from vizsla.arguments import check_seed, generator
+from vizsla.clicks.hold_out import HeldOut, hold_out_counts
+from vizsla.clicks.mix import COLD, QUERY_KINDS, REPEATED, WARM, Mix, predicted_mix, searches_of_rows, text_numbers
+from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from vizsla.click_events import ClickEvents
     from vizsla.dataset import Dataset
 
 SHARE, ENOUGH, MOST = 0.1, 2000, 4000
@@ -33,33 +35,42 @@ class Fold(NamedTuple):
     Attributes
     ----------
     train : Dataset
-        All items and queries, without the clicks of the held-out texts and without those on cold items.
+        All items and queries, without the clicks that are held out and without those on cold items.
     texts : list of str
-        The held-out texts: cold ones first.
+        The held-out texts: cold ones first, then warm, then repeated ones.
     wanted : csr_array
         Held-out texts × items: their clicks.
-    cold : bool array
-        Which of the texts are cold: none of their items has a click left. The others' items all have.
+    kinds : array of str
+        What each text is. "cold": it is new, and none of its items has a click left. "warm": it is new, and all its
+        items have clicks left. "repeated": one of its searches is held out, and others of the same text are left.
+    mix : Mix
+        The shares of these kinds among the queries to come.
     """
 
     train: Dataset
     texts: list[str]
     wanted: csr_array
-    cold: NDArray[np.bool_]
+    kinds: NDArray[np.str_]
+    mix: Mix
+
+    @property
+    def cold(self) -> NDArray[np.bool_]:
+        """Which of the texts are cold."""
+        return np.asarray(self.kinds == COLD)
 
 
-def draw_fold(dataset: Dataset, *, cold: float = 0.5, seed: int = 0) -> Fold:
-    """Hold out texts, a share `cold` of them cold; clicks that cannot give such a share give what they can.
+def draw_fold(dataset: Dataset, *, cold: float | str = "auto", seed: int = 0) -> Fold:
+    """Hold out searches of each kind that is expected; where the log lacks a kind, it gives what it can.
 
-    A text that several queries of the dataset share is held out with all of them: whoever has seen a text before knows
-    its answer.
+    How many of each kind are held out lies halfway between its expected share and equal numbers, so that rare kinds
+    can be judged, too. `Fold.mix` has the expected shares.
 
     Parameters
     ----------
     dataset : Dataset
         One with clicks of at least five different texts.
-    cold : float
-        Share of the held-out texts whose items lose every click.
+    cold : float or "auto"
+        The share of cold queries among those to come; "auto" is what the log predicts. See `predicted_mix`.
     seed : int
         Draws the texts.
 
@@ -68,36 +79,154 @@ def draw_fold(dataset: Dataset, *, cold: float = 0.5, seed: int = 0) -> Fold:
     >>> from vizsla.dataset import Dataset
     >>> clicks = [("red", "f"), ("sweet", "f"), ("green", "p"), ("juicy", "p"), ("blue", "g")]
     >>> fold = draw_fold(Dataset.of({"f": "fig", "p": "pear", "g": "grape"}, clicks=clicks), cold=0.0)
-    >>> len(fold.texts), fold.train.clicks.nnz, fold.cold.tolist()
-    (1, 4, [False])
+    >>> len(fold.texts), fold.train.clicks.nnz, fold.kinds.tolist()
+    (1, 4, ['warm'])
     """
-    check_range("cold", cold, 0, 1)
     check_seed(seed)  # before anything else is taken for a want of clicks
-    texts, number = _numbered(dataset)
-    clicks = dataset.clicks.sorted_indices()
-    by_text = _added(clicks, number, len(texts))
-    count = int((np.diff(by_text.indptr) > 0).sum())
+    mix = predicted_mix(dataset, cold)
+    log = _TextLog.of(dataset)
+    count = int((np.diff(log.by_text.indptr) > 0).sum())
     if count < FEWEST:
         raise TooFewClicksError(f"To choose by, there must be clicks of {FEWEST} different texts. Got {count}.")
-    found = _held(by_text, _wanted(count), cold, seed)
-    held = np.concatenate([found.cold, found.warm])
-    out = np.zeros(len(texts), np.bool_)
-    out[held] = True
-    kept = ~out[np.repeat(number, np.diff(clicks.indptr))] & ~found.cold_items[clicks.indices]
-    is_cold = np.arange(len(held)) < len(found.cold)
-    return Fold(_train(dataset, clicks, kept), [texts[row] for row in held.tolist()], by_text[held], is_cold)
+    wanted = _wanted(count, mix)
+    log = log.without_searches(wanted[REPEATED], seed)
+    eligible = np.ones(len(log.texts), np.bool_)
+    eligible[list(log.held)] = False
+    found = _found(log, wanted[COLD], wanted[WARM], eligible, seed)
+    train = log.train(np.concatenate([found.cold, found.warm]), found.cold_items)
+    repeated = sorted(log.held)
+    if not len(found.cold) + len(found.warm) + len(repeated):
+        raise TooFewClicksError("To choose by, some clicks must be held out. Got too few of them.")
+    chosen = [*found.cold.tolist(), *found.warm.tolist(), *repeated]
+    counts = [len(found.cold), len(found.warm), len(repeated)]
+    kinds = np.repeat(np.array([COLD, WARM, REPEATED]), counts)
+    wanted_clicks = log.clicks_of(chosen[: sum(counts[:2])], repeated)
+    return Fold(train, [log.texts[row] for row in chosen], wanted_clicks, kinds, mix)
 
 
-def _wanted(count: int) -> int:
-    return max(1, round(min(max(SHARE * count, min(ENOUGH, 2 * SHARE * count)), MOST)))
+def _found(log: _TextLog, cold: int, warm: int, eligible: NDArray[np.bool_], seed: int) -> HeldOut:
+    """Hold out cold and warm texts; where one kind is too rare, more of the other."""
+    found = hold_out_counts(log.by_text, cold=cold, warm=warm, seed=seed, eligible=eligible)
+    if len(found.cold) < cold:
+        cold, warm = len(found.cold), warm + cold - len(found.cold)
+    elif len(found.warm) < warm:
+        cold, warm = cold + warm - len(found.warm), len(found.warm)
+    else:
+        return found
+    return hold_out_counts(log.by_text, cold=cold, warm=warm, seed=seed, eligible=eligible)
 
 
-def _numbered(dataset: Dataset) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the different texts, and for each query the number of its own."""
-    _, every = dataset.query_texts()
-    first: dict[str, int] = {}
-    number = np.fromiter((first.setdefault(text, len(first)) for text in every), np.int64, len(every))
-    return list(first), number
+def _wanted(count: int, mix: Mix) -> dict[str, int]:
+    """Return how many texts of each kind are held out."""
+    total = max(1, round(min(max(SHARE * count, min(ENOUGH, 2 * SHARE * count)), MOST)))
+    expected = [kind for kind in QUERY_KINDS if mix.shares[kind] > 0]
+    wanted = {kind: round(total * (mix.shares[kind] + 1 / len(expected)) / 2) for kind in expected}
+    return dict.fromkeys(QUERY_KINDS, 0) | wanted
+
+
+class _TextLog(NamedTuple):
+    """A click log by text, and the searches of repeated texts that were taken out of it."""
+
+    dataset: Dataset
+    texts: list[str]
+    number: NDArray[np.int64]
+    clicks: csr_array
+    events: ClickEvents | None
+    by_text: csr_array
+    held: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> _TextLog:
+        texts, number = text_numbers(dataset)
+        clicks = dataset.clicks.sorted_indices()
+        return cls(dataset, texts, number, clicks, dataset.events, _added(clicks, number, len(texts)), {})
+
+    def without_searches(self, count: int, seed: int) -> _TextLog:
+        """Take out one search each of so many texts that have several; likely those that are often asked."""
+        if not count:
+            return self
+        rng = generator(seed)
+        searches = self._searches()
+        several = np.flatnonzero(searches > 1)
+        if not len(several):
+            return self
+        # At least half of the repeated texts stay whole: what learns from the rest should not lack a kind.
+        drawn = min(count, (len(several) + 1) // 2)
+        chances = searches[several] / searches[several].sum()
+        texts = np.sort(rng.choice(several, drawn, replace=False, p=chances))
+        taken = self._of_times(texts) if self.events is not None else self._of_rows(texts, rng)
+        clicks, events, held = taken
+        by_text = _added(clicks, self.number, len(self.texts))
+        return self._replace(clicks=clicks, events=events, held=held, by_text=by_text)
+
+    def _searches(self) -> NDArray[np.int64]:
+        """Return how many searches each text has."""
+        if self.events is None:
+            rows = searches_of_rows(self.dataset)
+            return np.bincount(self.number, rows, minlength=len(self.texts)).astype(np.int64)
+        moments = np.unique(self.events.times, return_inverse=True)[1]
+        keys = np.unique(self.number[self.events.queries] * (int(moments.max(initial=0)) + 1) + moments)
+        return np.bincount(keys // (int(moments.max(initial=0)) + 1), minlength=len(self.texts))
+
+    def _of_times(self, texts: NDArray[np.int64]) -> tuple[csr_array, ClickEvents, dict[int, list[int]]]:
+        """Take out the last search of each text."""
+        assert self.events is not None
+        own = self.number[self.events.queries]
+        last = np.full(len(self.texts), -np.inf)
+        np.maximum.at(last, own, self.events.times)
+        out = np.isin(own, texts) & (self.events.times == last[own])
+        held: dict[int, list[int]] = {}
+        for text, item in zip(own[out].tolist(), self.events.items[out].tolist(), strict=True):
+            held.setdefault(text, []).append(item)
+        left = self.events.only(~out)
+        return left.matrix(self.clicks.shape), left, held
+
+    def _of_rows(
+        self, texts: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[csr_array, None, dict[int, list[int]]]:
+        """Take out one query of each text; where a text has one query only, a single one of its clicks."""
+        clicks, held = self.clicks.copy(), dict[int, list[int]]()
+        asked = np.flatnonzero(np.diff(clicks.indptr) > 0)
+        order = asked[np.argsort(self.number[asked], kind="stable")]
+        for text in texts.tolist():
+            start, stop = np.searchsorted(self.number[order], [text, text + 1]).tolist()
+            row = int(order[rng.integers(start, stop)])
+            entries = slice(clicks.indptr[row], clicks.indptr[row + 1])
+            if stop - start > 1:
+                held[text] = clicks.indices[entries].tolist()
+                clicks.data[entries] = 0
+            else:
+                weights = clicks.data[entries].astype(np.float64)
+                at = int(rng.choice(len(weights), p=weights / weights.sum()))
+                held[text] = [int(clicks.indices[entries][at])]
+                clicks.data[entries.start + at] -= 1
+        clicks.eliminate_zeros()
+        return clicks, None, held
+
+    def clicks_of(self, whole: list[int], repeated: list[int]) -> csr_array:
+        """Return the clicks of new texts, all of them, and of the searches that were taken out."""
+        from scipy.sparse import csr_array, vstack
+
+        rows = np.repeat(np.arange(len(repeated)), [len(self.held[text]) for text in repeated])
+        items = np.array([item for text in repeated for item in self.held[text]], np.int64)
+        taken = csr_array((np.ones(len(items), np.float32), (rows, items)), shape=(len(repeated), self.clicks.shape[1]))
+        taken.sum_duplicates()
+        return csr_array(vstack([self.by_text[whole], taken], format="csr"))
+
+    def train(self, held: NDArray[np.int64], cold_items: NDArray[np.bool_]) -> Dataset:
+        """Return the dataset without these texts' clicks and without those on cold items."""
+        from scipy.sparse import csr_array
+
+        from vizsla.dataset import Dataset
+
+        out = np.zeros(len(self.texts), np.bool_)
+        out[held] = True
+        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        kept = ~out[self.number[rows]] & ~cold_items[self.clicks.indices]
+        left = csr_array((self.clicks.data[kept], (rows[kept], self.clicks.indices[kept])), shape=self.clicks.shape)
+        events = None if self.events is None else self.events.among(left)
+        features = self.dataset.query_features
+        return Dataset(self.dataset.items, self.dataset.queries, clicks=left, query_features=features, events=events)
 
 
 def _added(clicks: csr_array, number: NDArray[np.int64], texts: int) -> csr_array:
@@ -108,23 +237,3 @@ def _added(clicks: csr_array, number: NDArray[np.int64], texts: int) -> csr_arra
     added = csr_array((clicks.data, (rows, clicks.indices)), shape=(texts, clicks.shape[1]))
     added.sum_duplicates()
     return added
-
-
-def _held(clicks: csr_array, queries: int, cold: float, seed: int) -> HeldOut:
-    for share in (cold, 0.0, 1.0):
-        try:
-            return hold_out(clicks, queries=queries, cold=share, seed=seed)
-        except InputError:
-            continue
-    raise TooFewClicksError("To choose by, some clicks must be held out. Got too few of them.")
-
-
-def _train(dataset: Dataset, clicks: csr_array, kept: NDArray[np.bool_]) -> Dataset:
-    from scipy.sparse import csr_array
-
-    from vizsla.dataset import Dataset
-
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
-    left = csr_array((clicks.data[kept], (rows[kept], clicks.indices[kept])), shape=clicks.shape)
-    events = None if dataset.events is None else dataset.events.among(left)
-    return Dataset(dataset.items, dataset.queries, clicks=left, query_features=dataset.query_features, events=events)

@@ -63,10 +63,28 @@ def _enough_warm(found: HeldOut, queries: int, cold: float) -> bool:
 
 def _hold_out(clicks: csr_array, queries: int, share: float, seed: int) -> HeldOut:
     cold = round(share * queries)
-    warm = queries - cold
+    return hold_out_counts(clicks, cold=cold, warm=queries - cold, seed=seed)
+
+
+def hold_out_counts(clicks: csr_array, *, cold: int, warm: int, seed: int, eligible: Mask | None = None) -> HeldOut:
+    """Choose so many cold and so many warm rows, or as many of either kind as there are.
+
+    Parameters
+    ----------
+    clicks : csr_array
+        Queries × items.
+    cold, warm : int
+        How many rows of either kind are wanted.
+    seed : int
+        Draws the rows.
+    eligible : bool array, optional
+        Which rows may be chosen; all with clicks unless given. The others may lose clicks on cold items, but not all.
+    """
     rng = generator(seed)
-    rows = rng.permutation(np.flatnonzero(np.diff(clicks.indptr)))
-    cold_rows, cold_items = _cold_rows(clicks, cold, rows[np.argsort(_damage(clicks)[rows], kind="stable")])
+    asked = np.diff(clicks.indptr) > 0
+    rows = rng.permutation(np.flatnonzero(asked if eligible is None else asked & eligible))
+    order = rows[np.argsort(_damage(clicks)[rows], kind="stable")]
+    cold_rows, cold_items = _cold_rows(clicks, cold, order, np.isin(np.arange(len(asked)), rows))
     return HeldOut(cold_rows, warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)
 
 
@@ -80,7 +98,7 @@ def _damage(clicks: csr_array) -> Rows:
     return damage
 
 
-def _cold_rows(clicks: csr_array, wanted: int, order: Rows) -> tuple[Rows, Mask]:
+def _cold_rows(clicks: csr_array, wanted: int, order: Rows, eligible: Mask) -> tuple[Rows, Mask]:
     """Take rows in order; with each come all rows whose last item thereby turns cold, if there is room for them."""
     by_item, sizes = clicks.tocsc(), np.diff(clicks.indptr)
     inside = np.zeros(len(sizes), dtype=np.int64)
@@ -99,6 +117,8 @@ def _cold_rows(clicks: csr_array, wanted: int, order: Rows) -> tuple[Rows, Mask]
         if len(taken) + len(complete) > wanted:
             # Rows only ever join, so an item that is too much alone stays too much: every item is tried once.
             too_popular[new] |= len(new) == 1
+            continue
+        if not eligible[complete].all():
             continue
         inside[touched] += counts
         cold_items[new] = True

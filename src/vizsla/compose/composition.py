@@ -16,6 +16,7 @@ from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
 from vizsla.filter import Filter
 from vizsla.queries import Queries
+from vizsla.recipe import Recipe, builds
 from vizsla.retriever import Retriever
 from vizsla.scorer import unwrapped
 from vizsla.short_text import short_text
@@ -183,6 +184,13 @@ class Composition(Retriever):
     def _without_items(self, ids: list[str], done: Done) -> Self:
         return self._rebuild([shrunk(part, ids, done) for part in self._scorers()], self._options())
 
+    @property
+    def _known_recipe(self) -> Recipe | None:
+        parts = [unwrapped(part) for part in self._scorers()]
+        if any(isinstance(part, Retriever) and part._known_recipe is None for part in parts):
+            return None
+        return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()}).owned_by(self)
+
     @abstractmethod
     def _options(self) -> dict[str, Any]:
         """Return the parameters besides the parts, as JSON values."""
@@ -246,6 +254,17 @@ class Composition(Retriever):
             raise
         except (VizslaError, LookupError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error
+
+
+@builds("composition", data=None)
+def build_composition(operation: str, parts: list[Any], **options: Any) -> Composition:
+    """Build a composition of these parts; the options are those of its operation."""
+    if operation not in Composition.operations:
+        raise InputError(f"`operation` must be one of {', '.join(Composition.operations)}. Got {operation!r}.")
+    try:
+        return Composition.operations[operation]._rebuild(parts, options)
+    except KeyError as error:
+        raise InputError(f"The recipe of {operation!r} must have the setting {error}. Got none.") from error
 
 
 def _settle_all(parts: Sequence[Any], queries: Queries, threads: int) -> None:

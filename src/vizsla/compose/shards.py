@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,15 @@ from vizsla.errors import CompositionError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
+from vizsla.recipe import Recipe, builds
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
 from vizsla.strings import Strings
+from vizsla.text.item_changes import left_ids
+
+if TYPE_CHECKING:
+    from vizsla.dataset import Dataset
 
 
 class Shards(Composition):
@@ -106,6 +111,12 @@ class Shards(Composition):
     def _options(self) -> dict[str, Any]:
         return {}
 
+    @property
+    def _known_recipe(self) -> Recipe | None:
+        if any(part._known_recipe is None for part in self.parts):
+            return None
+        return Recipe("shards", {"parts": self.parts, "sizes": [len(part.items) for part in self.parts]})
+
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(parts)
@@ -132,6 +143,37 @@ def shards(parts: Sequence[Retriever]) -> Shards:
     True
     """
     return Shards(parts)
+
+
+@builds("shards", data="dataset")
+def build_shards(dataset: Dataset, parts: Sequence[Recipe], sizes: Sequence[int], *, threads: int = 1) -> Shards:
+    """Build shards over runs of a dataset's items, in its order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Items, and clicks for parts that learn.
+    parts : sequence of Recipe
+        How each shard is built.
+    sizes : sequence of int
+        How many items each shard has, of the dataset or in proportion to it.
+    threads : int
+        For each part.
+    """
+    if len(parts) != len(sizes) or not sizes or min(sizes) < 1:
+        raise InputError(f"`sizes` must be a number of items above 0 for each part. Got {sizes!r:.60}.")
+    ends = np.rint(np.cumsum(sizes) / sum(sizes) * len(dataset.items)).astype(np.int64)
+    starts = np.concatenate([[0], ends[:-1]])
+    runs = [np.arange(start, end) for start, end in zip(starts, ends, strict=True)]
+    return Shards([part.build(_items_of(dataset, run), threads=threads) for part, run in zip(parts, runs, strict=True)])
+
+
+def _items_of(dataset: Dataset, numbers: NDArray[np.int64]) -> Dataset:
+    """Return the dataset with some of its items only."""
+    from vizsla.dataset import Dataset
+
+    items = dataset.items.only(numbers, left_ids(dataset.item_ids, numbers))
+    return Dataset(items, dataset.queries, clicks=dataset.clicks.tocsc()[:, numbers].tocsr())
 
 
 def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalogue: Strings, k: int) -> Candidates:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.cached_property import cached_property
 from vizsla.catalogue import Catalogue
@@ -65,6 +66,12 @@ class Records(Generic[Record]):
     def get(self, id: str, *, what: str = "item") -> Record:
         """Return the record with this id; an unknown one raises."""
         return self[self.ids.number(id, what=what)]
+
+    def only(self, numbers: NDArray[np.int64], ids: Strings) -> Records[Record]:
+        """Return some of the records, in their order, with the ids that these have."""
+        kept = np.setdiff1d(np.arange(len(self.ids) + len(self._dropped)), sorted(self._dropped))[numbers]
+        others = np.setdiff1d(np.arange(len(self.ids) + len(self._dropped)), kept)
+        return Records(self._source, ids, dropped=frozenset(others.tolist()))
 
     def described(self, details: Details | None) -> Records[Record]:
         """Return the same records; their ids carry these details, which are by the source's numbers."""

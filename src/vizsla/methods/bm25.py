@@ -22,6 +22,7 @@ from vizsla.methods.bm25_variants import Floats, Weighting
 from vizsla.movable import Movable
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -155,7 +156,7 @@ class Bm25(Movable):
     def _with(self, **changes: Any) -> Self:
         changes.pop("encoder", None)  # it has the fingerprint of this one, and follows from the statistics
         same = {"items": self.items, "statistics": self.statistics, "index": self.index, "weighting": self.weighting}
-        return type(self)(**{**same, **changes})
+        return self._kept(type(self)(**{**same, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
@@ -217,6 +218,7 @@ class Bm25(Movable):
         return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
 
 
+@builds("bm25", data="items")
 def bm25(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,

@@ -20,6 +20,7 @@ from vizsla.indexes.make import make_index
 from vizsla.indexes.pq import PqIndex
 from vizsla.movable import Movable
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
 from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
@@ -148,6 +149,7 @@ class Dense(Movable):
         return cls(reader.catalogue("items"), read_encoder(reader), index)
 
 
+@builds("dense", data="items")
 def dense(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     encoder: Encoder,

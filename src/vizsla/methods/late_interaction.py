@@ -22,6 +22,7 @@ from vizsla.errors import InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
@@ -96,9 +97,9 @@ class LateInteraction(Retriever):
     def with_encoder(self, encoder: Encoder) -> Self:
         """Return the same with the encoder it was built with, or its base, where a load could not bring that back."""
         if encoder.fingerprint == self.encoder.fingerprint:
-            return type(self)(encoder, self.tokens)
+            return self._kept(type(self)(encoder, self.tokens))
         if isinstance(self.encoder, WordEncoder):
-            return type(self)(self.encoder.with_encoder(encoder), self.tokens)
+            return self._kept(type(self)(self.encoder.with_encoder(encoder), self.tokens))
         raise InputError(f"`encoder` must be {self.encoder.fingerprint!r}. Got {encoder.fingerprint!r}.")
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -148,6 +149,7 @@ class LateInteraction(Retriever):
         return cls(read_encoder(reader), tokens)
 
 
+@builds("late_interaction", data="items")
 @checked
 def late_interaction(
     items: Dataset | Mapping[str, str] | Iterable[Any],

@@ -13,10 +13,12 @@ from vizsla.indexes.pq import PqIndex
 from vizsla.indexes.stored_index import StoredIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.xs import PefaXs
+from vizsla.recipe import builds
 
 Model = TypeVar("Model", Dense, PefaXs)
 
 
+@builds("pq", data=None)
 def pq(base: Model, **options: Any) -> Model:
     """Return the same retriever over codes instead of vectors: many times smaller, and less exact the smaller it is.
 
@@ -42,7 +44,7 @@ def pq(base: Model, **options: Any) -> Model:
         below = base.base
         if not isinstance(below, Dense):
             raise InputError(f"`base` must be PEFA-XS over a dense retriever. Got it over {type(below).__name__}.")
-        return base._with(base=pq(below, **options), index=_coded(base.index, options))
+        return base._with(base=below._with(index=_coded(below.index, options)), index=_coded(base.index, options))
     if not isinstance(base, Dense):
         raise InputError(f"`base` must be a dense retriever, or PEFA-XS over one. Got {type(base).__name__}.")
     return base._with(index=_coded(base.index, options))

@@ -20,6 +20,7 @@ from vizsla.methods.tfidf_fit import fit_ngrams_of
 from vizsla.movable import Movable
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
@@ -139,7 +140,7 @@ class Tfidf(Movable):
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "entries": self.entries}
-        return type(self)(**{**same, **changes})
+        return self._kept(type(self)(**{**same, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return explain_tfidf(self._score_one(queries, item), self.encoder, self.index, queries, item)
@@ -157,6 +158,7 @@ class Tfidf(Movable):
         return cls(items, encoder, index, entries=entries)
 
 
+@builds("tfidf", data="items")
 def tfidf(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,

@@ -17,6 +17,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter
 from vizsla.queries import Queries
+from vizsla.recipe import Recipe, builds, noted
 from vizsla.retriever import Retriever
 from vizsla.scored import Scored
 from vizsla.stats import Stats
@@ -66,6 +67,7 @@ class Unclicked(Retriever):
         if len(units) and units.min() < 0:
             raise InputError("Only clicks that are there can be taken away. Got more than there are.")
         self._items, self.units = items, units
+        noted(self, Recipe("unclicked", {}))
 
     @classmethod
     def of(cls, clicks: Any, items: Strings) -> Self:
@@ -150,6 +152,7 @@ class Unclicked(Retriever):
             raise FormatError(f"{reader.path / 'units.npy'}: {error}") from error
 
 
+@builds("unclicked", data="dataset")
 def unclicked(dataset: Dataset) -> Unclicked:
     """Return the items of a dataset that have no clicks, as a term of a sum.
 

@@ -258,6 +258,18 @@ class AnyLanguage(Analyser):
         return found
 
 
+def analyser_of(values: Mapping[str, Any]) -> Analyser:
+    """Build what `to_dict` of an Analyser or an AnyLanguage gave; anything else raises FormatError.
+
+    Examples
+    --------
+    >>> analyser_of(AnyLanguage("english").to_dict()), analyser_of(Analyser().to_dict()) == Analyser()
+    (AnyLanguage(english), True)
+    """
+    known = isinstance(values, Mapping) and values.get("kind") == KIND
+    return AnyLanguage.from_dict(values) if known else Analyser.from_dict(values)
+
+
 def _restored(values: dict[str, Any]) -> AnyLanguage:
     return AnyLanguage.from_dict(values)
 

@@ -16,7 +16,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import KIND, AnyLanguage, surface_of
+from vizsla.text.any_language import analyser_of, surface_of
 from vizsla.text.texts import batches, call_with, listed
 from vizsla.text.vocabulary import joined, read_vocabulary
 from vizsla.text.wordpiece import WordPiece
@@ -320,8 +320,7 @@ def _analyser(reader: ArtifactReader) -> Analyser:
     values = reader.json(ANALYSER)
     if isinstance(values, dict) and values.get("kind") == "wordpiece":
         return WordPiece.read(reader, values)
-    made = AnyLanguage if isinstance(values, dict) and values.get("kind") == KIND else Analyser
     try:
-        return made.from_dict(values)
+        return analyser_of(values)
     except FormatError as error:
         raise FormatError(f"{reader.path / ANALYSER}.json: {error}") from error

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.clicks.choice import Choice
+from vizsla.clicks.choice import QUALITIES, Choice
 from vizsla.clicks.hold_out import HeldOut
-from vizsla.clicks.judge import KINDS, Judge
+from vizsla.clicks.judge import Judge
 from vizsla.clicks.log_split import COLD
 from vizsla.clicks.measures import PerQuery
 from vizsla.methods.bag.begin import begun
@@ -77,15 +77,15 @@ def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, see
     """
     trials = [Trial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
     if not trials:
-        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(KINDS, 0.0)], 0)
-    judge = Judge(np.concatenate([trial.cold for trial in trials]), COLD)
+        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
+    judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD)
     measured = [np.concatenate([trial.ranks() for trial in trials])]
     for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
         if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
             break
     done = [
-        {"epochs": epoch} | {kind: judge.quality(values, kind) for kind in KINDS}
+        {"epochs": epoch} | {kind: judge.quality(values, kind) for kind in QUALITIES}
         for epoch, values in enumerate(measured)
     ]
     cold = int(judge.cold.sum())
@@ -97,7 +97,7 @@ def harmless_best(judge: Judge, measured: list[PerQuery]) -> int:
 
     Examples
     --------
-    >>> judge = Judge(np.arange(80) < 40, 0.5)
+    >>> judge = Judge.of_cold(np.arange(80) < 40, 0.5)
     >>> before, after = np.full(80, 0.5), np.where(judge.cold, 0.3, 1.0)
     >>> harmless_best(judge, [before, after + np.tile([0, 0.1], 40)])
     0

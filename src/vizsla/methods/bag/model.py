@@ -23,6 +23,7 @@ from vizsla.indexes.bag import BagIndex
 from vizsla.methods.bag.weights import idf
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.recipe import Recipe, builds, noted, refit
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.analyser import Analyser
@@ -130,7 +131,10 @@ class Bag(Encoded):
 
     def with_table(self, table: Encoder) -> Self:
         """Return the same lists with other query weights: a TokenTable, or any encoder over the same tokens."""
-        return self._with(encoder=table, learned=True)
+        made = self._with(encoder=table, learned=True)
+        if self._recipe is not None:
+            noted(made, Recipe("bag_table", {"bag": self._recipe, "table": table}))
+        return made
 
     def with_half_life(self, half_life: float | None) -> Self:
         """Return the same bag, which tells by what half-life its clicks weighed.
@@ -175,16 +179,20 @@ class Bag(Encoded):
         """
         from vizsla.methods.bag.train import train_tokens
 
-        return train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
+        made = train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
+        return self._kept(made) if self.learned else made
 
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
-        """Return itself, if its table is not learned; a learned one cannot forget clicks, and raises."""
-        if self.learned:
+        """Return itself, if its table is not learned; else learn it again. A table that came from elsewhere raises."""
+        if not self.learned:
+            return self
+        if self._recipe is None or self._recipe.kind not in ("tokens", "train_sidr"):
             raise InputError(
-                "A learned table cannot forget clicks. Give a function in its place, such as "
+                "A table from elsewhere cannot forget clicks. Give a function in its place, such as "
                 "`lambda dataset: vizsla.train_tokens(vizsla.bag(dataset), dataset)`."
             )
-        return self
+        again: Self = refit(self, dataset, threads=threads)
+        return again
 
     def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
         """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
@@ -248,13 +256,14 @@ class Bag(Encoded):
         table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
         followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
         counts: Any = {"frequencies": frequencies, "lengths": lengths}
-        return type(self)(items, followed, index, b=self.b, learned=self.learned, half_life=self.half_life, **counts)
+        made = type(self)(items, followed, index, b=self.b, learned=self.learned, half_life=self.half_life, **counts)
+        return self._kept(made)
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
         same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
         same |= {"half_life": self.half_life}
-        return type(self)(**{**same, **changes})
+        return self._kept(type(self)(**{**same, **changes}), **{name: changes[name] for name in changes if name == "b"})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
@@ -301,6 +310,7 @@ def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
     return table
 
 
+@builds("bag", data="items")
 @checked
 def bag(
     items: Dataset | Mapping[str, str] | Iterable[Any],
@@ -339,6 +349,12 @@ def bag(
 
     made = Bag.build(items, ids=ids, analyser=analyser)
     return made.with_b(chosen_b(made, items, seed=seed))
+
+
+@builds("bag_table", data=None)
+def bag_table(bag: Bag, table: Encoder) -> Bag:
+    """Return a bag with other query weights, as `Bag.with_table` does."""
+    return bag.with_table(table)
 
 
 def _norms(lengths: NDArray[np.int32], b: float) -> NDArray[np.float32]:

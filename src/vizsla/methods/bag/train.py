@@ -17,8 +17,10 @@ from vizsla.methods.bag.learner import LearningSettings
 from vizsla.methods.bag.model import Bag
 from vizsla.methods.bag.verdict import warn_of
 from vizsla.progress import progress
+from vizsla.recipe import builds
 
 
+@builds("tokens", data="clicks")
 @checked
 def train_tokens(
     bag: Bag,

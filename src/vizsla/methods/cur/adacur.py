@@ -22,6 +22,7 @@ from vizsla.methods.cur.plan_file import read_plan, write_plan
 from vizsla.methods.cur.pool import Pool
 from vizsla.methods.cur.rounds import Plan
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 from vizsla.scorer import Scorer
 from vizsla.stats import Stats
@@ -148,6 +149,7 @@ class Adacur(BudgetedSearch):
         return cls(scorer, anchors, plan, first=first, fixed=fixed, pool=pool, **options)
 
 
+@builds("adacur", data=None)
 @checked
 def adacur(
     scorer: Scorer,
@@ -208,6 +210,7 @@ def adacur(
     return Adacur(scorer, anchors, plan, first=first, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
 
 
+@builds("anncur", data=None)
 @checked
 def anncur(
     scorer: Scorer,

@@ -98,7 +98,7 @@ class BudgetedSearch(Spender):
         if first is not None:
             first = max(1, round(first * check_positive("budget", budget) / self.plan.budget))
         other.plan = replace(self.plan, budget=budget, first=first)
-        return other
+        return self._kept(other, budget=budget)
 
     @property
     def effort(self) -> int:

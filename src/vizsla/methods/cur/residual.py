@@ -31,6 +31,7 @@ from vizsla.methods.cur.residual_fit import ResidualFit
 from vizsla.methods.cur.rounds import Plan
 from vizsla.methods.cur.vector_fit import fit_vectors, vectors_of
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 from vizsla.scorer import Scorer
 from vizsla.stats import Stats
@@ -162,6 +163,7 @@ class ResidualCur(BudgetedSearch):
         return cls(scorer, items, fit, priors, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
+@builds("residual_cur", data=None)
 @checked
 def residual_cur(
     scorer: Scorer,

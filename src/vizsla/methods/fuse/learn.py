@@ -11,28 +11,32 @@ from vizsla.clicks.choice import Choice
 from vizsla.clicks.choice_warning import ChoiceWarning
 from vizsla.clicks.fold import Fold, TooFewClicksError, draw_fold
 from vizsla.clicks.judge import FEWEST, KINDS, Judge
-from vizsla.clicks.log_split import COLD
 from vizsla.clicks.measures import PerQuery
 from vizsla.composable import DEPTH
 from vizsla.compose.sum import Sum
 from vizsla.dataset import Dataset
 from vizsla.errors import InputError, check_positive
 from vizsla.methods.fuse.learned import LearnedFusion
-from vizsla.methods.fuse.lifting import Lifting
 from vizsla.methods.fuse.parts import Part, Parts, built_part, named_parts, numbered_as, part_twin
 from vizsla.methods.fuse.pool import MEASURE, RANKS, Pool, make_pool
 from vizsla.methods.fuse.rules import Rule
 from vizsla.methods.fuse.search import Search
+from vizsla.methods.fuse.selection import protected, select
 from vizsla.methods.fuse.standing import Standing
 from vizsla.methods.fuse.trial import Trial, alone
 from vizsla.methods.fuse.verdict import said_of
 from vizsla.methods.unclicked import Unclicked
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 
+EQUAL = "zscore"
+"""How parts are normalised that are added with equal weights: of those that learn nothing, it is mostly the best."""
 
+
+@builds("fuse", data="dataset")
 @checked
 def fuse(
-    parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
+    parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> Retriever:
     """Join parts with the weights that serve held-out clicks best; a part may get none, or all of it.
 
@@ -44,11 +48,12 @@ def fuse(
     parts : sequence, or mapping of names
         Retrievers over one catalogue, or functions from a dataset to one, such as `train_xrlinear`. A fitted part that
         has learned from clicks is built once more without the held-out ones, for the choice only: on clicks that it
-        knows, it looks better than it is. One that cannot say how it was built must be given as a function.
+        knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset
         Its clicks are what is chosen by; they should be those that the parts have learned from.
-    cold : float
-        The share of queries to come whose items have no clicks yet; weights are chosen for it.
+    cold : float or "auto"
+        The share of queries to come whose items have no clicks yet; weights are chosen for it. "auto" is what the log
+        predicts, by its latest clicks where these have times; see `vizsla.clicks.mix.predicted_mix`.
     depth : int
         How many candidates each part contributes, at least 10.
     seed : int
@@ -71,15 +76,19 @@ def fuse(
 
 @checked
 def learn_fusion(
-    parts: Parts, dataset: Dataset, *, cold: float = COLD, depth: int = DEPTH, seed: int = 0, threads: int = 1
+    parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> LearnedFusion:
     """Learn a fusion as `fuse` does, and return it with everything that was tried.
 
-    Some texts of the log are held out, a share `cold` of them with all clicks on their items. Every part is searched
-    once for them, as it would be without their clicks; then normalisations and weights are tried. Single parts stand
-    unless a sum is two standard errors better; so do fewer parts against more. A sum that loses to the best part on
-    warm or on cold queries, by more than a standard error, comes behind all that do not. Beside a part that learns from
-    clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains by it.
+    Some searches of the log are held out: repeated, warm and cold ones, weighed by the shares that the log predicts for
+    them. Every part is searched once for them, as it would be without their clicks; then normalisations and weights are
+    tried. The best part stands unless the lower confidence bound of a sum's gain over it is above 0 overall, and the
+    sum is behind it by less than a standard error on each kind of query that makes up a tenth of those to come. Fewer
+    parts stand against more in the same way. The gain is measured on queries that the sum was not selected by. Beside a
+    part that learns from clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains
+    by it.
+
+    Without enough clicks to choose by, the parts are normalised and added with equal weights, with a `ChoiceWarning`.
 
     Parameters
     ----------
@@ -93,31 +102,39 @@ def learn_fusion(
     try:
         fold = draw_fold(dataset, cold=cold, seed=seed)
     except TooFewClicksError as error:
-        return _first_part(names, given, dataset, str(error))
+        return _equal_sum(names, given, dataset, str(error), depth=depth)
     clock = [process_time()]
     twins = [built_part(part_twin(part, fold.train, threads=threads), fold.train) for part in given]
     clock.append(process_time())
-    judge = Judge(fold.cold, cold)
-    # Where nobody learns from clicks, or one kind of query is missing, nothing says that items without any are too low.
-    both = min(fold.cold.sum(), (~fold.cold).sum()) >= FEWEST
-    learners = [bool(both) and twin is not part for twin, part in zip(twins, given, strict=True)]
+    judge = Judge(fold.kinds, fold.mix.shares)
+    # Where no part learns from clicks, or one kind of query is missing, nothing says that the others are too low.
+    both = min(judge.counts["warm"], judge.counts["cold"]) >= FEWEST
+    learners = [both and twin is not part for twin, part in zip(twins, given, strict=True)]
     pool = _pool(twins, fold, dataset, depth=depth, lift=any(learners), threads=threads)
     clock.append(process_time())
-    standing = Standing.of(judge, [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)])
-    tried = Search(pool, standing, learners=learners).run([twin.scale for twin in twins])
+    tried = _tried(pool, judge, learners, [twin.scale for twin in twins])
     trials, measured = list(tried), list(tried.values())
-    level = standing.chosen(trials, measured)
-    best = Lifting(standing, measured[level]).chosen(trials, measured, level)
+    selected = select(judge, trials, measured)
+    best = selected.best
     clock.append(process_time())
     seconds = {name: clock[at + 1] - clock[at] for at, name in enumerate(("refit", "pool", "weights"))}
     return LearnedFusion(
         _composed(trials[best], given, dataset, pool.rules, depth=depth),
         names,
         _choice(trials, measured, best, judge),
-        _gains(names, tried, measured[best], judge),
-        said_of(names, trials, measured, best, standing, level=level),
+        _gains(names, tried, selected.honest, judge),
+        said_of(names, trials, measured, selected, mix=fold.mix),
         seconds,
     )
+
+
+def _tried(pool: Pool, judge: Judge, learners: list[bool], scales: list[str]) -> dict[Trial, PerQuery]:
+    """Search for sums that lose on no kind of query, and for sums that lose on no common kind."""
+    singles = [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)]
+    tried: dict[Trial, PerQuery] = {}
+    for kinds in dict.fromkeys([protected(judge), judge.common]):
+        tried = Search(pool, Standing.of(judge, singles, kinds=kinds), learners=learners, measured=tried).run(scales)
+    return tried
 
 
 def _composed(
@@ -143,8 +160,8 @@ def _choice(trials: list[Trial], measured: list[PerQuery], best: int, judge: Jud
         | {kind: judge.quality(values, kind) for kind in KINDS}
         for trial, values in zip(trials, measured, strict=True)
     ]
-    cold = int(judge.cold.sum())
-    return Choice(MEASURE, cold, len(judge.cold) - cold, said, best)
+    counts = judge.counts
+    return Choice(MEASURE, counts["cold"], counts["warm"], said, best, counts["repeated"])
 
 
 def _gains(names: list[str], tried: dict[Trial, PerQuery], values: PerQuery, judge: Judge) -> list[dict[str, Any]]:
@@ -156,10 +173,12 @@ def _gains(names: list[str], tried: dict[Trial, PerQuery], values: PerQuery, jud
     return gains
 
 
-def _first_part(names: list[str], given: list[Part], dataset: Dataset, problem: str) -> LearnedFusion:
-    """Return the first part alone, and say that nothing could be chosen."""
-    said = f"{problem} This is {names[0]} alone: put the part that you trust most first, or weigh them yourself."
+def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: str, *, depth: int) -> LearnedFusion:
+    """Return the sum of normalised parts with equal weights, and say that nothing could be chosen."""
+    summed = f"the sum of {len(names)} parts by {EQUAL} with equal weights"
+    said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
     warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
-    trial = alone(0, len(given))
+    trial = Trial(EQUAL, (1 / len(given),) * len(given))
     tried = {"normalisation": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)
-    return LearnedFusion(built_part(given[0], dataset), names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})
+    joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
+    return LearnedFusion(joined, names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.clicks.judge import Judge
 from vizsla.clicks.measures import PerQuery
 from vizsla.methods.fuse.standing import Rank, Standing, of_each_count
 from vizsla.methods.fuse.trial import Trial
+
+SIDES = ("warm", "cold")
 
 
 @dataclass(frozen=True)
@@ -28,23 +33,33 @@ class Lifting:
     standing: Standing
     level: PerQuery
 
+    @classmethod
+    def of(cls, judge: Judge, singles: Sequence[PerQuery], level: PerQuery) -> Lifting:
+        """Return the rule for warm and cold queries, however rare: a lift is between these two."""
+        return cls(Standing.of(judge, singles, kinds=SIDES), level)
+
     def rank(self, values: PerQuery) -> Rank:
         """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
 
         Harm is what a kind of query has less than its best part, and less than without a lift.
         """
-        judge, harm, worse = self.standing.judge, 0.0, inf
+        return self.ranks(values[None])[0]
+
+    def ranks(self, measured: NDArray[np.float64]) -> list[Rank]:
+        """Return the rank of each row."""
+        judge = self.standing.judge
+        harm, worse = np.zeros(len(measured)), np.full(len(measured), np.inf)
         for kind, best in self.standing.best.items():
-            gain = judge.gain(values, best, kind).mean
-            harm = min(harm, gain - min(0.0, judge.gain(self.level, best, kind).mean))
-            worse = min(worse, gain)
-        return harm, worse
+            gains = judge.qualities(measured - best, kind)
+            harm = np.minimum(harm, gains - min(0.0, judge.gain(self.level, best, kind).mean))
+            worse = np.minimum(worse, gains)
+        return list(zip(harm.tolist(), worse.tolist(), strict=True))
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery], stands: int) -> int:
         """Return what stands in the end: a lift must do no harm, and be as clearly better as a further part."""
         for same in of_each_count(trials, lifted=True):
-            best = max(same, key=lambda at: self.rank(measured[at]))
-            harmless = self.rank(measured[best])[0] == 0
-            if harmless and self.standing.replaces(measured[best], measured[stands]):
-                stands = best
+            ranks = self.ranks(np.asarray(measured)[same])
+            best = max(range(len(same)), key=lambda at: ranks[at])
+            if ranks[best][0] == 0 and self.standing.replaces(measured[same[best]], measured[stands]):
+                stands = same[best]
         return stands

@@ -32,12 +32,21 @@ class Search:
         Which of two trials is better.
     learners : sequence of bool, optional
         Which parts have learned from clicks: beside one of these, items without clicks may be lifted. None by default.
+    measured : dict, optional
+        What another search has tried before.
     """
 
-    def __init__(self, pool: Pool, standing: Standing, *, learners: Sequence[bool] | None = None):
+    def __init__(
+        self,
+        pool: Pool,
+        standing: Standing,
+        *,
+        learners: Sequence[bool] | None = None,
+        measured: dict[Trial, PerQuery] | None = None,
+    ):
         self.pool, self.standing = pool, standing
         self.learners = [False] * pool.parts if learners is None else learners
-        self.measured: dict[Trial, PerQuery] = {}
+        self.measured: dict[Trial, PerQuery] = dict(measured or {})
 
     def run(self, scales: Sequence[str]) -> dict[Trial, PerQuery]:
         """Try single parts, a grid of sums on every scale, the surroundings of the best of each, and lifts.
@@ -64,7 +73,8 @@ class Search:
         for some in alike:
             self._climb(some)
         stands = self.standing.chosen(list(self.measured), list(self.measured.values()))
-        lifting = Lifting(self.standing, list(self.measured.values())[stands])
+        level = list(self.measured.values())[stands]
+        lifting = Lifting.of(self.standing.judge, [self._try(one) for one in singles], level)
         for some in alike:
             self._lift([trial for trial in some if self._may_lift(trial)], lifting)
         return self.measured

@@ -18,6 +18,7 @@ from vizsla.indexes.pq import PqIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.queries import Queries
+from vizsla.recipe import refit
 from vizsla.strings import Strings
 
 if TYPE_CHECKING:
@@ -56,11 +57,14 @@ class Jpq(Dense):
         super().__init__(items, encoder, index)
 
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
-        """Raise: who wants a twin that has not seen some clicks gives the function that trains it."""
-        raise InputError(
-            "A trained JPQ cannot forget clicks. Give a function in its place, such as "
-            "`lambda dataset: vizsla.jpq(base, dataset, bytes=16)`."
-        )
+        """Compress and train again, by the recipe; a model whose transformer was trained raises."""
+        if self._recipe is None or "model" in self._recipe.settings:
+            raise InputError(
+                "This JPQ cannot be trained again without a new folder for its model. Give a function in its place, "
+                "such as `lambda dataset: vizsla.jpq(base, dataset, bytes=16)`."
+            )
+        again: Self = refit(self, dataset, threads=threads)
+        return again
 
     def __repr__(self) -> str:
         size = f"{self.index.bytes} bytes an item, {self.index.compression:.0f}×"
@@ -75,7 +79,7 @@ class Jpq(Dense):
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self._items, "encoder": self.encoder, "index": self.index, "settings": self.settings}
-        return type(self)(**{**same, "choice": self.choice, **changes})
+        return self._kept(type(self)(**{**same, "choice": self.choice, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         said = super()._explain(queries, item, filter)

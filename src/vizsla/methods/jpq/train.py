@@ -33,6 +33,7 @@ from vizsla.methods.jpq.query_side import holding_back
 from vizsla.methods.jpq.run import JpqRun, Trained, Watch
 from vizsla.methods.jpq.settings import PAPER_RATE, STAGES, JpqSettings, paper_numbers
 from vizsla.methods.jpq.trial import Trial, lost_clicks, unspoilt
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 
 AUTO = "auto"
@@ -48,6 +49,7 @@ SHORT = 8
 """Most bytes an item where codes that follow gain: with 16 they do not, on held-out clicks."""
 
 
+@builds("train_jpq", data="clicks")
 @checked
 def train_jpq(
     base: Dense,
@@ -116,6 +118,7 @@ def train_jpq(
     return trained_retriever(base, run, run.run())
 
 
+@builds("jpq", data="clicks")
 @checked
 def jpq(
     base: Dense,

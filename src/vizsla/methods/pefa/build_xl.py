@@ -20,6 +20,7 @@ from vizsla.methods.pefa.choose_xl import NEAR, NEIGHBOURS, THRESHOLDS, WEIGHTS,
 from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.methods.pefa.xl_settings import AGGREGATES, XlSettings
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 
 SAMPLE = 200
@@ -32,6 +33,7 @@ items with 32 neighbours is .348 with either.
 HALF = "float16"
 
 
+@builds("pefa_xl", data="clicks")
 @checked
 def pefa_xl(
     base: Retriever,

@@ -27,8 +27,10 @@ from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_item_rows
 from vizsla.methods.pefa.settings import ITEM_WEIGHT, XsSettings
 from vizsla.methods.pefa.xs import PefaXs
 from vizsla.movable import Movable
+from vizsla.recipe import builds
 
 
+@builds("pefa_xs", data="clicks")
 @checked
 def pefa_xs(
     base: Movable,
@@ -82,6 +84,7 @@ def pefa_xs(
     return _recent(base, clicks, half_life, trials, (), cold, seed)
 
 
+@builds("pefa_max", data="clicks")
 @checked
 def pefa_max(
     base: Movable,
@@ -113,6 +116,7 @@ def pefa_max(
     return _recent(base, clicks, half_life, trials_max(weights, margins, start), others, cold, seed)
 
 
+@builds("pefa", data="clicks")
 @checked
 def pefa(
     base: Movable, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0

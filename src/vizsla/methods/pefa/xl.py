@@ -131,16 +131,15 @@ class PefaXl(Retriever):
         left = self.without_clicks(lost) if lost else self
         if base is self.base:
             return left
-        return PefaXl(base, self.encoder, left.log, self.settings, left.index, depth=self.depth, choice=self.choice)
+        return left._with_log(left.log, base, left.index)
 
     def with_encoder(self, encoder: Encoder) -> PefaXl:
         """Give an encoder that a load could not bring back: that of the past queries, of the base, or of both."""
         check_wanted(self, encoder)
         own = encoder if encoder.fingerprint == self.encoder.fingerprint else self.encoder
-        return PefaXl(
-            given_encoder(self.base, encoder), own, self.log, self.settings, self.index,
-            depth=self.depth, choice=self.choice,
-        )  # fmt: skip
+        base = given_encoder(self.base, encoder)
+        made = PefaXl(base, own, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
+        return self._kept(made)
 
     def _with_items(self, items: Any, done: Done) -> PefaXl:
         return self._over(grown(self.base, items, done))
@@ -155,7 +154,8 @@ class PefaXl(Retriever):
 
     def with_effort(self, effort: int) -> PefaXl:
         """Return the same clicks over the base with another effort."""
-        return self._with_log(self.log, self.base.with_effort(effort), self.index)
+        made = self._with_log(self.log, self.base.with_effort(effort), self.index)
+        return self._kept(made, effort=effort)
 
     def _over(self, base: Retriever) -> PefaXl:
         """Return the same clicks over a base with other items."""
@@ -172,7 +172,8 @@ class PefaXl(Retriever):
             # A graph over the past queries is built anew; a flat index only copies them.
             kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
             index = query_index(kind, log, **options)
-        return PefaXl(base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
+        made = PefaXl(base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
+        return self._kept(made)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         votes, cost = self._votes(queries, filter, threads)

@@ -115,7 +115,7 @@ class PefaXs(Encoded):
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
         log, touched = self.log.changed(clicks, self.items, grown_encode(self.base), sign=sign)
         if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
-            return PefaXs.build(self.base, log, self.settings, choice=self.choice)
+            return self._kept(PefaXs.build(self.base, log, self.settings, choice=self.choice))
         inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
         if isinstance(inner, PqIndex):
             raise InputError("`clicks` must be added before the vectors are coded. Got some after: code anew.")
@@ -125,7 +125,7 @@ class PefaXs(Encoded):
 
     def _with(self, **changes: Any) -> Self:
         same = {"base": self.base, "log": self.log, "settings": self.settings, "index": self.index}
-        return type(self)(**{**same, "choice": self.choice, **changes})
+        return self._kept(type(self)(**{**same, "choice": self.choice, **changes}))
 
     def _check_dim(self) -> None:
         if self.index.dim != self.encoder.dim + self.settings.extra:

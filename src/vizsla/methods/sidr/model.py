@@ -16,6 +16,7 @@ from vizsla.indexes.inverted import InvertedIndex
 from vizsla.late_parametric import parametric_index
 from vizsla.progress import progress
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.sparse_rows import SparseRows
 from vizsla.strings import Strings
 from vizsla.text.catalogue import TextStream
@@ -78,6 +79,7 @@ class Sidr(Encoded):
         return cls(*parts)
 
 
+@builds("sidr", data="items")
 def sidr(items: Dataset | Mapping[str, str] | Iterable[Any], encoder: SidrEncoder) -> Sidr:
     """Encode every item with SiDR's model, and build the retriever over their vectors: full parametric search.
 

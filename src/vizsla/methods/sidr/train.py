@@ -24,12 +24,14 @@ from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.tables import learned_table
 from vizsla.methods.sidr.training import SidrTraining
 from vizsla.queries import Queries
+from vizsla.recipe import builds
 from vizsla.retriever import Retriever
 from vizsla.training.teacher import Teacher
 from vizsla.training.vocabulary_model import VocabularyModel
 from vizsla.training.watched import Watch
 
 
+@builds("train_sidr", data="dataset")
 @checked
 def train_sidr(
     bag: Bag,

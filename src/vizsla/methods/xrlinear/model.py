@@ -17,10 +17,10 @@ from vizsla.filter import Filter
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.xrlinear.calibration import Calibration, read_calibration
 from vizsla.methods.xrlinear.item_texts import ItemTexts
-from vizsla.methods.xrlinear.recipe import Recipe, checked_recipe, retrained
 from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.queries import Queries
+from vizsla.recipe import refit
 from vizsla.sparse_rows import SparseRows, as_scipy
 from vizsla.strings import Strings
 
@@ -49,8 +49,6 @@ class XrLinear(Encoded):
         The items' own texts, to find neighbours of items that have no clicks.
     calibration : Calibration, optional
         How the text of an item without clicks becomes a matcher.
-    recipe : dict, optional
-        The options that it was trained with, as `recipe_of` gives them.
     """
 
     kind = "xrlinear"
@@ -67,13 +65,11 @@ class XrLinear(Encoded):
         *,
         texts: ItemTexts | None = None,
         calibration: Calibration | None = None,
-        recipe: Recipe | None = None,
     ):
         super().__init__(items, encoder, index)
         if texts is not None and len(texts) != len(items):
             raise InputError(f"`texts` must be those of {len(items)} items. Got {len(texts)}.")
         self.training_queries, self.texts, self.calibration = training_queries, texts, calibration
-        self.recipe = recipe
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.items):,} items, beam {self.index.beam})"
@@ -109,8 +105,13 @@ class XrLinear(Encoded):
         return remove_items(self, ids)
 
     def refitted(self, dataset: Dataset, *, threads: int = 1) -> XrLinear:
-        """Train anew on this dataset; a model that does not know its options raises."""
-        return retrained(self, dataset, threads=threads)
+        """Train anew on this dataset, with what was chosen for it; a model whose options are no plain data raises."""
+        recipe = self._recipe
+        if recipe is None or {"tree", "negatives", "representation"} & {each.name for each in recipe.bindings}:
+            remedy = "Give a function that trains it on a dataset: `lambda dataset: train_xrlinear(dataset, …)`."
+            raise InputError(f"A model must know how it was trained, to be trained again. Got {self!r}. {remedy}")
+        again: XrLinear = refit(self, dataset, threads=threads)
+        return again
 
     @cached_property
     def tree(self) -> LabelTree:
@@ -154,11 +155,11 @@ class XrLinear(Encoded):
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index}
         known: dict[str, Any] = {"training_queries": self.training_queries, "texts": self.texts}
-        known |= {"calibration": self.calibration, "recipe": self.recipe}
-        return type(self)(**{**same, **known, **changes})
+        known |= {"calibration": self.calibration}
+        return self._kept(type(self)(**{**same, **known, **changes}))
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(cold_start=self.calibration is not None, recipe=self.recipe)
+        writer.parameters(cold_start=self.calibration is not None)
         write_encoder(writer, self.encoder)
         writer.catalogue("items", self.items)
         self.training_queries.write(writer, "training_queries")
@@ -173,5 +174,4 @@ class XrLinear(Encoded):
         queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)
-        recipe = checked_recipe(reader.parameter("recipe", (dict, type(None))))
-        return cls(items, encoder, index, queries, texts=texts, calibration=calibration, recipe=recipe)
+        return cls(items, encoder, index, queries, texts=texts, calibration=calibration)

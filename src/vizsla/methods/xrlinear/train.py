@@ -22,11 +22,12 @@ from vizsla.methods.xrlinear.leaves import MOST_CHILDREN, with_cold_leaves
 from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, train_matchers
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.negatives import check_scheme, given, matcher_aware
-from vizsla.methods.xrlinear.recipe import recipe_of, with_choices
 from vizsla.methods.xrlinear.representation import item_vectors
 from vizsla.methods.xrlinear.training_queries import TrainingQueries
 from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items
+from vizsla.recipe import builds, settle
 from vizsla.sparse_rows import SparseRows, as_scipy
+from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from vizsla.sparse_rows import Matrix
 
 
+@builds("xrlinear", data="dataset")
 @checked
 def train_xrlinear(
     dataset: Dataset,
@@ -139,7 +141,7 @@ def train_xrlinear(
     given = dict(locals())
     if half_life is not None:
         dataset, half_life = _recent(given)
-    recipe, own = recipe_of(given | {"half_life": half_life}), encoder is not None
+    own = encoder is not None
     shape = {"branching": branching, "max_leaf": max_leaf}
     _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
     check_choice("click_weights", click_weights, CLICK_WEIGHTS)
@@ -180,8 +182,10 @@ def train_xrlinear(
     )  # fmt: skip
     chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=how)
     known = cold.texts if cold else None
-    recipe = with_choices(recipe, encoder, own_encoder=own, click_weights=how)
-    return XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration, recipe=recipe)
+    model = XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
+    shares = {"kind_shares": list(encoder.shares)} if isinstance(encoder, NgramTfidf) and not own else {}
+    settle(model, click_weights=how, half_life=half_life, **shares)
+    return model
 
 
 def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
