@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -20,6 +20,7 @@ from vizsla.details.values import (
     TEXT,
     boolean_of,
     date_span,
+    json_array,
     list_of,
     number_text,
     text_of,
@@ -189,74 +190,108 @@ NO_SLOTS = np.zeros(0, np.uint32)
 
 def table(texts: Iterable[str]) -> Strings:
     """Return a table of strings that is read by number only; what is no Unicode raises."""
+    given = list(texts)
     try:
-        made = Strings.of(texts)
-    except ValueError as error:
-        raise DataError(f"metadata must be valid Unicode ({error}).", remedy="Repair the field.") from None
-    return Strings(made.data, made.offsets, NO_SLOTS)
+        together = "".join(given)
+        sizes = list(map(len, given)) if together.isascii() else [len(text.encode()) for text in given]
+        data = np.frombuffer(together.encode(), np.uint8)
+    except UnicodeEncodeError as error:
+        raise DataError(f"metadata must be valid Unicode ({error.reason}).", remedy="Repair the field.") from None
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    return Strings(data, offsets, NO_SLOTS)
 
 
 NOTHING = table([])
 
 
-class NumberColumn(Column):
+class KeyedColumn(Column):
+    """Values that are compared by a number each: the texts as they were written, in ascending order of these keys."""
+
+    dtype: ClassVar[type]
+
+    def __init__(self, codes: Codes, keys: NDArray[Any], texts: Strings):
+        super().__init__(codes, len(keys), NOTHING if len(keys) == len(texts) else table(texts[len(keys) :]))
+        self.keys, self.texts = keys, texts
+
+    def codes_of(self, value: Value) -> tuple[int, int]:
+        """Compare keys."""
+        span = self.span(value)
+        return (0, 0) if span is None else self._range(span)
+
+    def bounds(self, value: Value) -> tuple[int, int]:
+        """Compare keys."""
+        span = self.span(value)
+        if span is None:
+            raise InputError(f"A condition on a field of {self.kind}s must give a {self.kind}. Got {value!r:.60}.")
+        return self._range(span)
+
+    @staticmethod
+    @abstractmethod
+    def span(value: Value) -> tuple[Any, Any] | None:
+        """Return the first key that a value stands for, and the first one after it; None for what is no such value."""
+
+    def _range(self, span: tuple[Any, Any]) -> tuple[int, int]:
+        low, high = np.searchsorted(self.keys, span)
+        return int(low), int(high)
+
+    def raw(self) -> list[Any]:
+        """Return the texts as they were written."""
+        return self.texts[:]
+
+    def restricted(self, used: NDArray[np.int64], codes: Codes) -> Column:
+        """Keep some values, and some texts that are none."""
+        return type(self)(codes, self.keys[used[used < self.known]], _picked(self.texts, used))
+
+    def segments(self) -> list[NDArray[Any]]:
+        """Give keys, texts, codes."""
+        return [self.keys, self.texts.data, self.texts.offsets, self.codes]
+
+    @classmethod
+    def of_segments(cls, parts: Segments) -> Self:
+        """Read keys that ascend."""
+        keys, texts = parts.array(0, cls.dtype), parts.strings(1)
+        if len(keys) > len(texts) or not np.isfinite(keys).all() or not (keys[1:] >= keys[:-1]).all():
+            raise parts.error(f"expected {cls.kind}s in ascending order")
+        return cls(parts.codes(3, len(texts)), keys, texts)
+
+    def check_text(self) -> None:
+        """Check the texts."""
+        self.texts.check_text()
+
+
+class NumberColumn(KeyedColumn):
     """Numbers.
 
     Examples
     --------
-    >>> prices = NumberColumn(np.array([1, -1, 2, 0], np.int32), np.array([3.0, 7.5]), table(["n/a"]))
+    >>> prices = NumberColumn(np.array([1, -1, 2, 0], np.int32), np.array([3.0, 7.5]), table(["3", "$7.50", "n/a"]))
     >>> prices.at(0), prices.at(1), prices.at(2), prices.ordered("lt", 5).tolist()
     (7.5, None, 'n/a', [False, False, False, True])
     """
 
     kind = NUMBER
-
-    def __init__(self, codes: Codes, numbers: NDArray[np.float64], odd: Strings = NOTHING):
-        super().__init__(codes, len(numbers), odd)
-        self.numbers = numbers
+    dtype = np.float64
 
     def value(self, code: int) -> float | int:
         """Return a number, a whole one without a point."""
-        value = float(self.numbers[code])
+        value = float(self.keys[code])
         return int(value) if value.is_integer() else value
 
-    def codes_of(self, value: Value) -> tuple[int, int]:
-        """Compare as numbers."""
-        number = _number(value)
-        return (0, 0) if number is None else self._range(number)
-
-    def bounds(self, value: Value) -> tuple[int, int]:
-        """Compare as numbers."""
-        number = _number(value)
-        if number is None:
-            read = number_text(value) if isinstance(value, str) else None
-            why = ", which may mean two numbers: write it without separators" if read is not None else ""
-            raise InputError(f"A condition on a field of numbers must give a number. Got {value!r:.60}{why}.")
-        return self._range(number)
-
-    def _range(self, number: float) -> tuple[int, int]:
-        return int(np.searchsorted(self.numbers, number)), int(np.searchsorted(self.numbers, number, side="right"))
-
-    def restricted(self, used: NDArray[np.int64], codes: Codes) -> NumberColumn:
-        """Keep some numbers, and some texts that are none."""
-        numbers, odd = used[used < self.known], used[used >= self.known] - self.known
-        return NumberColumn(codes, self.numbers[numbers], _picked(self.odd, odd))
-
-    def segments(self) -> list[NDArray[Any]]:
-        """Give numbers, texts, codes."""
-        return [self.numbers, self.odd.data, self.odd.offsets, self.codes]
-
-    @classmethod
-    def of_segments(cls, parts: Segments) -> Self:
-        """Read numbers that are finite and ascend."""
-        numbers, odd = parts.array(0, np.float64), parts.strings(1)
-        if not np.isfinite(numbers).all() or not (numbers[1:] > numbers[:-1]).all():
-            raise parts.error("expected finite numbers in ascending order")
-        return cls(parts.codes(3, len(numbers) + len(odd)), numbers, odd)
+    @staticmethod
+    def span(value: Value) -> tuple[float, float] | None:
+        """Return a number and the next one; None for a text that is none, or that may be two."""
+        number: float | None = None
+        if isinstance(value, str):
+            read = number_text(value)
+            if read is not None and not (read.is_ambiguous and "," in value):
+                number = read.comma if read.dot is None else read.dot
+        elif not isinstance(value, bool):
+            number = float(value)
+        return None if number is None else (number, math.nextafter(number, math.inf))
 
 
-class DateColumn(Column):
-    """Dates as microseconds since 1970, with the texts that they were written as.
+class DateColumn(KeyedColumn):
+    """Dates, compared by the microseconds since 1970.
 
     Examples
     --------
@@ -266,51 +301,16 @@ class DateColumn(Column):
     """
 
     kind = DATE
-
-    def __init__(self, codes: Codes, moments: NDArray[np.int64], texts: Strings):
-        known = len(moments)
-        super().__init__(codes, known, _tail(texts, known))
-        self.moments, self.texts = moments, texts
+    dtype = np.int64
 
     def value(self, code: int) -> str:
         """Return a date as it was written."""
         return self.texts[code]
 
-    def codes_of(self, value: Value) -> tuple[int, int]:
-        """Compare as times: a day, a month or a year holds all that lies within."""
-        span = _span(value)
-        return (0, 0) if span is None else self._range(span)
-
-    def bounds(self, value: Value) -> tuple[int, int]:
-        """Compare as times."""
-        span = _span(value)
-        if span is None:
-            raise InputError(f"A condition on a field of dates must give one such as 2024-05-31. Got {value!r:.60}.")
-        return self._range(span)
-
-    def _range(self, span: tuple[int, int]) -> tuple[int, int]:
-        low, high = np.searchsorted(self.moments, span)
-        return int(low), int(high)
-
-    def restricted(self, used: NDArray[np.int64], codes: Codes) -> DateColumn:
-        """Keep some dates, and some texts that are none."""
-        return DateColumn(codes, self.moments[used[used < self.known]], _picked(self.texts, used))
-
-    def segments(self) -> list[NDArray[Any]]:
-        """Give microseconds, texts, codes."""
-        return [self.moments, self.texts.data, self.texts.offsets, self.codes]
-
-    @classmethod
-    def of_segments(cls, parts: Segments) -> Self:
-        """Read moments that ascend."""
-        moments, texts = parts.array(0, np.int64), parts.strings(1)
-        if len(moments) > len(texts) or not (moments[1:] >= moments[:-1]).all():
-            raise parts.error("expected times in ascending order")
-        return cls(parts.codes(3, len(texts)), moments, texts)
-
-    def check_text(self) -> None:
-        """Check the texts."""
-        self.texts.check_text()
+    @staticmethod
+    def span(value: Value) -> tuple[int, int] | None:
+        """Return when a date begins and ends: a day, a month or a year holds all that lies within."""
+        return None if isinstance(value, bool | float) else date_span(str(value))
 
 
 class TextColumn(Column):
@@ -342,11 +342,7 @@ class TextColumn(Column):
     def bounds(self, value: Value) -> tuple[int, int]:
         """Compare with a text in the order of characters; a number raises."""
         if not isinstance(value, str):
-            raise InputError(
-                f"A field of texts must be compared with a text in the order of characters. Got the number {value!r}: "
-                f'declare the field as a number when the data are read (meta="NAME:number", --meta NAME:number), or '
-                f'write "{text_of(value)}" in quotes to compare characters.'
-            )
+            raise InputError(f"A field of texts must be compared with a text. Got the number {text_of(value)}.")
         return bisect_left(self.texts, value), bisect_right(self.texts, value)
 
     def contains(self, text: str) -> Mask:
@@ -474,7 +470,7 @@ class ListColumn(TextColumn):
 
     def raw(self) -> list[Any]:
         """Return the lists."""
-        return [ListText(json.dumps(list_of(text), ensure_ascii=False)) for text in self.texts[:]]
+        return [ListText(text) if json_array(text) is not None else text for text in self.texts[:]]
 
 
 class ListText(str):
@@ -493,23 +489,3 @@ def _by_code(flags: Sequence[bool], codes: Codes) -> Mask:
 
 def _picked(texts: Strings, numbers: NDArray[np.int64]) -> Strings:
     return texts if len(numbers) == len(texts) else table(texts.take(numbers.astype(np.int32)))
-
-
-def _tail(texts: Strings, start: int) -> Strings:
-    return NOTHING if start == len(texts) else table(texts[start:])
-
-
-def _number(value: Value) -> float | None:
-    """Return a condition's value as a number; None where it is none, or may be two."""
-    if isinstance(value, bool):
-        return None
-    if not isinstance(value, str):
-        return float(value)
-    read = number_text(value)
-    if read is None or (read.is_ambiguous and "," in value):
-        return None
-    return read.dot if read.dot is not None else read.comma
-
-
-def _span(value: Value) -> tuple[int, int] | None:
-    return None if isinstance(value, bool | float) else date_span(str(value))

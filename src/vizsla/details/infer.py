@@ -14,6 +14,7 @@ from vizsla.details.column import (
     Codes,
     Column,
     DateColumn,
+    KeyedColumn,
     ListColumn,
     ListText,
     NumberColumn,
@@ -71,15 +72,14 @@ def column_of(values: Sequence[Any], codes: Codes, kind: str | None = None) -> C
 
 
 def _texts(values: Sequence[Any], counts: Counts, codes: Codes, declared: bool) -> Column:
-    texts = list(map(text_of, values))
-    distinct, renamed = _ranked(texts)
+    distinct, renamed = _ranked(_as_texts(values))
     return TextColumn(_renamed(renamed, codes), table(distinct))
 
 
 def _lists(values: Sequence[Any], counts: Counts, codes: Codes, declared: bool) -> Column | None:
     if not declared and not _enough(values, counts, _is_list):
         return None
-    distinct, renamed = _ranked(list(map(text_of, values)))
+    distinct, renamed = _ranked(_as_texts(values))
     return ListColumn(_renamed(renamed, codes), table(distinct))
 
 
@@ -104,13 +104,22 @@ def _dates(values: Sequence[Any], counts: Counts, codes: Codes, declared: bool) 
     if not declared and not _enough(values, counts, lambda value: _date(value, whole=True) is not None):
         return None
     spans = [_date(value, whole=False) for value in values]
-    texts = list(map(text_of, values))
-    dates = sorted({(span[0], text) for span, text in zip(spans, texts, strict=True) if span is not None})
-    odd = sorted({text for span, text in zip(spans, texts, strict=True) if span is None})
-    ordered = [*(text for _, text in dates), *odd]
-    places = {text: place for place, text in enumerate(ordered)}
-    own = np.array([places[text] for text in texts], np.int32)
-    return DateColumn(_renamed(own, codes), np.array([moment for moment, _ in dates], np.int64), table(ordered))
+    known = np.array([span is not None for span in spans], np.bool_)
+    return _keyed(DateColumn, np.array([span[0] if span else 0 for span in spans], np.int64), known, values, codes)
+
+
+def _keyed(
+    kind: type[KeyedColumn], keys: NDArray[Any], known: NDArray[np.bool_], values: Sequence[Any], codes: Codes
+) -> Column:
+    """Return a column of values in the order of their keys; those without a key come last, in that of their texts."""
+    places = np.flatnonzero(known)
+    ordered = places[np.argsort(keys[places], kind="stable")]
+    odd, renamed = _ranked([text_of(values[at]) for at in np.flatnonzero(~known).tolist()])
+    own = np.empty(len(values), np.int32)
+    own[ordered] = np.arange(len(ordered))
+    own[~known] = renamed + len(ordered)
+    texts = list(map(_as_texts(values).__getitem__, ordered.tolist()))
+    return kind(_renamed(own, codes), keys[ordered], table(texts + odd))
 
 
 def _date(value: Any, *, whole: bool) -> tuple[int, int] | None:
@@ -124,13 +133,7 @@ def _numbers(values: Sequence[Any], counts: Counts, codes: Codes, declared: bool
     numbers = _as_numbers(values, counts, declared)
     if numbers is None:
         return None
-    known = ~np.isnan(numbers)
-    distinct, places = np.unique(numbers[known], return_inverse=True)
-    own = np.empty(len(values), np.int32)
-    own[known] = places
-    odd, renamed = _ranked([text_of(values[at]) for at in np.flatnonzero(~known).tolist()])
-    own[~known] = renamed + len(distinct)
-    return NumberColumn(_renamed(own, codes), distinct, table(odd))
+    return _keyed(NumberColumn, numbers, ~np.isnan(numbers), values, codes)
 
 
 def _as_numbers(values: Sequence[Any], counts: Counts, declared: bool) -> NDArray[np.float64] | None:
@@ -181,7 +184,7 @@ def _settle(numbers: NDArray[np.float64], values: Sequence[Any], counts: Counts,
 
 
 def _are_plain(batch: Sequence[Any]) -> bool:
-    if any(value.__class__ is not str for value in batch):
+    if set(map(type, batch)) != {str}:
         return False
     text = "\n".join(batch)
     return text.count("\n") < len(batch) and _PLAIN_LINES.fullmatch(text) is not None
@@ -202,11 +205,15 @@ def _enough(values: Sequence[Any], counts: Counts, parses: Callable[[Any], bool]
     return True
 
 
-def _ranked(texts: list[str]) -> tuple[list[str], NDArray[np.int32]]:
+def _as_texts(values: Sequence[Any]) -> Sequence[str]:
+    return values if set(map(type, values)) <= {str} else list(map(text_of, values))
+
+
+def _ranked(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     """Return the distinct texts in the order of their characters, and the place of each text among them."""
     distinct = sorted(set(texts))
     places = dict(zip(distinct, range(len(distinct)), strict=True))
-    return distinct, np.array([places[text] for text in texts], np.int32)
+    return distinct, np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
 
 
 def _renamed(own: NDArray[np.int32], codes: Codes) -> Codes:
