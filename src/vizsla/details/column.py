@@ -185,7 +185,7 @@ class Segments:
         return FormatError(f"{self.source}: {problem}.")
 
 
-NO_SLOTS = np.zeros(0, np.uint32)
+NO_SLOTS, NO_CODES = np.zeros(0, np.uint32), np.zeros(0, np.int32)
 
 
 def table(texts: Iterable[str]) -> Strings:
@@ -449,7 +449,7 @@ class ListColumn(TextColumn):
         """Return which lists have one of these entries."""
         flags = np.zeros(self.known + 1, np.bool_)
         for value in values:
-            flags[self.entries.get(text_of(value), ())] = True
+            flags[self.entries.get(text_of(value), NO_CODES)] = True
         return flags[self.codes]
 
     def has(self, value: Value) -> bool:

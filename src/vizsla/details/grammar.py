@@ -143,7 +143,7 @@ class _Parser:
             if self.takes(kind):
                 found = Comparison(kind, field, (plain_value(self.value(_WORD, plain=True), kind),))
                 return Not(found) if opposite else found
-        self.fail("a field must be followed by an operator such as =, < or in")
+        self.fail("a field must be followed by an operator such as =, < or in; a value with `and` or `or` in it stands in quotes")
 
     def equals(self, field: str) -> Condition:
         """Read what follows `=`: values with commas between them, or a range."""
