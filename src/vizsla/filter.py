@@ -146,7 +146,7 @@ Where = Filter | Mask | Condition | Iterable[str] | Callable[[str], bool]
 
 def _listed(where: Any) -> list[str]:
     if isinstance(where, Mapping) and isinstance(where.get("type"), str):
-        raise InputError("`where` must be given as `vizsla.where({...})` for a condition on metadata. Got the dict alone.")
+        raise InputError("`where` must be `vizsla.where({...})` for a condition on metadata. Got the dict alone.")
     if isinstance(where, str | bytes):
         raise InputError(
             f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}: a condition "

@@ -55,7 +55,7 @@ def test_what_is_no_condition_raises(text) -> None:
 
 
 def test_conditions_on_what_is_not_known_say_what_is(search) -> None:
-    with pytest.raises(InputError, match=r"must be one that the items have \(title, price, brand, fresh, tags, day, text\)"):
+    with pytest.raises(InputError, match=r"that the items have \(title, price, brand, fresh, tags, day, text\)"):
         search(ALL, where=vizsla.where("colour=red"))
     with pytest.raises(InputError, match="must give a number. Got 'cheap'"):
         search(ALL, where=vizsla.where("price<cheap"))

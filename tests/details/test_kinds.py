@@ -73,13 +73,30 @@ def test_empty_values_do_not_count():
 @pytest.mark.parametrize(
     ("text", "dot", "comma"),
     [
-        ("5", 5, 5), ("-5.25", -5.25, None), ("\u22125", -5, -5), ("$1,234.50", 1234.5, None), ("1.234,50 €", None, 1234.5),
-        ("1,999", 1999, 1.999), ("1.999", 1.999, 1999), ("1,99", None, 1.99), ("1,234,567", 1234567, None),
-        ("1.234.567", None, 1234567), ("1 234,5", None, 1234.5), ("1'234.5", 1234.5, None), ("£ 12", 12, 12),
-        ("12 USD", 12, 12), ("US$3", 3, 3), ("1e3", 1000, 1000), ("1.5E-2", 0.015, None), (".5", 0.5, None),
-        ("0,999", None, 0.999), ("+7", 7, 7), ("-$5", -5, -5), ("$-5", -5, -5),
+        ("5", 5, 5),
+        ("-5.25", -5.25, None),
+        ("\u22125", -5, -5),
+        ("$1,234.50", 1234.5, None),
+        ("1.234,50 €", None, 1234.5),
+        ("1,999", 1999, 1.999),
+        ("1.999", 1.999, 1999),
+        ("1,99", None, 1.99),
+        ("1,234,567", 1234567, None),
+        ("1.234.567", None, 1234567),
+        ("1 234,5", None, 1234.5),
+        ("1'234.5", 1234.5, None),
+        ("£ 12", 12, 12),
+        ("12 USD", 12, 12),
+        ("US$3", 3, 3),
+        ("1e3", 1000, 1000),
+        ("1.5E-2", 0.015, None),
+        (".5", 0.5, None),
+        ("0,999", None, 0.999),
+        ("+7", 7, 7),
+        ("-$5", -5, -5),
+        ("$-5", -5, -5),
     ],
-)  # fmt: skip
+)
 def test_how_numbers_are_written(text, dot, comma):
     read = number_text(text)
     assert (read.dot, read.comma) == (dot, comma)
@@ -87,9 +104,31 @@ def test_how_numbers_are_written(text, dot, comma):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "n/a", "NaN", "inf", "null", "-", "--5", "-$-5", "1.2.3", "1,2,3", "12,34,5", "5 apples", "1e", "0x10", "1_", "٣",
-     "99999999999999999999", "1e999", "5..6", "$", "1,,000", "2024-05-01"],
-)  # fmt: skip
+    [
+        "",
+        "n/a",
+        "NaN",
+        "inf",
+        "null",
+        "-",
+        "--5",
+        "-$-5",
+        "1.2.3",
+        "1,2,3",
+        "12,34,5",
+        "5 apples",
+        "1e",
+        "0x10",
+        "1_",
+        "٣",
+        "99999999999999999999",
+        "1e999",
+        "5..6",
+        "$",
+        "1,,000",
+        "2024-05-01",
+    ],
+)
 def test_what_is_no_number(text):
     assert number_text(text) is None
 
@@ -102,9 +141,15 @@ def test_numbers_as_programs_write_them_are_read_back(value, mark):
 
 @pytest.mark.parametrize(
     ("others", "value"),
-    [(["5.00", "7.25"], 1999), (["5,00", "7,25"], 1.999), (["1,234,567"], 1999), (["1.234.567"], 1.999), (["5", "7"], None),
-     (["5,00", "7.25"], None)],
-)  # fmt: skip
+    [
+        (["5.00", "7.25"], 1999),
+        (["5,00", "7,25"], 1.999),
+        (["1,234,567"], 1999),
+        (["1.234.567"], 1.999),
+        (["5", "7"], None),
+        (["5,00", "7.25"], None),
+    ],
+)
 def test_other_values_decide_what_a_comma_means(others, value):
     found = column([*others * 20, "1,999"])
     assert found.kind == "number" and found.at(len(found) - 1) == ("1,999" if value is None else value)
@@ -137,10 +182,16 @@ def test_long_lists_are_kept_only_by_name():
 
 @pytest.mark.parametrize("meta", ["tags:list,size:text", ["tags:list", "size:text"], {"tags": "list", "size": "text"}])
 def test_kinds_are_declared(meta):
-    rows = [{"id": "a", "text": "t", "tags": "red | green", "size": 5}, {"id": "b", "text": "t", "tags": '["red","x"]', "size": 7}]
+    rows = [
+        {"id": "a", "text": "t", "tags": "red | green", "size": 5},
+        {"id": "b", "text": "t", "tags": '["red","x"]', "size": 7},
+    ]
     items = vizsla.Dataset.of(rows, meta=meta).item_ids
     assert details_of(items).of(0) == {"tags": ["red", "green"], "size": "5"}
-    assert vizsla.where("tags=green,x").mask(items).all() and vizsla.where("tags contains x").mask(items).tolist() == [False, True]
+    assert vizsla.where("tags=green,x").mask(items).all() and vizsla.where("tags contains x").mask(items).tolist() == [
+        False,
+        True,
+    ]
     with pytest.raises(InputError, match=r'"size:number".*in quotes'):
         vizsla.where("size<6").mask(items)
     assert vizsla.where('size<"6"').mask(items).tolist() == [True, False]
@@ -171,19 +222,43 @@ def test_kinds_are_declared_on_the_command_line(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("text", "start"),
-    [("1970-01-01", 0), ("1970-01-01T00:00:00Z", 0), ("1970-01-01T02:00+02:00", 0), ("1970-01-01 02:00+0200", 0),
-     ("1969-12-31T19:00:00-05", 0), ("1970-01-01T00:00:00.5", 500_000), ("1970-01-01T00:00:00,123456789Z", 123_456),
-     ("2024-02-29", 19_782 * 86_400_000_000), ("0001-01-01T00:00+14:00", -62_135_647_200_000_000)],
-)  # fmt: skip
+    [
+        ("1970-01-01", 0),
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01T02:00+02:00", 0),
+        ("1970-01-01 02:00+0200", 0),
+        ("1969-12-31T19:00:00-05", 0),
+        ("1970-01-01T00:00:00.5", 500_000),
+        ("1970-01-01T00:00:00,123456789Z", 123_456),
+        ("2024-02-29", 19_782 * 86_400_000_000),
+        ("0001-01-01T00:00+14:00", -62_135_647_200_000_000),
+    ],
+)
 def test_dates_are_utc_unless_they_name_a_zone(text, start):
     assert date_span(text)[0] == start
 
 
 @pytest.mark.parametrize(
     "text",
-    ["2024-02-30", "2023-02-29", "2024-13-01", "2024-00-10", "2024-05-32", "2024-05-01T25:00", "2024-05-01T12:61", "24-05-01",
-     "2024-05-01T12:00+25:00", "2024/05/01", "2024-5-1", "0000-01-01", "2024-05-01T", "soon", "20240501", "2024-05-01x"],
-)  # fmt: skip
+    [
+        "2024-02-30",
+        "2023-02-29",
+        "2024-13-01",
+        "2024-00-10",
+        "2024-05-32",
+        "2024-05-01T25:00",
+        "2024-05-01T12:61",
+        "24-05-01",
+        "2024-05-01T12:00+25:00",
+        "2024/05/01",
+        "2024-5-1",
+        "0000-01-01",
+        "2024-05-01T",
+        "soon",
+        "20240501",
+        "2024-05-01x",
+    ],
+)
 def test_impossible_dates_do_not_parse(text):
     assert date_span(text) is None
     days = column([text] + ["2024-05-01"] * 19)
@@ -205,10 +280,13 @@ def test_the_zone_of_the_process_does_not_matter(zone):
     script = (
         "import time; time.tzset(); import vizsla\n"
         "rows = [{'id': str(n), 'text': 't', 'day': day} for n, day in enumerate("
-        "['2024-05-01', '2024-05-01T00:30:00', '2024-04-30T23:30:00-01:00', '2024-05-01T23:59+09:00', '2024-04-30T23:59'])]\n"
+        "['2024-05-01', '2024-05-01T00:30:00', '2024-04-30T23:30:00-01:00', '2024-05-01T23:59+09:00', "
+        "'2024-04-30T23:59'])]\n"
         "print(vizsla.where('day=2024-05-01').mask(vizsla.Dataset.of(rows).item_ids).tolist())"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env={"TZ": zone, "PATH": ""})
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={"TZ": zone, "PATH": ""}
+    )
     assert done.stdout.strip() == "[True, True, True, True, False]"
 
 
@@ -248,16 +326,26 @@ def test_all_values_of_shards_decide_where_their_kinds_differ():
 
 
 def test_fields_of_all_catalogs_are_joined():
-    first = vizsla.Dataset.of([{"id": "a", "text": "t", "x": 1}, {"id": "b", "text": "t", "x": None, "y": "own"}]).item_ids
-    second = vizsla.Dataset.of([{"id": "b", "text": "t", "x": 2, "y": "other"}, {"id": "a", "text": "t", "z": "new"}]).item_ids
+    first = vizsla.Dataset.of(
+        [{"id": "a", "text": "t", "x": 1}, {"id": "b", "text": "t", "x": None, "y": "own"}]
+    ).item_ids
+    second = vizsla.Dataset.of(
+        [{"id": "b", "text": "t", "x": 2, "y": "other"}, {"id": "a", "text": "t", "z": "new"}]
+    ).item_ids
     details = details_of(described(first, [first, second]))
     assert [details.of(n) for n in range(2)] == [{"x": 1, "z": "new"}, {"x": 2, "y": "own"}]
 
 
-VALUES = st.sampled_from([None, "5", "7.5", "n/a", 3, True, "true", "2024-05-01", ListText('["a"]'), "a|b", "007", "$1,5"])
+VALUES = st.sampled_from(
+    [None, "5", "7.5", "n/a", 3, True, "true", "2024-05-01", ListText('["a"]'), "a|b", "007", "$1,5"]
+)
 
 
-@given(st.lists(VALUES, min_size=1, max_size=30), st.sampled_from([None, "number", "date", "text", "list", "boolean"]), st.data())
+@given(
+    st.lists(VALUES, min_size=1, max_size=30),
+    st.sampled_from([None, "number", "date", "text", "list", "boolean"]),
+    st.data(),
+)
 def test_what_is_taken_is_what_was_there(values, kind, data):
     whole = column(values, kind)
     numbers = data.draw(st.lists(st.integers(-1, len(values) - 1)))

@@ -63,7 +63,9 @@ CONDITIONS = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.builds(Not, inner),
-        st.builds(lambda kind, parts: kind(tuple(parts)), st.sampled_from([And, Or]), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(
+            lambda kind, parts: kind(tuple(parts)), st.sampled_from([And, Or]), st.lists(inner, min_size=2, max_size=3)
+        ),
     ),
     max_leaves=6,
 )
@@ -97,7 +99,9 @@ def period(text):
 
 
 def written(value):
-    return ("true" if value else "false") if isinstance(value, bool) else value if isinstance(value, str) else f"{value:g}"
+    return (
+        ("true" if value else "false") if isinstance(value, bool) else value if isinstance(value, str) else f"{value:g}"
+    )
 
 
 def equals(field, own, value):
@@ -183,12 +187,42 @@ TEXTS = st.one_of(
     st.text(max_size=60),
     st.lists(
         st.sampled_from(
-            ["price", "brand", "=", "!=", "<", ">=", "(", ")", ",", "..", ".", " ", "and", " or ", "not ", " in ", '"', "'", "5",
-             "1,999", "is", " null", " contains ", "startswith", "a b", "\\", "ä", "{", "\n", "&&"]
+            [
+                "price",
+                "brand",
+                "=",
+                "!=",
+                "<",
+                ">=",
+                "(",
+                ")",
+                ",",
+                "..",
+                ".",
+                " ",
+                "and",
+                " or ",
+                "not ",
+                " in ",
+                '"',
+                "'",
+                "5",
+                "1,999",
+                "is",
+                " null",
+                " contains ",
+                "startswith",
+                "a b",
+                "\\",
+                "ä",
+                "{",
+                "\n",
+                "&&",
+            ]
         ),
         max_size=14,
     ).map("".join),
-)  # fmt: skip
+)
 
 
 @given(TEXTS)
@@ -203,13 +237,17 @@ def test_any_text_is_a_condition_or_an_input_error(text):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["type", "key", "value", "filters", "x"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "key", "value", "filters", "x"]), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.sampled_from(["type", "key", "value", "filters"]), JSON | st.sampled_from(["eq", "and", "in"])))
+@given(
+    st.dictionaries(st.sampled_from(["type", "key", "value", "filters"]), JSON | st.sampled_from(["eq", "and", "in"]))
+)
 def test_any_json_is_a_condition_or_an_input_error(value):
     try:
         condition = vizsla.where(value)
@@ -218,7 +256,9 @@ def test_any_json_is_a_condition_or_an_input_error(value):
     assert vizsla.where(condition.to_dict()) == condition == vizsla.where(str(condition))
 
 
-@pytest.mark.parametrize("value", [{}, {"type": "eq"}, {"type": "and", "filters": []}, {"type": "not", "filters": [{}, {}]}])
+@pytest.mark.parametrize(
+    "value", [{}, {"type": "eq"}, {"type": "and", "filters": []}, {"type": "not", "filters": [{}, {}]}]
+)
 def test_json_that_says_nothing_raises(value):
     with pytest.raises(InputError, match="must have"):
         vizsla.where(value)

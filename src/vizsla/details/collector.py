@@ -164,7 +164,8 @@ class _Codes:
         """Return the values of so many items."""
         self._codes.extend([-1] * (count - len(self._codes)))
         keys = self._values if self._index is None else list(self._index)
-        return column_of([key[1] if key.__class__ is tuple else key for key in keys], np.array(self._codes, np.int32), kind)
+        given = [key[1] if key.__class__ is tuple else key for key in keys]
+        return column_of(given, np.array(self._codes, np.int32), kind)
 
     def _number(self, keys: list[Any], index: dict[Any, int]) -> None:
         # Most values are known: a look into the table for all of them, and another once the new ones are in it.

@@ -51,7 +51,7 @@ class Column(ABC):
         return len(self.codes)
 
     def at(self, number: int) -> Any:
-        """Return an item's value: a text, a number, a boolean or a list; a text that does not parse as it is, or None."""
+        """Return an item's value: a text, number, boolean or list; the text of one that does not parse; or None."""
         code = int(self.codes[number])
         if code < 0:
             return None
@@ -83,7 +83,7 @@ class Column(ABC):
         return self.known + at if at < len(self.odd) and self.odd[at] == text else -1
 
     def ordered(self, operator: str, value: Value) -> Mask:
-        """Return which items have a value that is "lt", "lte", "gt" or "gte" this one; a missing value is none of them."""
+        """Return which items have a value that is "lt", "lte", "gt" or "gte" this one; a missing one is neither."""
         low, high = self.bounds(value)
         if operator in ("lt", "lte"):
             return (self.codes >= 0) & (self.codes < (low if operator == "lt" else high))

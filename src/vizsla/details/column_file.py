@@ -75,9 +75,7 @@ def read_columns(reader: ArtifactReader, count: int) -> ColumnFile:
 class ColumnFile(Mapping[str, Column]):
     """Columns by name, in the order of the data; each is made of the file's bytes when it is first asked for."""
 
-    def __init__(
-        self, data: NDArray[np.uint8], places: NDArray[np.int64], names: list[str], count: int, source: str
-    ):
+    def __init__(self, data: NDArray[np.uint8], places: NDArray[np.int64], names: list[str], count: int, source: str):
         self._data, self._places, self._count, self._source = data, places, count, source
         self._rows = {name: row for row, name in enumerate(names)}
         self._made: dict[str, Column] = {}
@@ -103,6 +101,6 @@ class ColumnFile(Mapping[str, Column]):
             self._read(row).check_text()
 
     def _read(self, row: int) -> Column:
-        kind, _, _, *bounds = self._places[row].tolist()
+        kind, _, _, *bounds = map(int, self._places[row])
         parts = [self._data[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
         return COLUMNS[kind].of_segments(Segments(parts, self._count, self._source))

@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ _BARE_FIELD = re.compile(r"[^\W\d][\w.\-]*")
 
 
 class Condition(ABC):
-    """What items must fulfil. `where` makes one; `&`, `|` and `~` combine them; printing gives the text that `where` takes.
+    """What items must fulfil, made by `where`; `&`, `|` and `~` combine conditions, `str` gives the text.
 
     A condition is true or false of every item, so `not` is the complement: what a missing value does not fulfil, it
     fulfils under `not`, and `!=` and `not in` are the complements of `=` and `in`.
@@ -130,8 +131,10 @@ class Comparison(Condition):
 
     def to_dict(self) -> dict[str, Any]:
         """Return type, key and value."""
-        value = {} if self.type == "isnull" else {"value": list(self.values) if self.type in SEVERAL else self.values[0]}
-        return {"type": self.type, "key": self.field, **value}
+        if self.type == "isnull":
+            return {"type": self.type, "key": self.field}
+        value = list(self.values) if self.type in SEVERAL else self.values[0]
+        return {"type": self.type, "key": self.field, "value": value}
 
     def holds(self, details: Details) -> Mask:
         """Compare a column."""
@@ -139,7 +142,8 @@ class Comparison(Condition):
         try:
             return self._mask(column)
         except InputError as error:
-            raise InputError(f"{error} The condition is {str(self)!r:.200}; {self.field!r} is a {column.kind}.") from None
+            said = f"The condition is {str(self)!r:.200}, and {self.field!r:.60} is a {column.kind}."
+            raise InputError(f"{error} {said}") from None
 
     def _mask(self, column: Column) -> Mask:
         if self.type == "isnull":
@@ -153,8 +157,8 @@ class Comparison(Condition):
             return (column.contains if self.type == "contains" else column.startswith)(text_of(value))
         if column.kind == TEXT and not isinstance(value, str):
             raise InputError(
-                f"A field of texts must be compared with a text. Got the number {text_of(value)}: declare the field when "
-                f'the data are read (meta="{self.field}:number", --meta {self.field}:number), or write '
+                f"A field of texts must be compared with a text. Got the number {text_of(value)}: declare the field "
+                f'when the data are read (meta="{self.field}:number", --meta {self.field}:number), or write '
                 f'"{text_of(value)}" in quotes to compare characters.'
             )
         return column.ordered(self.type, value)
@@ -195,7 +199,7 @@ class And(Condition):
 
     def holds(self, details: Details) -> Mask:
         """Intersect."""
-        return np.logical_and.reduce([part.holds(details) for part in self.parts])
+        return reduce(np.logical_and, (part.holds(details) for part in self.parts))
 
     def comparisons(self) -> Iterator[Comparison]:
         """Yield those of the parts."""
@@ -214,7 +218,7 @@ class Or(And):
 
     def holds(self, details: Details) -> Mask:
         """Unite."""
-        return np.logical_or.reduce([part.holds(details) for part in self.parts])
+        return reduce(np.logical_or, (part.holds(details) for part in self.parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,8 +253,9 @@ def where(*conditions: str | Mapping[str, Any] | Condition) -> Condition:
         `field!=value`, `field<20`, `<=`, `>`, `>=`, `field=5..20` (both ends included; one may be missing),
         `field in (a, b)`, `field not in (a, b)`, `field contains word`, `field startswith word`, `field is null`,
         `field is not null`. Values and fields with special characters stand in double or single quotes.
-        Or a dict in the shape of OpenAI's filters: `{"type": "lt", "key": "price", "value": 20}`, with the types eq, ne,
-        lt, lte, gt, gte, in, nin, contains, startswith, isnull; and `{"type": "and", "filters": […]}`, with and, or, not.
+        Or a dict in the shape of OpenAI's filters: `{"type": "lt", "key": "price", "value": 20}`, with the types eq,
+        ne, lt, lte, gt, gte, in, nin, contains, startswith, isnull; and `{"type": "and", "filters": […]}`, with and,
+        or, not.
 
     Examples
     --------

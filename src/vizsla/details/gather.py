@@ -76,8 +76,8 @@ def _joined(name: str, columns: list[Column], *, settled: bool) -> Column:
     joined = column_of(values, codes, kind)
     lost = joined.odd_count - sum(column.odd_count for column in columns)
     if settled and lost > 0:
-        said = f"{lost} new values of {name!r} are no {joined.kind}, such as {joined.odd[0]!r:.60}: they count as missing"
-        warnings.warn(said, DatasetWarning, stacklevel=caller_level())
+        said = f"{lost} new values of {name!r} are no {joined.kind}, such as {joined.odd[0]!r:.60}"
+        warnings.warn(f"{said}: they count as missing", DatasetWarning, stacklevel=caller_level())
     return joined
 
 

@@ -1,4 +1,4 @@
-"""The grammar of `where`: a text becomes a Condition. Parsed in one pass, never evaluated; what is not understood raises.
+"""The grammar of `where`: a text becomes a Condition, in one pass; what is not understood raises.
 
     condition  := all ("or" all)*
     all        := one ("and" one)*
@@ -143,7 +143,7 @@ class _Parser:
             if self.takes(kind):
                 found = Comparison(kind, field, (plain_value(self.value(_WORD, plain=True), kind),))
                 return Not(found) if opposite else found
-        self.fail("a field must be followed by an operator such as =, < or in; a value with `and` or `or` in it stands in quotes")
+        self.fail(_BARE)
 
     def equals(self, field: str) -> Condition:
         """Read what follows `=`: values with commas between them, or a range."""
@@ -237,7 +237,7 @@ class _Parser:
         return self.ordered(text, start) if ordered else _typed(text)
 
     def ordered(self, text: str, start: int) -> Value:
-        """Return a value to be compared by its order: a number, if that is what it is, whatever the field turns out to be."""
+        """Return a value to be compared by its order: as a number if it is one, whatever the field is."""
         if ".." in text:
             self.at = start
             self.fail("a range must follow =")
@@ -291,11 +291,12 @@ class _Parser:
 
     def fail(self, problem: str) -> NoReturn:
         begin, end = max(0, self.at - _SHOWN), self.at + _SHOWN
-        marked = f"{'…' * (begin > 0)}{self.text[begin : self.at]}→{self.text[self.at : end]}{'…' * (end < len(self.text))}"
+        before, after = "…" * (begin > 0), "…" * (end < len(self.text))
+        marked = f"{before}{self.text[begin : self.at]}→{self.text[self.at : end]}{after}"
         raise InputError(f"`where` must be like {FORMS}; {problem}. Got {marked!r} at character {self.at + 1}.")
 
 
-_BARE = "a field must be followed by an operator; a value with `and` or `or` in it must be in quotes"
+_BARE = "a field must be followed by an operator such as =, < or in; a value with `and` or `or` stands in quotes"
 
 
 def _opposite(found: Condition) -> Condition:

@@ -166,7 +166,9 @@ def _as_numbers(values: Sequence[Any], counts: Counts, declared: bool) -> NDArra
     return numbers if declared or counts[np.isnan(numbers)].sum() <= allowed else None
 
 
-def _settle(numbers: NDArray[np.float64], values: Sequence[Any], counts: Counts, readings: dict[int, NumberText]) -> None:
+def _settle(
+    numbers: NDArray[np.float64], values: Sequence[Any], counts: Counts, readings: dict[int, NumberText]
+) -> None:
     """Fill in numbers with separators: where a comma or a dot may mean two things, the other values decide."""
     if any(read.dot != read.comma for read in readings.values()):
         plain = [at for at in np.flatnonzero(~np.isnan(numbers)).tolist() if isinstance(values[at], str)]

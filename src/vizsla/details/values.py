@@ -18,14 +18,16 @@ PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,30})?")
 """A number without separators, signs of currencies or leading zeros: the form that most data have."""
 
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|KRW|TRY|ZAR"
-_CURRENCY = rf"(?:(?:US|CA|AU|NZ|HK|R)?[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u17db\u20a0-\u20c1\ufdfc\uff04]|{_CODES})"
+_SIGNS = "$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u17db\u20a0-\u20c1\ufdfc\uff04"
+_CURRENCY = rf"(?:(?:US|CA|AU|NZ|HK|R)?[{_SIGNS}]|{_CODES})"
 _SPACE = "[ \u00a0\u2009\u202f]"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+\u2212]?)(?:{_CURRENCY}{_SPACE}?)?(?P<sign2>[-+\u2212]?)"
     rf"(?P<body>[0-9](?:[0-9.,'\u2019_]|{_SPACE}(?=[0-9])){{0,40}}|[.,][0-9]{{1,30}})"
     rf"(?P<exponent>[eE][-+]?[0-9]{{1,3}})?(?:{_SPACE}?{_CURRENCY})?"
 )
-_GROUPED = {mark: re.compile(rf"[0-9]{{1,3}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in ".,' \u00a0\u2009\u202f\u2019_"}
+_MARKS = ".,' \u00a0\u2009\u202f\u2019_"
+_GROUPED = {mark: re.compile(rf"[0-9]{{1,3}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in _MARKS}
 _DATE = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"(?:[Tt ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,](?P<fraction>[0-9]{1,9}))?"

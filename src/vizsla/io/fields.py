@@ -91,7 +91,8 @@ def named_meta(meta: Meta) -> tuple[tuple[str, ...] | None, dict[str, str]]:
         parts = [_declared(name) for name in listed("meta", meta) or ()]
     for name, kind in parts:
         if not isinstance(name, str) or (kind is not None and kind not in KINDS):
-            raise InputError(f"`meta` must give a field one of the kinds {', '.join(KINDS)}. Got {name!r:.60}: {kind!r:.60}.")
+            got = f"{name!r:.60}: {kind!r:.60}"
+            raise InputError(f"`meta` must give a field one of the kinds {', '.join(KINDS)}. Got {got}.")
     names = tuple(dict.fromkeys(name for name, _ in parts))
     kinds = {name: kind for name, kind in parts if kind is not None}
     return None if meta is None or ALL in names else names, kinds
