@@ -64,7 +64,7 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_catalogue", "_ceilings", "_items", "_offsets", "_query_ids", "_scores", "_stats")
+    __slots__ = ("_catalogue", "_ceilings", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats")
 
     @checked
     def __init__(
@@ -82,6 +82,7 @@ class Candidates:
         self._scores = None if scores is None else _fixed(array_of("scores", scores, np.float32), np.float32)
         self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats or Stats()
         self._ceilings: Scores | None = None
+        self._hints: tuple[str, ...] = ()
         self._check()
 
     @classmethod
@@ -99,6 +100,7 @@ class Candidates:
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
         self._catalogue, self._query_ids, self._stats, self._ceilings = catalogue, query_ids, stats, ceilings
+        self._hints = ()
         return self
 
     @classmethod
@@ -279,7 +281,9 @@ class Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
-        return Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, self._stats, query_ids)
+        named = Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, self._stats, query_ids)
+        named._hints = self._hints
+        return named
 
     def with_catalogue(self, catalogue: Strings | None, items: Numbers | None = None) -> Candidates:
         """Say which ids the item numbers stand for; with `items`, give the same items in that catalogue's numbers."""
@@ -296,6 +300,17 @@ class Candidates:
         """Replace what the answer cost."""
         scores, ids = self._scores, self._query_ids
         return Candidates.trusted(self._offsets, self._items, scores, self._catalogue, stats, ids, self._ceilings)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Why the answer is empty, where its `where` allows no item: values that no item has."""
+        return self._hints
+
+    def with_hints(self, hints: tuple[str, ...]) -> Candidates:
+        """Say why the answer is empty."""
+        hinted = self.with_ceilings(self._ceilings)
+        hinted._hints = hints
+        return hinted
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""

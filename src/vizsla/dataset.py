@@ -93,7 +93,7 @@ class Dataset:
         clicks: Iterable[Any] | Mapping[str, Any] | None = None,
         qrels: Iterable[Any] | Mapping[str, Any] | None = None,
         dangling: str = "warn",
-        meta: Sequence[str] | None = None,
+        meta: str | Sequence[str] | Mapping[str, str | None] | None = None,
         keep_texts: bool = False,
     ) -> Dataset:
         """Make a dataset from Python objects.
@@ -111,8 +111,9 @@ class Dataset:
             The same forms with whole numbers as grades, for the split "test"; or a mapping of split to these.
         dangling : {"warn", "raise"}
             What to do with clicks and judgements of unknown queries or items.
-        meta : sequence of str, optional
-            Which of the items' other fields are saved with their ids; all that are plain unless given, [] for none.
+        meta : names, optional
+            Which of the items' other fields are saved with their ids; all that are plain unless given, [] for none. A
+            kind is told by the values, or declared: ["price:number", "tags:list"] or {"price": "number"}; "*" is all.
         keep_texts : bool
             Save the texts too, compressed, so that answers can show them.
 

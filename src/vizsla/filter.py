@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.cached_property import cached_property
-from vizsla.details.condition import Conditions
+from vizsla.details.condition import Condition
 from vizsla.errors import InputError, check_choice
 from vizsla.forking.lock import ForkLock
 from vizsla.strings import Strings
@@ -28,6 +28,8 @@ class Filter:
         One entry an item: whether it may be found.
     items : Strings, optional
         The catalogue that the mask is over.
+    condition : Condition, optional
+        The condition on metadata that the mask comes from.
 
     Examples
     --------
@@ -38,17 +40,18 @@ class Filter:
     [False, True]
     """
 
-    def __init__(self, mask: Mask, items: Strings | None = None):
+    def __init__(self, mask: Mask, items: Strings | None = None, *, condition: Condition | None = None):
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 1:
             raise InputError(f"`mask` must be an array of booleans. Got {getattr(mask, 'dtype', type(mask).__name__)}.")
         if items is not None and not isinstance(items, Strings):
             raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
         if items is not None and len(mask) != len(items):
             raise InputError(f"`mask` must have a flag for each of {len(items)} items. Got {len(mask)}.")
-        self.mask = mask.copy() if mask.flags.writeable or not mask.flags.c_contiguous else mask
+        # Always a copy: a read-only view may belong to an array that its owner still changes.
+        self.mask = mask.copy()
         self.mask.flags.writeable = False
-        self.items = items
-        self.count = int(np.count_nonzero(mask))
+        self.items, self.condition = items, condition
+        self.count = int(np.count_nonzero(self.mask))
         self.is_piece = False
         self._forms: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._last: tuple[Any, Any] = (_nobody, None)
@@ -60,8 +63,8 @@ class Filter:
 
         Parameters
         ----------
-        where : Filter, mask, Conditions, collection of ids, or function of an id
-            Which items; Conditions on metadata come from `vizsla.where`. A Filter must be over the same catalogue.
+        where : Filter, mask, Condition, collection of ids, or function of an id
+            Which items; a Condition on metadata comes from `vizsla.where`. A Filter must be over the same catalogue.
         items : Strings
             The catalogue.
         unknown : {"raise", "ignore"}
@@ -72,8 +75,8 @@ class Filter:
             raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
         if isinstance(where, Filter):
             return where._over(items)
-        if isinstance(where, Conditions):
-            return cls(where.mask(items), items)
+        if isinstance(where, Condition):
+            return cls(where.mask(items), items, condition=where)
         if isinstance(where, np.ndarray) and where.dtype.kind != "U":
             if where.dtype != np.bool_ or where.shape != (len(items),):
                 wanted = f"{len(items)} booleans"
@@ -118,6 +121,11 @@ class Filter:
         """The allowed items' numbers, ascending."""
         return np.flatnonzero(self.mask).astype(np.int32)
 
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """Values of the condition that no item has, and what may have been meant; computed when they are asked for."""
+        return () if self.condition is None or self.items is None else self.condition.hints(self.items)
+
     def form(self, owner: Any, make: Callable[[Filter], T]) -> T:
         """Return what `owner` derived from this filter, or derive it now; it lives as long as both do."""
         last, known = self._last  # nearly always the same index asks again
@@ -158,10 +166,12 @@ def _forget(filter: Filter | None, owner: object) -> None:
         filter._last = _nobody, None
 
 
-Where = Filter | Mask | Conditions | Iterable[str] | Callable[[str], bool]
+Where = Filter | Mask | Condition | Iterable[str] | Callable[[str], bool]
 
 
 def _listed(where: Any) -> list[str]:
+    if isinstance(where, Mapping) and isinstance(where.get("type"), str):
+        raise InputError("`where` must be `vizsla.where({...})` for a condition on metadata. Got the dict alone.")
     if isinstance(where, str | bytes):
         raise InputError(
             f"`where` must be a mask, a collection of ids or a function of an id. Got the text {where!r}: a condition "

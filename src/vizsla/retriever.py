@@ -95,7 +95,7 @@ class Retriever(Composable, Scorer, Artifact):
             One query, or many.
         k : int
             How many items at most.
-        where : Filter, mask, collection of ids, or function of an id, optional
+        where : Filter, Condition, mask, collection of ids, or function of an id, optional
             Only these items are found, and `k` of them whenever `k` of them match. `filter` prepares it for many calls.
         threads : int
             How many queries are answered at a time. The answer does not depend on it.
@@ -105,7 +105,8 @@ class Retriever(Composable, Scorer, Artifact):
         filter = Filter.prepared(where, self.items)
         most = min(check_positive("k", k), max(1, len(self.items)))
         found = self._search_checked(asked, most, filter, check_positive("threads", threads))
-        return found.with_ms((perf_counter() - start) * 1e3)
+        timed = found.with_ms((perf_counter() - start) * 1e3)
+        return timed if filter is None or filter.count else timed.with_hints(filter.hints)
 
     def exact(
         self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1

@@ -17,11 +17,16 @@ def shown(values):
     return [details.of(at).get("size") for at in range(len(values))]
 
 
-@pytest.mark.parametrize("odd", ["1\n2", "007", "-", "x", "1.", "\n"])
-def test_one_value_that_is_no_number_makes_a_column_of_texts(odd):
+@pytest.mark.parametrize("odd", ["1\n2", "-", "x", "1.", "\n"])
+def test_a_value_that_is_no_number_is_kept_as_it_is_among_numbers(odd):
     numbers = [str(n) for n in range(BATCH + 3)]
     assert shown(numbers)[:3] == [0, 1, 2]
-    assert shown([*numbers, odd])[-2:] == [numbers[-1], odd] and shown([odd, *numbers])[:2] == [odd, "0"]
+    assert shown([*numbers, odd])[-2:] == [BATCH + 2, odd] and shown([odd, *numbers])[:2] == [odd, 0]
+
+
+def test_a_leading_zero_makes_a_column_of_texts():
+    numbers = [str(n) for n in range(BATCH + 3)]
+    assert shown([*numbers, "007"])[-2:] == [numbers[-1], "007"] and shown(["007", *numbers])[:2] == ["007", "0"]
 
 
 @pytest.mark.parametrize("distinct", [3, 5 * BATCH])

@@ -28,7 +28,7 @@ def search():
 def test_metadata_and_texts_are_saved_and_come_back(search, tmp_path) -> None:
     loaded = vizsla.load(search.save(tmp_path / "idx"))
     details = details_of(loaded.items)
-    assert details.of(0) == {"title": "Fig", "price": 3.5, "brand": "Ace", "fresh": True}
+    assert details.of(0) == {"title": "Fig", "price": 3.5, "brand": "Ace", "fresh": True, "tags": ["x"]}
     assert details.of(2) == {"day": "2024-05-01"}
     assert details.text(1) == "Pear a green pear"
     assert loaded("pear").known(0, ["price", "text"]) == [{"price": 7, "text": "Pear a green pear"}]
@@ -50,12 +50,12 @@ def test_conditions(search, conditions, ids) -> None:
 
 @pytest.mark.parametrize("text", ["price", "=3", "price=", "price=..", "", "price<"])
 def test_what_is_no_condition_raises(text) -> None:
-    with pytest.raises(InputError, match=r"must (be like|have an end)"):
+    with pytest.raises(InputError, match=r"must be like"):
         Condition.parse(text)
 
 
 def test_conditions_on_what_is_not_known_say_what_is(search) -> None:
-    with pytest.raises(InputError, match=r"must be one that the items have \(title, price, brand, fresh, day, text\)"):
+    with pytest.raises(InputError, match=r"that the items have \(title, price, brand, fresh, tags, day, text\)"):
         search(ALL, where=vizsla.where("colour=red"))
     with pytest.raises(InputError, match="must give a number. Got 'cheap'"):
         search(ALL, where=vizsla.where("price<cheap"))
@@ -86,10 +86,10 @@ def test_items_that_come_and_go_take_their_details_along() -> None:
 
 def test_no_metadata_on_request() -> None:
     assert details_of(vizsla.Dataset.of(FRUIT, meta=[]).item_ids) is None
-    assert details_of(vizsla.Dataset.of(FRUIT, meta=["tags"]).item_ids).of(0) == {"title": "Fig", "tags": '["x"]'}
+    assert details_of(vizsla.Dataset.of(FRUIT, meta=["tags"]).item_ids).of(0) == {"title": "Fig", "tags": ["x"]}
 
 
-def test_columns_are_numbers_only_if_all_of_them_are() -> None:
+def test_columns_are_numbers_only_if_nearly_all_of_them_are() -> None:
     rows = [{"zip": "01234", "n": "12", "mixed": 1}, {"zip": "99999", "n": "-0.5", "mixed": "one"}]
     details = DetailsCollector.of([Item(str(n), "", metadata=row) for n, row in enumerate(rows)])
     assert details.of(0) == {"zip": "01234", "n": 12, "mixed": "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +15,24 @@ from vizsla.dataset_warning import DatasetWarning
 from vizsla.details.condition import where
 from vizsla.errors import InputError
 from vizsla.filter import Filter
+from vizsla.printable import printable
 from vizsla.retriever import Retriever
+
+_CONDITION = re.compile(r"[=<>{]|\b(in|is|contains|startswith)\b", re.IGNORECASE)
+"""What tells a condition from the name of a file that is not there."""
 
 
 def prepared_where(given: Sequence[str], retriever: Retriever) -> Filter | None:
-    """Return the filter that all of them make; None for none."""
+    """Return the filter that all of them make, None for none; what no item has is said on standard error."""
     if not given:
         return None
-    masks = [(retriever.filter(where(one)) if _is_condition(one) else _listed(one, retriever)).mask for one in given]
-    return Filter(np.logical_and.reduce(masks), retriever.items)
+    conditions = [one for one in given if _is_condition(one)]
+    filters = [_listed(one, retriever) for one in given if one not in conditions]
+    if conditions:
+        filters.append(retriever.filter(where(*conditions)))
+        for hint in filters[-1].hints:
+            print(printable(f"vizsla: hint: {hint}"), file=sys.stderr)
+    return Filter(np.logical_and.reduce([filter.mask for filter in filters]), retriever.items)
 
 
 def _listed(path: str, retriever: Retriever) -> Filter:
@@ -39,4 +49,11 @@ def _listed(path: str, retriever: Retriever) -> Filter:
 
 
 def _is_condition(text: str) -> bool:
-    return re.search("[=<>]", text) is not None and not Path(text).is_file()
+    return _CONDITION.search(text) is not None and not _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a condition may be longer than any name
+        return False

@@ -27,7 +27,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--text", metavar="FIELDS", help="its texts, such as title,description, which are joined")
     group.add_argument("--title", metavar="FIELD", help="its title")
     group.add_argument(
-        "--meta", metavar="FIELDS", help="what else is kept, such as price,brand (default: all; '' none)"
+        "--meta", metavar="FIELDS", help="what else is kept, such as price:number,brand (default: all; '' none)"
     )
     group.add_argument(
         "--keep-texts", action="store_true", default=None, help="save texts too, so that answers show them"

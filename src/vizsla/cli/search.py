@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         action="append",
         default=[],
-        help="only items of a file of ids, or with field=value, field=a,b, field<20, field=5..20; may be repeated",
+        help="only items of a file of ids, or by a condition: price<20 and (brand=a,b or size is null); repeatable",
     )
     parser.add_argument("--show", metavar="FIELDS", help="what to show of items, such as title,price,text")
     parser.add_argument("--budget", type=int, metavar="N", help="calls of the expensive scorer, of a budgeted search")

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from vizsla.details.column import Column, FlagColumn, NumberColumn, TextColumn
+from vizsla.details import values
+from vizsla.details.column import Column, ListText
 from vizsla.details.details import MOST_COLUMNS, TEXT, Details
+from vizsla.details.infer import column_of
 from vizsla.details.kept_texts import TextPacker
-from vizsla.errors import DataError
 from vizsla.item import Item
-from vizsla.strings import Strings
 
 TITLE = "title"
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
-"""What is written so is a number in every column; 007 is none, because zeros that lead mean something."""
-NUMBERS = re.compile(f"{NUMBER.pattern}(?:\n{NUMBER.pattern})*")
-LARGEST = 2**53
 BATCH = 4096
+LONGEST_LIST = 100
+"""Entries of a list that is kept without being asked for by name: a longer one is a vector rather than tags."""
 
 
 class DetailsCollector:
@@ -32,13 +31,25 @@ class DetailsCollector:
     Parameters
     ----------
     named : bool
-        Whether the user named the fields; otherwise only plain values are kept: texts, numbers, True and False.
+        Whether the user named the fields; otherwise only plain values are kept: texts, numbers, booleans, dates, and
+        short lists of them.
+    metadata : bool
+        Whether metadata is kept.
     keep_texts : bool
         Whether texts are kept.
+    kinds : mapping of field to kind, optional
+        What fields are declared to be; the kind of any other is told by its values.
     """
 
-    def __init__(self, *, named: bool = False, metadata: bool = True, keep_texts: bool = False):
-        self._named, self._metadata = named, metadata
+    def __init__(
+        self,
+        *,
+        named: bool = False,
+        metadata: bool = True,
+        keep_texts: bool = False,
+        kinds: Mapping[str, str] | None = None,
+    ):
+        self._named, self._metadata, self._kinds = named, metadata, dict(kinds or {})
         self._columns: dict[str, _Codes] = {}
         self._packer = TextPacker() if keep_texts else None
         self._count = 0
@@ -67,8 +78,15 @@ class DetailsCollector:
         self._note()
         if not self._columns and self._packer is None:
             return None
-        columns = {name: codes.column(self._count) for name, codes in self._columns.items()}
+        columns = {name: codes.column(self._count, self._kind(name)) for name, codes in self._columns.items()}
         return Details(columns, self._count, None if self._packer is None else self._packer.packed())
+
+    def _kind(self, name: str) -> str | None:
+        """Return the kind that a field was declared to be, by its name in any case; a title is a text."""
+        if name in self._kinds:
+            return self._kinds[name]
+        alike = [kind for field, kind in self._kinds.items() if field.lower() == name.lower()]
+        return alike[0] if alike else values.TEXT if name == TITLE else None
 
     def _note(self) -> None:
         """Note the items that wait, field by field: several times as fast as item by item."""
@@ -84,26 +102,43 @@ class DetailsCollector:
                 self._packer.add(item.default_text())
         self._count += len(items)
 
-    def _put(self, name: Any, values: list[Any]) -> None:
-        if not (texts := set(map(type, values)) == {str}):
-            values = [self._plain(value) for value in values]
+    def _put(self, name: Any, given: list[Any]) -> None:
+        if not (texts := set(map(type, given)) == {str}):
+            given = [self._plain(value) for value in given]
         known = self._columns.get(name)
         if known is None:
             if (
                 not isinstance(name, str)
                 or len(self._columns) >= MOST_COLUMNS
                 or name == TEXT
-                or not any(value not in (None, "") for value in values)
+                or not any(value not in (None, "") for value in given)
             ):
                 return  # nothing to keep, a name that is no text, or a document that makes up names as it goes
             known = self._columns[name] = _Codes()
-        known.put(self._count, values, texts=texts)
+        known.put(self._count, given, texts=texts)
 
     def _plain(self, value: Any) -> Any:
-        """Return a value as it is kept: texts, numbers and flags; others as JSON, if they were asked for by name."""
-        if value is None or isinstance(value, str | int | float):
+        """Return a value as it is kept; what is not plain as JSON, if it was asked for by name, and None otherwise."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, str):
+            return value if value.__class__ is str else str(value)
+        if value is None or isinstance(value, bool | int):
             return value
+        if isinstance(value, float):
+            return None if math.isnan(value) else value
+        if isinstance(value, date):
+            return value.isoformat()
+        if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+            return self._list(list(value))
         return json.dumps(value, ensure_ascii=False, default=str) if self._named else None
+
+    def _list(self, value: list[Any]) -> ListText | None:
+        entries = [entry.item() if isinstance(entry, np.generic) else entry for entry in value]
+        plain = all(isinstance(entry, str | int | float | date) for entry in entries)
+        if not entries or (not self._named and not (plain and len(entries) <= LONGEST_LIST)):
+            return None
+        return ListText(json.dumps(entries, ensure_ascii=False, default=str))
 
 
 class _Codes:
@@ -114,27 +149,23 @@ class _Codes:
         self._values: list[Any] = []
         self._codes = array("i")
 
-    def put(self, number: int, values: list[Any], *, texts: bool) -> None:
+    def put(self, number: int, given: list[Any], *, texts: bool) -> None:
         """Note the values of the items from `number` on; None and the empty text are none. All may be `texts`."""
         if len(self._codes) < number:
             self._codes.extend([-1] * (number - len(self._codes)))
         # 1, 1.0 and True are one key of a dict, and three values.
-        keys = values if texts else [_key(value) for value in values]
+        keys = given if texts else [_key(value) for value in given]
         if self._index is None:
             self._append(keys)
         else:
             self._number(keys, self._index)
 
-    def column(self, count: int) -> Column:
+    def column(self, count: int, kind: str | None) -> Column:
         """Return the values of so many items."""
         self._codes.extend([-1] * (count - len(self._codes)))
         keys = self._values if self._index is None else list(self._index)
-        codes, values = np.array(self._codes, np.int32), [key[1] if key.__class__ is tuple else key for key in keys]
-        if all(isinstance(value, bool) for value in values):
-            return FlagColumn(Strings.of(map(_text, values)), codes)
-        if _are_numbers(values):
-            return NumberColumn(np.array([*map(float, values), np.nan])[codes])
-        return TextColumn(_strings(map(_text, values)), codes)
+        given = [key[1] if key.__class__ is tuple else key for key in keys]
+        return column_of(given, np.array(self._codes, np.int32), kind)
 
     def _number(self, keys: list[Any], index: dict[Any, int]) -> None:
         # Most values are known: a look into the table for all of them, and another once the new ones are in it.
@@ -173,29 +204,3 @@ def _columns(known: list[Mapping[str, Any]]) -> dict[str, list[Any]]:
             pass
     names = dict.fromkeys(name for fields in known for name in fields)
     return {name: [fields.get(name) for fields in known] for name in names}
-
-
-def _are_numbers(values: list[Any]) -> bool:
-    """Return whether all values are numbers: texts are looked at many at a time, for there may be millions."""
-    if any(value.__class__ is not str for value in values):
-        return all(map(_is_number, values))
-    batches = (values[start : start + BATCH] for start in range(0, len(values), BATCH))
-    lines = (("\n".join(batch), len(batch)) for batch in batches)
-    return all(text.count("\n") < count and NUMBERS.fullmatch(text) for text, count in lines)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return NUMBER.fullmatch(value) is not None
-    return not isinstance(value, bool) and abs(value) <= LARGEST  # NaN is not
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _strings(texts: Iterable[str]) -> Strings:
-    try:
-        return Strings.of(texts)
-    except ValueError as error:
-        raise DataError(f"metadata must be valid Unicode ({error}).", remedy="Repair the field.") from None

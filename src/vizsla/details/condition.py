@@ -1,115 +1,358 @@
-"""Conditions on metadata, as people write them: `price<20`, `price=5..20`, `brand=a,b`. Parsed, never evaluated."""
+"""Conditions on metadata: what `vizsla.where` makes of texts and of JSON, and what a search takes as `where`."""
 
 from __future__ import annotations
 
-import csv
+import json
+import math
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vizsla.catalogue import details_of
-from vizsla.checked import checked
-from vizsla.details.column import Column, Mask
+from vizsla.details.column import Column, Mask, Value
+from vizsla.details.values import LARGEST, TEXT, text_of
 from vizsla.errors import InputError
 from vizsla.strings import Strings
 
-_FORM = re.compile(r"([^=<>!]+)(<=|>=|!=|==|=|<|>)(.*)", re.S)  # no two neighbours take the same character: it is fast
-FORMS = "field=value, field=a,b, field!=value, field<20, field>=5 or field=5..20"
+if TYPE_CHECKING:
+    from vizsla.details.details import Details
+
+MOST_DEPTH = 50
+"""How deep conditions may lie inside conditions."""
+MOST_CONDITIONS = 10_000
+ORDERS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+ONE, SEVERAL, WORDS = {"eq": "=", "ne": "!="}, {"in": "in", "nin": "not in"}, ("contains", "startswith")
+TYPES = (*ONE, *ORDERS, *SEVERAL, *WORDS, "isnull", "and", "or", "not")
+KEYWORDS = {"and", "or", "not", "in", "contains", "startswith", "is", "null"}
+_BARE_FIELD = re.compile(r"[^\W\d][\w.\-]*")
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A field, how it is compared, and with what.
+class Condition(ABC):
+    """What items must fulfil, made by `where`; `&`, `|` and `~` combine conditions, `str` gives the text.
 
-    Examples
-    --------
-    >>> Condition.parse("price=5..20")
-    Condition(field='price', operator='..', values=('5', '20'))
-    >>> Condition.parse('brand="Ace, Inc.",Bo')
-    Condition(field='brand', operator='=', values=('Ace, Inc.', 'Bo'))
+    A condition is true or false of every item, so `not` is the complement: what a missing value does not fulfil, it
+    fulfils under `not`, and `!=` and `not in` are the complements of `=` and `in`.
     """
 
-    field: str
-    operator: str
-    values: tuple[str, ...]
+    tight: ClassVar[bool] = True
+    """Whether it needs no parentheses inside of others."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as JSON has it."""
+
+    @abstractmethod
+    def holds(self, details: Details) -> Mask:
+        """Return which items fulfil it."""
+
+    @abstractmethod
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield all comparisons inside."""
+
+    def to_json(self) -> str:
+        """Return the condition as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def mask(self, items: Strings) -> Mask:
+        """Return which items of a catalog fulfil it; a catalog that knows only ids raises."""
+        return self.holds(self._details(items))
+
+    def hints(self, items: Strings) -> tuple[str, ...]:
+        """Say which values no item has, and what may have been meant instead."""
+        from vizsla.details.hints import hints
+
+        return hints(self, self._details(items))
+
+    def _details(self, items: Strings) -> Details:
+        details = details_of(items)
+        if details is None:
+            field = next(self.comparisons()).field
+            raise InputError(
+                f"`where` must be ids: nothing else is known of these items. Got a condition on {field!r:.60}. "
+                "Build anew from data with metadata (`meta=`, --meta)."
+            )
+        return details
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition; what is none raises."""
-        found = _FORM.fullmatch(text) if isinstance(text, str) else None
-        field, operator, value = (part.strip() for part in found.groups()) if found else ("", "", "")
-        if not field or not value:
-            raise InputError(f"A condition must be like {FORMS}. Got {text!r:.80}.")
-        operator = operator.replace("==", "=")
-        if operator == "=" and ".." in value and not value.startswith('"'):
-            low, _, high = value.partition("..")
-            if not low.strip() and not high.strip():
-                raise InputError(f"A range must have an end, such as 5..20 or 5... Got {text!r:.80}.")
-            return cls(field, "..", (low.strip(), high.strip()))
-        return cls(field, operator, _listed(value) if operator in ("=", "!=") else (value,))
+        """Read a condition from its text; what is not understood raises, and the place is marked."""
+        from vizsla.details.grammar import parse
 
-    def mask(self, column: Column) -> Mask:
-        """Return which items fulfil it."""
-        values, operator = self.values, self.operator
-        if operator == "..":
-            return column.between(values[0] or None, values[1] or None)
-        if operator in ("<", "<="):
-            return column.between(None, values[0], open_high=operator == "<")
-        if operator in (">", ">="):
-            return column.between(values[0], None, open_low=operator == ">")
-        return column.equal(values) if operator == "=" else ~column.equal(values)
+        return parse(text)
 
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Condition:
+        """Read a condition in the shape of OpenAI's filters; what is not understood raises."""
+        left = [MOST_CONDITIONS]
+        return _read(value, left, 0)
 
-@dataclass(frozen=True)
-class Conditions:
-    """Conditions that must all hold; a retriever takes them as `where`."""
+    def __and__(self, other: Condition) -> Condition:
+        return And((self, other)) if isinstance(other, Condition) else NotImplemented
 
-    all: tuple[Condition, ...]
+    def __or__(self, other: Condition) -> Condition:
+        return Or((self, other)) if isinstance(other, Condition) else NotImplemented
 
-    def mask(self, items: Strings) -> Mask:
-        """Return which items of a catalogue fulfil all of them; a catalogue that knows only ids raises."""
-        details = details_of(items)
-        if details is None:
-            raise InputError(
-                f"`where` must be ids: nothing else is known of these items. Got a condition on {self.all[0].field!r}. "
-                "Build anew from data with metadata (`meta=`, --meta)."
-            )
-        mask = np.ones(len(items), np.bool_)
-        for condition in self.all:
-            mask &= condition.mask(details.column(condition.field))
-        return mask
+    def __invert__(self) -> Condition:
+        return Not(self)
+
+    def __repr__(self) -> str:
+        return f"where({str(self)!r})"
 
 
-@checked
-def where(*conditions: str) -> Conditions:
-    """Return conditions on items' metadata, all of which must hold, to be given to a search as `where`.
+@dataclass(frozen=True, repr=False)
+class Comparison(Condition):
+    """A field, how it is compared, and with what.
 
     Parameters
     ----------
-    *conditions : str
-        Each is one of `field=value`, `field=a,b` (one of these), `field!=value`, `field<20`, `field<=20`, `field>5`,
-        `field>=5`, `field=5..20` (both ends included; one may be missing). Values with commas stand in double quotes.
-        A field of numbers is compared as numbers, any other as text.
+    type : str
+        One of eq, ne, lt, lte, gt, gte, in, nin, contains, startswith, isnull.
+    field : str
+        Which field.
+    values : tuple
+        Texts, numbers or booleans: none for isnull, any number for in and nin, one for the others.
+
+    Examples
+    --------
+    >>> Condition.parse("price<20").to_dict()
+    {'type': 'lt', 'key': 'price', 'value': 20}
+    >>> print(Comparison("in", "brand", ("Ace, Inc.", "Bo")))
+    brand in ("Ace, Inc.", "Bo")
+    """
+
+    type: str
+    field: str
+    values: tuple[Value, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return type, key and value."""
+        if self.type == "isnull":
+            return {"type": self.type, "key": self.field}
+        value = list(self.values) if self.type in SEVERAL else self.values[0]
+        return {"type": self.type, "key": self.field, "value": value}
+
+    def holds(self, details: Details) -> Mask:
+        """Compare a column."""
+        column = details.column(self.field)
+        try:
+            return self._mask(column)
+        except InputError as error:
+            said = f"The condition is {str(self)!r:.200}, and {self.field!r:.60} is a {column.kind}."
+            raise InputError(f"{error} {said}") from None
+
+    def _mask(self, column: Column) -> Mask:
+        if self.type == "isnull":
+            return column.missing()
+        if self.type in ("eq", "in"):
+            return column.equal(self.values)
+        if self.type in ("ne", "nin"):
+            return ~column.equal(self.values)
+        value = self.values[0]
+        if self.type in WORDS:
+            return (column.contains if self.type == "contains" else column.startswith)(text_of(value))
+        if column.kind == TEXT and not isinstance(value, str):
+            raise InputError(
+                f"A field of texts must be compared with a text. Got the number {text_of(value)}: declare the field "
+                f'when the data are read (meta="{self.field}:number", --meta {self.field}:number), or write '
+                f'"{text_of(value)}" in quotes to compare characters.'
+            )
+        return column.ordered(self.type, value)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield itself."""
+        yield self
+
+    def __str__(self) -> str:
+        field = self.field
+        if not _BARE_FIELD.fullmatch(field) or field.lower() in KEYWORDS:
+            field = _quoted(field)
+        if self.type == "isnull":
+            return f"{field} is null"
+        if self.type in SEVERAL:
+            return f"{field} {SEVERAL[self.type]} ({', '.join(map(_written, self.values))})"
+        operator = {**ONE, **ORDERS}.get(self.type, self.type)
+        return f"{field} {operator} {_written(self.values[0])}"
+
+
+@dataclass(frozen=True, repr=False)
+class And(Condition):
+    """Conditions that must all hold.
+
+    Examples
+    --------
+    >>> And((Comparison("eq", "a", (1,)), Or((Comparison("eq", "b", (2,)), Comparison("eq", "c", (3,))))))
+    where('a = 1 and (b = 2 or c = 3)')
+    """
+
+    parts: tuple[Condition, ...]
+    tight = False
+    type: ClassVar[str] = "and"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts as `filters`."""
+        return {"type": self.type, "filters": [part.to_dict() for part in self.parts]}
+
+    def holds(self, details: Details) -> Mask:
+        """Intersect."""
+        return reduce(np.logical_and, (part.holds(details) for part in self.parts))
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield those of the parts."""
+        for part in self.parts:
+            yield from part.comparisons()
+
+    def __str__(self) -> str:
+        return f" {self.type} ".join(map(_grouped, self.parts))
+
+
+@dataclass(frozen=True, repr=False)
+class Or(And):
+    """Conditions of which one must hold."""
+
+    type: ClassVar[str] = "or"
+
+    def holds(self, details: Details) -> Mask:
+        """Unite."""
+        return reduce(np.logical_or, (part.holds(details) for part in self.parts))
+
+
+@dataclass(frozen=True, repr=False)
+class Not(Condition):
+    """A condition that must not hold."""
+
+    part: Condition
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as the one of `filters`."""
+        return {"type": "not", "filters": [self.part.to_dict()]}
+
+    def holds(self, details: Details) -> Mask:
+        """Complement."""
+        return ~self.part.holds(details)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield those of the part."""
+        yield from self.part.comparisons()
+
+    def __str__(self) -> str:
+        return f"not {_grouped(self.part)}"
+
+
+def where(*conditions: str | Mapping[str, Any] | Condition) -> Condition:
+    """Return a condition on items' metadata, to be given to a search as `where`; several must all hold.
+
+    Parameters
+    ----------
+    *conditions : str or dict
+        A text with `and`, `or`, `not` and parentheses around comparisons: `field=value`, `field=a,b` (one of these),
+        `field!=value`, `field<20`, `<=`, `>`, `>=`, `field=5..20` (both ends included; one may be missing),
+        `field in (a, b)`, `field not in (a, b)`, `field contains word`, `field startswith word`, `field is null`,
+        `field is not null`. Values and fields with special characters stand in double or single quotes.
+        Or a dict in the shape of OpenAI's filters: `{"type": "lt", "key": "price", "value": 20}`, with the types eq,
+        ne, lt, lte, gt, gte, in, nin, contains, startswith, isnull; and `{"type": "and", "filters": […]}`, with and,
+        or, not.
 
     Examples
     --------
     >>> from vizsla import Dataset, bm25
     >>> fruit = [{"id": "f", "text": "a fig", "price": 3}, {"id": "p", "text": "a pear", "price": 7}]
-    >>> bm25(Dataset.of(fruit))("a fig or a pear", where=where("price<5")).ids
+    >>> bm25(Dataset.of(fruit))("a fig or a pear", where=where("price<5 or price is null")).ids
     [['f']]
+    >>> where({"type": "lt", "key": "price", "value": 20}, "brand=Ace Inc,Bo")
+    where('price < 20 and brand in ("Ace Inc", "Bo")')
     """
     if not conditions:
-        raise InputError(f"`where` must have a condition such as {FORMS}. Got none.")
-    return Conditions(tuple(map(Condition.parse, conditions)))
+        raise InputError("`where` must have a condition such as price<20. Got none.")
+    made = tuple(map(_condition, conditions))
+    return made[0] if len(made) == 1 else And(made)
 
 
-def _listed(value: str) -> tuple[str, ...]:
-    try:
-        fields: Sequence[str] = next(csv.reader([value], strict=True, skipinitialspace=True))
-    except csv.Error as error:
-        raise InputError(
-            f"The values of a condition must be separated by commas. Got {value!r:.80} ({error})."
-        ) from None
-    return tuple(field.strip() for field in fields)
+def _condition(given: Any) -> Condition:
+    if isinstance(given, Condition):
+        return given
+    if isinstance(given, str):
+        return Condition.parse(given)
+    if isinstance(given, Mapping):
+        return Condition.from_dict(given)
+    raise InputError(f"`where` must be conditions as texts or dicts. Got {type(given).__name__}.")
+
+
+def _read(value: Any, left: list[int], depth: int) -> Condition:
+    left[0] -= 1
+    if depth > MOST_DEPTH or left[0] < 0:
+        raise InputError(f"Conditions must be at most {MOST_DEPTH} deep and {MOST_CONDITIONS:,} in all. Got more.")
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or kind not in TYPES:
+        raise InputError(f'`where` as a dict must have a "type": {", ".join(TYPES)}. Got {value!r:.80}.')
+    if kind in ("and", "or", "not"):
+        filters = value.get("filters")
+        wanted = "one condition" if kind == "not" else "conditions"
+        if set(value) != {"type", "filters"} or not isinstance(filters, list | tuple) or not filters:
+            raise InputError(f'`where` of type {kind!r} must have {wanted} as "filters". Got {value!r:.80}.')
+        if kind == "not" and len(filters) != 1:
+            raise InputError(f'`where` of type "not" must have one condition as "filters". Got {len(filters)}.')
+        parts = tuple(_read(part, left, depth + 1) for part in filters)
+        return Not(parts[0]) if kind == "not" else joined(kind, parts)
+    field = value.get("key")
+    expected = {"type", "key"} if kind == "isnull" else {"type", "key", "value"}
+    if set(value) != expected or not isinstance(field, str) or not field:
+        raise InputError(f"`where` of type {kind!r} must have {', '.join(sorted(expected))}. Got {value!r:.80}.")
+    return Comparison(kind, field, _values(kind, value.get("value")))
+
+
+def joined(kind: str, parts: tuple[Condition, ...]) -> Condition:
+    """Return conditions joined by "and" or "or"; one stays what it is."""
+    return parts[0] if len(parts) == 1 else (And if kind == "and" else Or)(parts)
+
+
+def _values(kind: str, value: Any) -> tuple[Value, ...]:
+    if kind == "isnull":
+        return ()
+    if kind in SEVERAL:
+        if not isinstance(value, list | tuple) or not value:
+            raise InputError(f"`where` of type {kind!r} must have a list of values. Got {value!r:.80}.")
+        return tuple(_value(one, kind) for one in value)
+    return (_value(value, kind),)
+
+
+def _value(value: Any, kind: str) -> Value:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, str | int | float):
+        hint = ': ask for what is missing by {"type": "isnull", "key": …}' if value is None else ""
+        raise InputError(f"A condition must compare with texts, numbers or booleans. Got {value!r:.60}{hint}.")
+    return plain_value(value, kind)
+
+
+def plain_value(value: Value, kind: str) -> Value:
+    """Return a value in the one form that it has in conditions: 20.0 as 20, and words for `contains` as text."""
+    if kind in WORDS or isinstance(value, str):
+        return text_of(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"A condition must compare with finite numbers. Got {value}.")
+    if abs(value) <= LARGEST:
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, float):
+        return value
+    if abs(value) > 10**300:
+        raise InputError("A condition must compare with numbers below 10^300. Got a larger one.")
+    return float(value) if kind in ORDERS else str(value)  # as a text a long id stays exact
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _written(value: Value) -> str:
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _grouped(part: Condition) -> str:
+    return str(part) if part.tight else f"({part})"

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vizsla.details.values import KINDS
 from vizsla.errors import InputError
 from vizsla.io.line_file import Line
 from vizsla.item import NO_METADATA, Item
 from vizsla.query import Query
 
 Names = str | Sequence[str] | None
+Meta = str | Sequence[str] | Mapping[str, str | None] | None
+"""Which fields are kept as metadata, and of which kind they are: names, `name:kind`, or kinds by name; "*" is all."""
+ALL = "*"
 
 
 class Fields(NamedTuple):
@@ -36,7 +40,7 @@ class Fields(NamedTuple):
     given: bool = False
 
     @classmethod
-    def named(cls, *, id: Names = None, text: Names = None, title: Names = None, meta: Names = None) -> Fields:
+    def named(cls, *, id: Names = None, text: Names = None, title: Names = None, meta: Meta = None) -> Fields:
         """Return the usual names of an item's fields, or those that the user gives.
 
         Several texts are joined by spaces; where the first of them is called like a title, it is the title.
@@ -58,7 +62,7 @@ class Fields(NamedTuple):
             texts or ITEM_FIELDS.text,
             usual if titles is None else titles,
             joined=texts is not None,
-            meta=listed("meta", meta),
+            meta=named_meta(meta)[0],
             given=any(part is not None for part in (id, text, title, meta)),
         )
 
@@ -71,6 +75,32 @@ def listed(option: str, names: Names) -> tuple[str, ...] | None:
     if not all(isinstance(part, str) for part in parts):
         raise InputError(f"`{option}` must be names of fields. Got {names!r:.80}.")
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def named_meta(meta: Meta) -> tuple[tuple[str, ...] | None, dict[str, str]]:
+    """Return the fields that are kept as metadata, None for all, and the kinds of those that are declared.
+
+    Examples
+    --------
+    >>> named_meta("price:number,brand"), named_meta({"tags": "list", "*": None})
+    ((('price', 'brand'), {'price': 'number'}), (None, {'tags': 'list'}))
+    """
+    if isinstance(meta, Mapping):
+        parts = [(name, kind) for name, kind in meta.items()]
+    else:
+        parts = [_declared(name) for name in listed("meta", meta) or ()]
+    for name, kind in parts:
+        if not isinstance(name, str) or (kind is not None and kind not in KINDS):
+            got = f"{name!r:.60}: {kind!r:.60}"
+            raise InputError(f"`meta` must give a field one of the kinds {', '.join(KINDS)}. Got {got}.")
+    names = tuple(dict.fromkeys(name for name, _ in parts))
+    kinds = {name: kind for name, kind in parts if kind is not None}
+    return None if meta is None or ALL in names else names, kinds
+
+
+def _declared(name: str) -> tuple[str, str | None]:
+    field, colon, kind = (part.strip() for part in name.rpartition(":"))
+    return (field, kind) if colon and field and kind in KINDS else (name, None)  # dc:title is a name
 
 
 ITEM_FIELDS = Fields(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from vizsla.errors import InputError
 from vizsla.io.clicks import time_of, weight_of
 from vizsla.io.entries import Entry, ListEntries
-from vizsla.io.fields import ITEM_FIELDS, Fields, item_from, query_from
+from vizsla.io.fields import ITEM_FIELDS, Fields, Meta, item_from, query_from
 from vizsla.io.line_file import Line
 from vizsla.io.list_source import ListSource
 from vizsla.io.parts import Parts
@@ -18,7 +18,7 @@ from vizsla.query import Query
 
 
 def read_lists(
-    items: Any, *, queries: Any = None, clicks: Any = None, qrels: Any = None, meta: Sequence[str] | None = None
+    items: Any, *, queries: Any = None, clicks: Any = None, qrels: Any = None, meta: Meta = None
 ) -> Parts:
     """Return the parts of a dataset in memory; see `Dataset.of` for what each may be."""
     return Parts(

@@ -39,7 +39,7 @@ def open_dataset(
     id: str | None = None,
     text: str | Sequence[str] | None = None,
     title: str | None = None,
-    meta: str | Sequence[str] | None = None,
+    meta: str | Sequence[str] | Mapping[str, str | None] | None = None,
     keep_texts: bool = False,
     format: str | None = None,
     separator: str | None = None,
@@ -70,7 +70,8 @@ def open_dataset(
         Fields or columns of an item, where their names are unusual. Several texts are joined by spaces.
     meta : names, optional
         Which other fields are kept as metadata and saved with the items' ids: all that are plain unless given, [] for
-        none. A list, or one text with commas.
+        none. A list, or one text with commas. A field's kind is told by its values, or declared: "price:number", or
+        {"price": "number"}; kinds are number, date, text, list and boolean. "*" stands for all other fields.
     keep_texts : bool
         Save the items' texts with their ids too, compressed, so that answers can show them without the data.
     format : {"csv", "tsv", "jsonl", "parquet"}, optional
@@ -115,7 +116,7 @@ def open_dataset(
             by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
             judged = {split: read_entries(Path(path), grades=True, how=how) for split, path in by_split.items()}
             parts = replace(parts, qrels=judged)
-        return assemble(parts, on_error=on_error, dangling=dangling, meta=fields.meta, keep_texts=keep_texts)
+        return assemble(parts, on_error=on_error, dangling=dangling, meta=meta, keep_texts=keep_texts)
 
 
 def _is_pecos(source: str | Path) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from vizsla.catalogue import details_of
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import Tally
 from vizsla.details.collector import DetailsCollector
+from vizsla.details.details import Details
 from vizsla.errors import DataError, check_choice
 from vizsla.io.entries import Entries
+from vizsla.io.fields import Meta, named_meta
 from vizsla.io.pairs import Pairs
 from vizsla.io.reading import ON_ERROR
 from vizsla.io.records import Records, scan
@@ -22,6 +26,9 @@ from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+MOST_REPORTED = 10
+"""Fields of the metadata that a warning names one by one."""
 
 
 @dataclass(slots=True)
@@ -42,7 +49,7 @@ def assemble(
     *,
     on_error: str = "raise",
     dangling: str = "warn",
-    meta: Sequence[str] | None = None,
+    meta: Meta = None,
     keep_texts: bool = False,
 ) -> Dataset:
     """Read every part once, check that they fit together, and return the dataset.
@@ -69,13 +76,28 @@ def assemble(
     )
 
 
-def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Sequence[str] | None, keep_texts: bool) -> Records[Item]:
+def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Meta, keep_texts: bool) -> Records[Item]:
     """Read the items once, and let their ids carry what else is known of them."""
-    wanted = meta is None or len(meta) > 0
-    collector = DetailsCollector(named=meta is not None, metadata=wanted, keep_texts=keep_texts)
+    names, kinds = named_meta(meta)
+    wanted = names is None or len(names) > 0
+    collector = DetailsCollector(named=names is not None, metadata=wanted, keep_texts=keep_texts, kinds=kinds)
     note = collector.add_all if wanted or keep_texts else None
     records = scan(parts.items, tally, what="item", skips=skips, texts=parts.texts, note=note)
-    return records.described(collector.details())
+    described = records.described(collector.details())
+    _report_metadata(details_of(described.ids), kinds, tally)
+    return described
+
+
+def _report_metadata(details: Details | None, kinds: Mapping[str, str], tally: Tally) -> None:
+    """Count the values that do not parse as their column's kind, and name declared fields that no item has."""
+    odd = {} if details is None else details.unparsed()
+    for name, (kind, count, example) in islice(odd.items(), MOST_REPORTED):
+        tally.add(count, f"values of {name!r} that are no {kind}, such as {example!r:.60}: they count as missing")
+    rest = sum(count for _, count, _ in islice(odd.values(), MOST_REPORTED, None))
+    tally.add(rest, f"such values of {len(odd) - MOST_REPORTED} other fields: they count as missing")
+    held = set() if details is None else {name.lower() for name in details.columns}
+    absent = [name for name in kinds if name.lower() not in held]
+    tally.add(len(absent), f"fields that `meta` declares and no item has, such as {(absent or [''])[0]!r:.60}")
 
 
 def _known_queries(parts: Parts, tally: Tally, *, skips: bool) -> Records[Query] | None:

@@ -64,7 +64,7 @@ def grown_ids(known: Strings, ids: Strings | Iterable[str], source: Any = None) 
     ['a', 'b']
     """
     both = Strings.unique([*known, *ids], what="item id")
-    return described(both, [known, *_catalogues(source, ids)])
+    return described(both, [known, *_catalogues(source, ids)], settled=True)
 
 
 def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:
