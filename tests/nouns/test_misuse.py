@@ -67,7 +67,7 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: SparseRows.of([1.0]), "two dimensions. Got 1"),
         (lambda search: checked_numbers([[1], [2, 3]], 2), "`scores` must be an array of numbers"),
         (lambda search: checked_numbers(None, 1), "`scores` must be numbers"),
-        (lambda search: search.score("fig", None), "`candidates` must be Candidates. Got NoneType"),
+        (lambda search: search.score("fig", None), "Candidates or lists of item ids. Got NoneType"),
         (lambda search: search.explain("fig", None), "must be a text. Got NoneType"),
         (lambda search: search.save(None), "must be a text or a path. Got NoneType"),
         (lambda search: vizsla.load(b"x"), "must be a text or a path. Got bytes"),

@@ -23,7 +23,7 @@ def selected(details: Details, numbers: NDArray[np.int64]) -> Details:
 
 
 def described(ids: Strings, sources: Sequence[Strings]) -> Strings:
-    """Return ids with what the first of some catalogues that knows an item says of it; plain where none says anything.
+    """Return ids with what some catalogs know of them: for each field, what the first that has a value says.
 
     Examples
     --------
@@ -38,13 +38,12 @@ def described(ids: Strings, sources: Sequence[Strings]) -> Strings:
     if len(known) == 1 and known[0][0] == ids:
         return Catalogue(ids, known[0][1])
     numbers = [source.find_all(ids).tolist() for source, _ in known]
-    collector = DetailsCollector(keep_texts=all(details.texts is not None for _, details in known))
+    keep_texts = all(details.texts is not None for _, details in known)
+    collector = DetailsCollector(keep_texts=keep_texts)
     for row in zip(*numbers, strict=True):
-        at = next((place for place, number in enumerate(row) if number >= 0), None)
-        details = None if at is None else known[at][1]
-        if details is None or at is None:
-            collector.add(Item("", ""))
-        else:
-            collector.add(Item("", details.text(row[at]) or "", metadata=details.of(row[at])))
-    found = collector.details()
-    return ids if found is None else Catalogue(ids, found)
+        found = [(details, number) for (_, details), number in zip(known, row, strict=True) if number >= 0]
+        metadata = {name: value for details, number in reversed(found) for name, value in details.of(number).items()}
+        text = found[0][0].text(found[0][1]) if found and keep_texts else None
+        collector.add(Item("", text or "", metadata=metadata))
+    joined = collector.details()
+    return ids if joined is None else Catalogue(ids, joined)
