@@ -95,7 +95,7 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: Candidates.from_dict({"q": {"a": "x"}}), "`scores` must be numbers"),
         (lambda search: vizsla.Dataset.of(ITEMS, clicks=5), "clicks"),
         (lambda search: vizsla.Dataset(None, None), "`items` must be Records; `Dataset.of` takes texts. Got NoneType"),
-        (lambda search: vizsla.bm25({"a": {"text": "fig"}}), "must hold str. Got dict at position 0"),
+        (lambda search: vizsla.bm25({"a": "fig", "b": {"text": "fig"}}), "must hold str. Got dict at position 1"),
         (lambda search: open_encoder(""), "must be a model's hub id or folder. Got an empty text"),
         (lambda search: vizsla.compare({"a": search}, None), "dataset"),
         (lambda search: vizsla.WordPiece(["[UNK]"], prefix="\ud800"), "`prefix` must be valid Unicode. Got '.ud800'"),

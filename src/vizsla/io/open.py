@@ -58,8 +58,8 @@ def open_dataset(
     ----------
     source : path or str
         A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .rst, .html), a file of items (CSV, TSV,
-        JSONL, Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`, with
-        `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
+        JSONL, Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`,
+        with `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
     queries : path, optional
         A file of queries (JSONL, CSV, TSV, Parquet, TREC topics) in place of those of the source.
     clicks : path, optional
