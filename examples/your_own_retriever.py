@@ -1,4 +1,4 @@
-"""A retriever of your own: implement five methods, and filters, composition, files and evaluation come for free."""
+"""A retriever of your own: implement seven methods, and filters, composition, files and evaluation come for free."""
 
 import tempfile
 from pathlib import Path

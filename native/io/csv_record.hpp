@@ -16,7 +16,7 @@ struct CsvField {
 };
 
 // Reads records that are as they should be. Whatever is odd is left to Python, whose rules say what is wrong: another
-// number of fields, a quote that is not closed or goes on, a line without an end, a NUL, \r in quotes, very many lines.
+// number of fields, a quote that is not closed or goes on, a line without an end, a NUL, very many lines.
 class CsvRecord {
  public:
   CsvRecord(char separator, bool quotes, std::size_t width) : separator_(separator), quotes_(quotes), fields_(width) {}
@@ -61,7 +61,7 @@ class CsvRecord {
       field.end += 2;
     }
     const std::string_view text = data.substr(field.begin, field.end - field.begin);
-    if (text.find('\r') != text.npos || std::count(text.begin(), text.end(), '\n') > most_lines) return std::nullopt;
+    if (std::count(text.begin(), text.end(), '\n') > most_lines) return std::nullopt;
     const std::size_t end = field.end + 1;
     return data.substr(end, 2) == "\r\n" ? end + 1 : end;
   }

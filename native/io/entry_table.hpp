@@ -80,8 +80,9 @@ class EntryTable {
 
  private:
   static std::string_view without_end(std::string_view line) {
-    if (line.ends_with("\r\n")) return line.substr(0, line.size() - 2);
-    return line.substr(0, line.size() - line.ends_with('\n'));
+    line.remove_suffix(line.ends_with('\n'));
+    line.remove_suffix(line.ends_with('\r'));
+    return line;
   }
 
   void push(std::int64_t row, std::int64_t column, const Entry& entry, std::int64_t line) {

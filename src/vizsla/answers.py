@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from vizsla.catalogue import details_of
 from vizsla.errors import InputError
+from vizsla.excerpt import known_of
 from vizsla.snippet import snippet, word_spans
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
     >>> known_fields(bm25(fruit)("fig"), 0, ["price", "text"])
     [{'price': 3, 'text': 'a fig'}]
     """
-    details, numbers = details_of(found.catalogue), found.row(row)[0].tolist()
+    details, numbers = known_of(found.catalogue), found.row(row)[0].tolist()
     if details is None:
         if fields is not None and len(fields):
             raise InputError(f"`fields` must be known of the items. Got {fields[0]!r}, but only ids were saved.")
@@ -47,7 +47,7 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
 
 def default_fields(found: Candidates) -> list[str]:
     """Return what is shown unless told otherwise: the texts, or else the titles."""
-    details = details_of(found.catalogue)
+    details = known_of(found.catalogue)
     known = () if details is None else details.fields
     return [TEXT] if TEXT in known else [TITLE] if TITLE in known else []
 

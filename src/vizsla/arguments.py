@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable
+from collections.abc import ItemsView, Iterable, KeysView, Mapping, Set, ValuesView
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +57,34 @@ def is_several(value: Any) -> bool:
     if isinstance(value, str | bytes) or hasattr(value, "nnz"):
         return False
     return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and not value.ndim)
+
+
+def check_listed(name: str, value: Any) -> None:
+    """Raise for what can be gone through one by one, but whose texts are not the records that it holds.
+
+    A data frame gives its column names, a file its lines, a view of a mapping ids or texts that have lost each other.
+
+    Examples
+    --------
+    >>> check_listed("items", {"fig": "a fig"}.keys())
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `items` must be a list or a mapping. Got dict_keys: give the mapping itself.
+    """
+    if isinstance(value, list | tuple | Mapping):
+        return
+    remedy = None
+    if isinstance(value, str | bytes | bytearray | memoryview):
+        remedy = "put it into a list"
+    elif isinstance(value, KeysView | ValuesView):
+        remedy = "give the mapping itself"
+    elif isinstance(value, io.IOBase) or hasattr(value, "readline"):
+        remedy = "read a file by Dataset.open(path)"
+    elif isinstance(value, Set) and not isinstance(value, ItemsView):
+        remedy = "its order is not fixed, so make it a list"
+    elif hasattr(type(value), "columns") or hasattr(type(value), "__dataframe__"):
+        remedy = "give one column of a data frame, or convert it to pandas, polars or Arrow where a frame is taken"
+    if remedy is not None:
+        raise InputError(f"`{name}` must be a list or a mapping. Got {type(value).__name__}: {remedy}.")
 
 
 def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import array_of
+from vizsla.arguments import array_of, is_several
 from vizsla.checked import checked
 from vizsla.errors import InputError, check_positive
+from vizsla.excerpt import Excerpt
 from vizsla.offsets import are_offsets
 from vizsla.scored import Scored
 from vizsla.stats import Stats
@@ -164,6 +165,29 @@ class Candidates:
         items = np.concatenate([np.zeros(0, np.int32), *arrays])
         return cls(offsets, items, None, catalogue=catalogue, stats=stats)
 
+    @classmethod
+    def of_ids(cls, rows: Sequence[Sequence[str]], catalogue: Strings) -> Candidates:
+        """Build a match set from one list of item ids per query; an unknown or repeated id raises.
+
+        Examples
+        --------
+        >>> Candidates.of_ids([["pear"], []], Strings.of(["fig", "pear"])).ids
+        [['pear'], []]
+        """
+        numbers: list[NDArray[np.int32]] = []
+        for row in rows:
+            if not is_several(row) or isinstance(row, Mapping):
+                raise InputError(f"`candidates` must be a list of item ids per query. Got {type(row).__name__}.")
+            ids = list(row)
+            found = catalogue.find_all(ids)
+            if (found < 0).any():
+                raise InputError(f"Every candidate must be a known item. Got {ids[int(np.argmax(found < 0))]!r:.80}.")
+            if len(set(ids)) < len(ids):
+                repeated = next(id for at, id in enumerate(ids) if id in ids[:at])
+                raise InputError(f"Every candidate must be given once per query. Got {repeated!r:.80} again.")
+            numbers.append(found.astype(np.int32))
+        return cls.matches(numbers, catalogue=catalogue)
+
     # Properties without setters: Candidates are never changed.
 
     @property
@@ -248,11 +272,17 @@ class Candidates:
             return NotImplemented
         return (
             np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.items, other.items)
             and (self.scores is None) == (other.scores is None)
             and (self.scores is None or np.array_equal(self.scores, other.scores))  # type: ignore[arg-type]
-            and self.catalogue == other.catalogue
+            and (self.catalogue is None) == (other.catalogue is None)
+            and self._same_items(other)
         )
+
+    def _same_items(self, other: Candidates) -> bool:
+        """Compare ids where the catalogs differ: a pickled answer numbers its hits anew."""
+        if self.catalogue == other.catalogue:
+            return np.array_equal(self.items, other.items)
+        return self._flat_ids() == other._flat_ids()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -317,9 +347,13 @@ class Candidates:
         return self.with_stats(self._stats.with_ms(ms))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ids = None if self._query_ids is None else list(self._query_ids)
-        arrays = (self._offsets, self._items, self._scores)
-        return Candidates.trusted, (*arrays, self._catalogue, self._stats, ids)
+        """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""
+        query_ids = None if self._query_ids is None else list(self._query_ids)
+        items, catalogue = self._items, self._catalogue
+        if catalogue is not None:
+            numbers, places = np.unique(items, return_inverse=True)  # in their order, so that ties stay as they are
+            items, catalogue = places.reshape(-1).astype(np.int32), Excerpt.taken(catalogue, numbers)
+        return _restored, (self._offsets, items, self._scores, catalogue, self._stats, query_ids, self._ceilings)
 
     def __copy__(self) -> Candidates:
         return self
@@ -342,9 +376,17 @@ class Candidates:
 
     @checked
     def to_csr(self, *, items: int | None = None) -> csr_array:
-        """Return queries × items as a SciPy CSR array; a stored zero is a found item with score 0."""
+        """Return queries × items as a SciPy CSR array; a stored zero is a found item with score 0.
+
+        Columns are item numbers of the catalog. An answer that was pickled no longer has these, and raises.
+        """
         from scipy.sparse import csr_array
 
+        if isinstance(self.catalogue, Excerpt):
+            raise InputError(
+                "`to_csr` must have the whole catalog for its columns. Got an answer that was pickled, which carries "
+                "its hits only: use Candidates.from_dict(found.to_dict(), catalogue=retriever.items)."
+            )
         if items is not None:
             check_positive("items", items)
         width = items or (len(self.catalogue) if self.catalogue is not None else int(self.items.max(initial=-1)) + 1)
@@ -439,6 +481,14 @@ class Candidates:
                 raise InputError(f"`scores` must have one number an item ({len(items)}). Got {self.scores.shape}.")
             if np.isnan(self.scores).any():
                 raise InputError("`scores` must be numbers. Got NaN: find the scorer that makes it.")
+
+
+def _restored(
+    offsets: Offsets, items: Numbers, scores: Scores | None, catalogue: Strings | None, stats: Stats, *more: Any
+) -> Candidates:
+    """Make a pickled answer again; its arrays cannot be written through."""
+    scores = None if scores is None else _fixed(scores, np.float32)
+    return Candidates.trusted(_fixed(offsets, np.int64), _fixed(items, np.int32), scores, catalogue, stats, *more)
 
 
 def _fixed(values: Any, kind: type) -> NDArray[Any]:

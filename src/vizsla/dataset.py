@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +87,15 @@ class Dataset:
     @checked
     def of(
         cls,
-        items: Iterable[Any] | Mapping[str, Any],
+        items: Any,
         *,
-        queries: Iterable[Any] | Mapping[str, Any] | None = None,
-        clicks: Iterable[Any] | Mapping[str, Any] | None = None,
-        qrels: Iterable[Any] | Mapping[str, Any] | None = None,
+        queries: Any = None,
+        clicks: Any = None,
+        qrels: Any = None,
+        id: str | None = None,
+        text: str | Sequence[str] | None = None,
+        title: str | None = None,
+        click_columns: Mapping[str, str] | None = None,
         dangling: str = "warn",
         meta: str | Sequence[str] | Mapping[str, str | None] | None = None,
         keep_texts: bool = False,
@@ -101,14 +105,20 @@ class Dataset:
         Parameters
         ----------
         items, queries
-            A list of texts (their ids are "0", "1", …), of (id, text) pairs, of dicts, of Items or Queries; or a
-            mapping of id to text.
+            A list of texts (their ids are "0", "1", …), of (id, text) pairs, of dicts, of Items or Queries; a mapping
+            of id to text; or a data frame: pandas, polars, Arrow. What a dict or a row holds besides id, text and title
+            is metadata, and so is what a dict called `metadata` in it holds.
         clicks
             (query id, item id, weight) triples, pairs, or with a time as the fourth: a date, or seconds since 1970;
-            `{query id: {item id: weight}}`, or `{query id: [item id]}`.
+            `{query id: {item id: weight}}`, or `{query id: [item id]}`; or a data frame.
             Repeated pairs are summed. Without `queries`, the queries' texts stand in place of their ids.
         qrels
             The same forms with whole numbers as grades, for the split "test"; or a mapping of split to these.
+        id, text, title : str, or several for `text`, optional
+            Which columns of a data frame, or keys of dicts, are an item's id, its text and its title. Told by their
+            names unless given, as of a file: see `vizsla.io.open.open_dataset`.
+        click_columns : mapping, optional
+            Which columns of a data frame of clicks are "query", "item", "weight" and "time", where they are unusual.
         dangling : {"warn", "raise"}
             What to do with clicks and judgements of unknown queries or items.
         meta : names, optional
@@ -122,10 +132,13 @@ class Dataset:
         >>> Dataset.of(["a fig", "a pear"], clicks=[("small fruit", "0")]).queries[0].text
         'small fruit'
         """
+        from vizsla.io.fields import Fields
         from vizsla.io.lists import read_lists
         from vizsla.io.parts import assemble
 
-        parts = read_lists(items, queries=queries, clicks=clicks, qrels=qrels, meta=meta)
+        fields = Fields.named(id=id, text=text, title=title, meta=meta)
+        given = {"queries": queries, "clicks": clicks, "qrels": qrels}
+        parts = read_lists(items, **given, fields=fields, click_columns=click_columns)
         return assemble(parts, dangling=dangling, meta=meta, keep_texts=keep_texts)
 
     @classmethod

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.arguments import check_listed
 from vizsla.encoder import checked_rows
 from vizsla.errors import InputError
+from vizsla.io.frames import series_of
 from vizsla.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
@@ -132,6 +134,9 @@ class Queries:
 
 
 def _listed(queries: Any) -> list[str]:
+    if not isinstance(queries, list | tuple):
+        queries = series_of(queries)
+        check_listed("queries", queries)
     try:
         texts = list(queries)
     except TypeError:

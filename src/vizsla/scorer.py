@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import check_type
+from vizsla.arguments import is_several
 from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.explanation import Explanation
@@ -77,7 +77,7 @@ class Scorer(ABC):
     def score(
         self,
         queries: str | Sequence[str] | Queries,
-        candidates: Candidates,
+        candidates: Candidates | Sequence[str] | Sequence[Sequence[str]],
         *,
         where: Where | None = None,
         threads: int = 1,
@@ -91,8 +91,8 @@ class Scorer(ABC):
         ----------
         queries : str or sequence of str
             One query, or many.
-        candidates : Candidates
-            A row for each query.
+        candidates : Candidates, sequence of str, or sequence of sequences of str
+            A row for each query; or item ids, which are scored for every query; or a list of item ids for each query.
         where : optional
             The filter under which the candidates were found. It matters only to scores that depend on what else was
             found, such as reciprocal ranks.
@@ -100,12 +100,13 @@ class Scorer(ABC):
             How many queries are scored at a time, where that means something.
         """
         start = perf_counter()
-        check_type("candidates", candidates, Candidates, "Candidates")
-        asked = Queries.of(queries, rows=len(candidates))
+        asked = Queries.of(queries)
+        given = candidates if isinstance(candidates, Candidates) else self._named(candidates, len(asked))
+        asked = Queries.of(asked, rows=len(given))
         prepared = Filter.prepared(where, self.items)
-        own = self._own(candidates)
+        own = self._own(given)
         scored = self._score(asked, own, prepared, check_positive("threads", threads))
-        return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+        return given.rescored(scored).with_ms((perf_counter() - start) * 1e3)
 
     @abstractmethod
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
@@ -140,6 +141,14 @@ class Scorer(ABC):
     def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
         """Return this scorer with something put right before the one that makes the calls."""
         return wrap(self)
+
+    def _named(self, ids: Any, queries: int) -> Candidates:
+        """Return the items with these ids as candidates: the same for every query, or a list of ids for each."""
+        if not is_several(ids) or isinstance(ids, Mapping):
+            raise InputError(f"`candidates` must be Candidates or lists of item ids. Got {type(ids).__name__}.")
+        rows = list(ids)
+        flat = all(isinstance(row, str) for row in rows)
+        return Candidates.of_ids([rows] * queries if flat else rows, self.items)
 
     def _own(self, candidates: Candidates) -> Candidates:
         catalogue = candidates.catalogue

@@ -12,6 +12,7 @@ import numpy as np
 from vizsla.candidates import Candidates, Numbers
 from vizsla.errors import InputError
 from vizsla.filter import Filter
+from vizsla.io.frames import plain_items
 from vizsla.own_kinds import checked_numbers
 from vizsla.queries import Queries
 from vizsla.scored import Scored
@@ -32,7 +33,8 @@ class TextScorer(Scorer):
     Parameters
     ----------
     texts : mapping or Dataset
-        Item texts by id. They are read when they are needed.
+        Item texts by id, or what `Dataset.of` makes a dataset of: a data frame, or dicts. A mapping or a dataset is
+        read when its texts are needed.
     scale : str
         The name of what the scores measure.
     model_calls : bool
@@ -54,6 +56,7 @@ class TextScorer(Scorer):
     """Whether `fingerprint` changes with the scores, so that scores may be kept under it."""
 
     def __init__(self, texts: Mapping[str, str] | Dataset, *, scale: str = "text", model_calls: bool = True):
+        texts = plain_items(texts)
         if isinstance(texts, Mapping):
             self._items = Strings.of(texts)
         elif hasattr(texts, "item_ids"):

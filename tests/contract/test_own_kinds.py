@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -293,3 +296,15 @@ def test_a_changed_twin_is_not_what_the_folder_holds(tmp_path):
     eager = built.index.with_effort(6)
     assert built.index.probes == 2
     assert pickle.loads(pickle.dumps(eager)).probes == 6
+
+
+def test_the_page_names_the_methods_that_a_kind_must_have():
+    """The table of docs/extending.md lists exactly the abstract methods; what stands behind a semicolon is optional."""
+    page = (Path(__file__).parents[2] / "docs/extending.md").read_text()
+    rows = re.findall(r"^\| (?:encoder|scorer|retriever|index) \| `([\w.]+)` \| (.*?) \|", page, re.MULTILINE)
+    assert len(rows) == 4
+    for path, written in rows:
+        module, _, name = path.rpartition(".")
+        kind = getattr(importlib.import_module(module), name)
+        listed = re.findall(r"`(\w+)(?:\(.*?\))?`", written.partition(";")[0])
+        assert sorted(listed) == sorted(kind.__abstractmethods__), path

@@ -45,6 +45,8 @@ ROWS = st.lists(
 @example(b'1,2,"open\n2,3,4\n', 3, True)
 @example(b'1,2,"a\r\nb"\n1,2,3\n', 40, True)
 @example(b"1,2,3\n4,5,6", 40, True)
+@example(b"1,2,3\n4,5,6\r", 40, True)
+@example(b'1,2,3\r\n4,5,"6"\r', 40, True)
 def test_native_rows_are_those_of_the_python_rules(content: bytes, block_bytes: int, quotes: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(line_file, "BLOCK_BYTES", block_bytes):
         path = Path(folder) / "a.csv"
@@ -78,6 +80,7 @@ def test_good_rows_are_split_together(tmp_path: Path) -> None:
         2000,
         '999,"a fig, no. 999',
         path.read_text().index('999,"a fig, no. 999'),
+        "\n",
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 
 import pytest
 
 from tests.io.conftest import Put
+from vizsla.cli import main
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import DatasetWarning
 from vizsla.errors import DataError, InputError
@@ -82,9 +84,97 @@ def test_sizes_and_bytes_that_make_no_sense_raise(put: Put) -> None:
     path = put("bad/a.md", b"# Caf\xe9\n").parent
     put("bad/b.md", "fine")
     with pytest.raises(DataError, match=r"a\.md, line 1: the line is not utf-8"):
-        Dataset.open(path)
+        Dataset.open(path, on_error="raise")
+    with pytest.raises(DataError, match=r"a\.md, line 1: the line is not utf-8"):
+        Dataset.open(path / "a.md")  # there is nothing else to read
     with pytest.warns(DatasetWarning, match="1 unreadable documents skipped"):
         assert list(Dataset.open(path, on_error="skip").item_ids) == ["b.md"]
     assert Dataset.open(path, encoding="latin-1").items[0].title == "Café"
     with pytest.raises(InputError, match="`overlap_words` must be from 0 to below `passage_words`"):
         Dataset.open(path, passage_words=5, overlap_words=5)
+
+
+def test_files_that_are_not_read_are_counted_by_type(put: Put) -> None:
+    folder = put("mixed/a.md", "# Fig\nSweet.").parent
+    put("mixed/b.rst", "Pear\n====\n\nGreen.\n")
+    for name in ("x.pdf", "y.PDF", "deep/z.py", "LICENSE"):
+        put(f"mixed/{name}", b"%PDF-1.4 \xff\x00")
+    with pytest.warns(DatasetWarning) as caught:
+        dataset = Dataset.open(folder)
+    assert list(dataset.item_ids) == ["a.md#fig", "b.rst"]
+    said = "4 files left out of {}: 4 of types that are not read (.pdf 2, no suffix 1, .py 1), such as LICENSE"
+    assert [str(one.message) for one in caught] == list(dataset.warnings) == [said.format(folder)]
+    assert dataset.mapping == f"{folder}: 2 documents (.md 1, .rst 1)"
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_counted(put: Put) -> None:
+    folder = put("odd/a.md", "# Fig\nSweet.").parent
+    put("odd/latin.txt", "Café".encode("latin-1"))
+    put("odd/wide.txt", "hello".encode("utf-16-le"))  # without a mark, it is valid UTF-8 with NUL bytes
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("Lost.")
+    (folder / os.fsdecode(b"d\xe9")).mkdir()
+    (folder / os.fsdecode(b"d\xe9") / "e.md").write_text("Lost.")
+    os.mkfifo(folder / "pipe.md")
+    with pytest.warns(DatasetWarning):
+        dataset = Dataset.open(folder)
+    assert list(dataset.item_ids) == ["a.md#fig"]
+    said = " | ".join(dataset.warnings)
+    assert "2 unreadable documents skipped" in said and "latin.txt, line 1: the line is not utf-8" in said
+    assert "2 with a name that is not UTF-8, such as caf\\xe9.md" in said
+    assert "1 no regular files, such as pipe.md" in said and "3 files left out" in said
+    with pytest.raises(DataError, match=r"latin\.txt, line 1: the line is not utf-8"):
+        Dataset.open(folder, on_error="raise")
+    (folder / "latin.txt").unlink()
+    with pytest.raises(DataError, match=r"wide\.txt, line 1: the line has a NUL byte"):
+        Dataset.open(folder, on_error="raise")
+
+
+def test_links_out_of_the_folder_are_not_followed(put: Put, tmp_path) -> None:
+    folder = put("inside/a.md", "# Fig\nSweet.").parent
+    secret = put("outside/secret.md", "A secret.")
+    (folder / "file.md").symlink_to(secret)
+    (folder / "whole").symlink_to(secret.parent)
+    (folder / "nowhere.md").symlink_to(tmp_path / "nothing.md")
+    (folder / "circle.md").symlink_to(folder / "circle.md")
+    (folder / "up.md").symlink_to("../outside/secret.md")
+    (folder / "loop").symlink_to(folder)
+    (folder / "own.md").symlink_to("a.md")
+    with pytest.warns(DatasetWarning, match="6 files left out of .*: 6 links, such as"):
+        dataset = Dataset.open(folder)
+    assert list(dataset.item_ids) == ["a.md#fig", "own.md#fig"]
+    assert not any("secret" in item.text for item in dataset.items)
+    (tmp_path / "door").symlink_to(folder)  # the folder itself may be reached by a link
+    with pytest.warns(DatasetWarning, match="6 links"):
+        assert list(Dataset.open(tmp_path / "door").item_ids) == ["a.md#fig", "own.md#fig"]
+
+
+def test_a_folder_without_documents_says_what_was_expected(put: Put, tmp_path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    wanted = r"documents \(\.md, \.markdown, \.txt, \.rst, \.html, \.htm\)"
+    with pytest.raises(InputError, match=rf"must be a folder with corpus\.jsonl .*{wanted}\. Got .*, which is empty\."):
+        Dataset.open(empty)
+    folder = put("code/a.py", "x = 1").parent
+    put("code/b.pdf", b"%PDF")
+    with pytest.raises(InputError, match=r"has none of them: 2 of types that are not read \(.*\), such as a\.py"):
+        Dataset.open(folder)
+    hidden = put("dots/.a.md", "hidden").parent
+    with pytest.raises(InputError, match="has none of them: hidden files and folders only"):
+        Dataset.open(hidden)
+    bad = put("bad2/a.md", b"\xff").parent
+    with pytest.raises(DataError, match=r"there are no items: 1 unreadable documents skipped .*Give documents that"):
+        Dataset.open(bad)
+
+
+def test_the_command_says_what_was_read_and_left_out(put: Put, tmp_path, capsys) -> None:
+    folder = put("notes2/a.md", "# Fig\nSweet.").parent
+    put("notes2/b.pdf", b"%PDF")
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("Lost.")
+    assert main(["search", str(folder), "fig"]) == 0
+    said = capsys.readouterr().err
+    assert f"vizsla: {folder}: 1 documents (.md 1)" in said
+    assert "2 files left out of" in said and ".pdf 1" in said and "caf\\xe9.md" in said
+    (tmp_path / "empty").mkdir()
+    assert main(["search", str(tmp_path / "empty"), "fig"]) == 2
+    said = capsys.readouterr().err
+    assert "which is empty" in said and "documents (.md" in said and "artefact" not in said

@@ -89,7 +89,6 @@ def test_a_file_that_is_not_parquet_raises(tmp_path: Path) -> None:
     "column",
     [
         pyarrow.array([2**62], type=pyarrow.timestamp("us")),
-        pyarrow.array([1], type=pyarrow.duration("ns")),
         pyarrow.array([0], type=pyarrow.timestamp("s", tz="Nowhere/City")),
     ],
     ids=lambda column: str(column.type),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import warnings
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.io.conftest import Put
 from vizsla.dataset import Dataset
 from vizsla.dataset_warning import DatasetWarning
 from vizsla.errors import DataError, InputError
-from vizsla.io import csv_rows
+from vizsla.io import csv_rows, line_file
 from vizsla.io.csv_rows import CsvRows
 from vizsla.io.line_file import Line
 
@@ -67,8 +69,8 @@ def test_separators_are_told_by_the_header(put: Put, separator: str) -> None:
 def test_records_over_several_lines_are_read_and_jumped_to(put: Put, end: str, packed: str) -> None:
     rows = ["id,text", '1,"first', 'second ""line"""', "2,plain", '3,"x, y"']
     dataset = opened(put, "\ufeff" + end.join(rows) + end, packed)
-    assert [item.text for item in dataset.items] == ['first\nsecond "line"', "plain", "x, y"]
-    assert dataset.text("2") == "plain" and dataset.text("1") == 'first\nsecond "line"'
+    assert [item.text for item in dataset.items] == [f'first{end}second "line"', "plain", "x, y"]
+    assert dataset.text("2") == "plain" and dataset.text("1") == f'first{end}second "line"'
 
 
 DIRT = [
@@ -158,6 +160,70 @@ def test_what_the_csv_module_writes_is_read_as_it_was(rows, plain) -> None:
     finally:
         csv_rows.PLAIN = before
     assert found == [("x" + one, other) for one, other in rows]
+
+
+ODD = st.text(st.sampled_from("\"'\\,;|\t \r\nab1é水\x1f\x85\u2028\ufeff"), max_size=10)
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.csv.gz"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=8),
+    separator=st.sampled_from(",;|"),
+    end=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    block_bytes=st.sampled_from([7, 64, 1 << 18]),
+    cut=st.booleans(),
+)
+@example([('12" pipe', "a\r\nb", "\r")], ",", "\r\n", csv.QUOTE_MINIMAL, 1 << 18, True)
+def test_a_file_of_the_csv_module_is_read_as_it_was(tmp_path, name, rows, separator, end, quoting, block_bytes, cut):
+    """Quotes in the middle, line ends of all kinds inside of fields, and odd characters survive, by either way."""
+    out = io.StringIO()
+    if end == "\n" and any("\r" in cell for row in rows for cell in row):
+        quoting = csv.QUOTE_ALL  # before Python 3.13 the module does not quote a lone \r by itself
+    writer = csv.writer(out, delimiter=separator, lineterminator=end, quoting=quoting)
+    writer.writerow(["id", "text", "more", "last"])
+    writer.writerows([(str(number), *row) for number, row in enumerate(rows)])
+    text = out.getvalue().removesuffix(end) if cut else out.getvalue()
+    raw = text.encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DatasetWarning)  # of empty texts
+        patch.setattr(line_file, "BLOCK_BYTES", block_bytes)
+        dataset = Dataset.open(path)
+        found = [(item.id, item.text, item.metadata["more"], item.metadata["last"]) for item in dataset.items]
+        assert found == [(str(number), *row) for number, row in enumerate(rows)]
+        assert dataset.items[len(rows) - 1].text == rows[-1][0]
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.csv.gz"])
+def test_quotes_in_the_middle_of_a_text_stay(put: Put, name: str) -> None:
+    content = 'id,text\n1,"12"" pipe"\n2,12" pipe\n3,a 12" and a 13" pipe\n4,"""quoted"""\n5,"a ""b"", c"\n'
+    dataset = opened(put, content, name)
+    wanted = ['12" pipe', '12" pipe', 'a 12" and a 13" pipe', '"quoted"', 'a "b", c']
+    assert [item.text for item in dataset.items] == wanted
+    assert [dataset.text(str(number)) for number in range(1, 6)] == wanted
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.csv.gz"])
+def test_a_header_may_go_on_to_the_next_line(put: Put, name: str) -> None:
+    dataset = opened(put, 'id,text,"price\nin euro"\n1,fig,3\n', name)
+    assert dict(dataset.items[0].metadata) == {"price\nin euro": "3"}
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.tsv", "items.csv.gz"])
+def test_a_carriage_return_at_the_end_of_a_file_is_no_part_of_the_last_field(put: Put, name: str) -> None:
+    separator = "\t" if "tsv" in name else ","
+    dataset = opened(put, f"text{separator}id\na fig{separator}f1\r\na pear{separator}p1\r", name)
+    assert list(dataset.item_ids) == ["f1", "p1"]
+
+
+@pytest.mark.parametrize("name", ["clicks.csv", "clicks.tsv"])
+def test_a_carriage_return_at_the_end_of_a_click_log_is_no_part_of_the_last_item(put: Put, name: str) -> None:
+    separator = "\t" if "tsv" in name else ","
+    items, log = put("items.csv", "id,text\na,fig\n"), put(name, f"figs{separator}a\nfig tree{separator}a\r")
+    assert Dataset.open(items, clicks=log).clicks.nnz == 2
 
 
 def _refuse(error: DataError, text: str) -> None:

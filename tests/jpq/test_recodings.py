@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -87,6 +90,16 @@ def test_codes_follow_by_themselves_where_they_are_short(bits, bytes, wanted):
     same = train_jpq(coded(bits, bytes), TRAIN[:200], teacher=flat(), recodings="auto", **brief)
     assert same.settings.recodings == wanted
     assert train_jpq(coded(bits, bytes), TRAIN[:200], teacher=flat(), **brief).settings.recodings == 0
+
+
+def test_the_docs_say_what_auto_does():
+    """The docstring and the page name the figures that the behavior above has: one recoding, up to 8 bytes."""
+    said = " ".join(train_jpq.__doc__.split())
+    assert '"auto" is 1 where items have at most 8 bytes' in said
+    page = " ".join((Path(__file__).parents[2] / "docs/jpq.md").read_text().split())
+    assert '`recodings="auto"`: one recoding where items have at most 8 bytes' in page
+    assert inspect.signature(train_jpq).parameters["recodings"].default == 0
+    assert inspect.signature(jpq).parameters["recodings"].default == "auto"
 
 
 @pytest.mark.parametrize("how", [{"stage": "centroids"}, {"stage": "negatives"}, {"paper": True}, {"clicks": None}])

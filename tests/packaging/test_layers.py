@@ -14,7 +14,7 @@ LAYERS = [
     {"cached_property", "forking"},
     {"arguments", "checked", "number_range"},
     {"explanation", "dataset_warning"},
-    {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "click_events"},
+    {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "excerpt", "click_events"},
     {"candidates", "answers", "chosen_pairs", "own_kinds"},
     {"artifacts", "artifact", "details"},
     {"io", "dataset"},

@@ -117,3 +117,50 @@ def test_a_fingerprint_is_the_given_name_or_the_functions_own():
     assert FunctionScorer(overlap, ITEMS, name="words 2").fingerprint == "function words 2"
     assert FunctionScorer(overlap, ITEMS).fingerprint == "function overlap"
     assert (FunctionScorer(overlap, ITEMS, name="words 2").named, FunctionScorer(overlap, ITEMS).named) == (True, False)
+
+
+FRUIT = {"fig": "a fig tree", "apple": "an apple tree", "pear": "a pear"}
+
+
+def by_hand(query, id):
+    return float(len(set(query.split()) & set(FRUIT[id].split())))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, Strings.of])
+def test_given_ids_are_scored_for_every_query(kind):
+    scorer = FunctionScorer(lambda query, texts: [len(set(query.split()) & set(t.split())) for t in texts], FRUIT)
+    found = scorer.score("fig tree", kind(["pear", "fig", "apple"]))
+    assert found.to_dict() == {"0": {id: by_hand("fig tree", id) for id in ("fig", "apple", "pear")}}
+    both = scorer.score(["fig tree", "a pear"], kind(["pear", "fig"]))
+    assert both.to_dict() == {
+        "0": {"fig": by_hand("fig tree", "fig"), "pear": 0.0},
+        "1": {"pear": by_hand("a pear", "pear"), "fig": by_hand("a pear", "fig")},
+    }
+
+
+def test_each_query_may_have_its_own_ids():
+    search = bm25(FRUIT)
+    found = search.score(["fig tree", "a pear"], [["pear", "apple"], []])
+    assert found.ids == [["apple", "pear"], []]
+    whole = search.exact("fig tree", k=3).to_dict()["0"]
+    assert found.to_dict()["0"] == {id: whole[id] for id in ("apple", "pear")}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("fig", "`candidates` must be Candidates or lists of item ids. Got str"),
+        (b"fig", "Got bytes"),
+        ({"fig": 1.0}, "`candidates` must be Candidates or lists of item ids. Got dict"),
+        (None, "Got NoneType"),
+        (["fig", "plum"], "Every candidate must be a known item. Got 'plum'"),
+        (["fig", "fig"], "Every candidate must be given once per query. Got 'fig' again"),
+        ([["fig"], ["pear"]], "`queries` must be as many as the candidates' rows"),
+        (["fig", ["pear"]], "`candidates` must be a list of item ids per query. Got str"),
+        ([1, 2], "`candidates` must be a list of item ids per query. Got int"),
+        ([["fig", 2]], "must be a text. Got int"),
+    ],
+)
+def test_what_names_no_items_raises(given, problem):
+    with pytest.raises(InputError, match=problem):
+        bm25(FRUIT).score("fig", given)

@@ -112,7 +112,7 @@ def _retriever(arguments: argparse.Namespace) -> Retriever:
     """Load the artefact; anything else is data, read and indexed by its words."""
     path = Path(arguments.artefact)
     is_data = path.exists() or arguments.artefact == "-" or arguments.artefact.startswith("ir_datasets:")
-    if not is_data or (path / MANIFEST).exists() or (path.is_dir() and not any(path.iterdir())):
+    if not is_data or (path / MANIFEST).exists():
         return load_retriever(arguments.artefact)
     from vizsla.methods.bm25 import bm25
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.arguments import array_of, is_several
 from vizsla.errors import InputError
+from vizsla.io.frames import frame_of, frame_rows
 
 Row = tuple[Any, ...]
 MOST_WEIGHT = 2**30
@@ -23,6 +24,9 @@ def click_rows(clicks: Any) -> list[Row]:
     >>> click_rows([["fig", "f", 2.0]])
     [('fig', 'f', 2.0)]
     """
+    frame = frame_of(clicks, "clicks")
+    if frame is not None:
+        return list(frame_rows(frame, "clicks"))
     if not is_several(clicks):
         raise InputError(f"`clicks` must be a Dataset or (query, item, weight) triples. Got {type(clicks).__name__}.")
     rows = [tuple(row) if isinstance(row, Iterable) else (row,) for row in clicks]

@@ -7,6 +7,7 @@ from typing import Any
 
 from vizsla.arguments import is_several
 from vizsla.errors import InputError
+from vizsla.io.frames import plain_items
 from vizsla.strings import Strings
 
 Done = dict[int, Any]
@@ -21,7 +22,8 @@ def readable_twice(items: Any) -> Any:
     >>> readable_twice(iter([("a", "a fig")]))
     [('a', 'a fig')]
     """
-    return items if isinstance(items, Mapping) or not is_several(items) else list(items)
+    given = plain_items(items)
+    return given if isinstance(given, Mapping) or not is_several(given) else list(given)
 
 
 def known_ids(ids: Iterable[str], items: Strings) -> list[str]:

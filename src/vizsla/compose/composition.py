@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla.artifact import Artifact
 from vizsla.cached_property import cached_property
-from vizsla.compose.catalogues import Aligned, align
+from vizsla.candidates import Candidates
+from vizsla.compose.catalogues import Aligned, align, with_details
 from vizsla.compose.changed_items import Done, grown, known_ids, readable_twice, shrunk
 from vizsla.compose.clicked import changed_parts
 from vizsla.encoder import Encoder
@@ -102,8 +103,12 @@ class Composition(Retriever):
 
     @property
     def items(self) -> Strings:
-        """The ids of all items that any part knows."""
-        return self._aligned[0].merged
+        """The ids of all items that any part knows, with the metadata and texts that any part or scorer has of them."""
+        return self._all_items
+
+    @cached_property
+    def _all_items(self) -> Strings:
+        return with_details(self._aligned[0].merged, [part.items for part in self._scorers()])
 
     @property
     def nbytes(self) -> int:
@@ -206,6 +211,11 @@ class Composition(Retriever):
 
     def _scorers(self) -> list[Any]:
         return list(self.parts)
+
+    def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        """Search, and let the answer name what all parts know of its items, not only the part that found them."""
+        found = super()._search_checked(queries, k, filter, threads)
+        return found if found.catalogue is self.items else found.with_catalogue(self.items)
 
     def _ignored_cut(self) -> int | None:
         return self._cut_inside

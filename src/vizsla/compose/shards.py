@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.checked import checked
+from vizsla.compose.catalogues import with_details
 from vizsla.compose.changed_items import Done
 from vizsla.compose.composition import Composition, check_nesting
 from vizsla.compose.sum import _common_scale
@@ -54,7 +55,8 @@ class Shards(Composition):
         check_nesting(parts)
         # Numbers are moved by adding: no maps between catalogues, unlike other compositions.
         self.parts, self._aligned = list(parts), []
-        self._catalogue = _joined([part.items for part in parts])
+        tables = [part.items for part in parts]
+        self._catalogue = with_details(_joined(tables), tables)
         self._starts = np.cumsum([0, *(len(part.items) for part in parts)])
         self.scale = _common_scale(self.parts)
         self.model_calls = any(part.model_calls for part in self.parts)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vizsla.arguments import generator
 from vizsla.candidates import Candidates
 from vizsla.errors import BudgetError, InputError
+from vizsla.excerpt import Excerpt
 from vizsla.retriever import Retriever
 
 WARM_UP_QUERIES = 10
@@ -82,7 +83,8 @@ def cost_of(retriever: Retriever, run: Candidates, ms: NDArray[np.float64]) -> C
 
 def unknown_cost(run: Candidates, queries: int) -> Cost:
     """Return the cost of a run that is given: unknown."""
-    items = len(run.catalogue) if run.catalogue is not None else 0
+    whole = run.catalogue is not None and not isinstance(run.catalogue, Excerpt)
+    items = len(run.catalogue) if whole else 0  # type: ignore[arg-type]
     return Cost(None, None, None, None, None, queries, items)
 
 

@@ -115,17 +115,19 @@ class CsvRows:
         """Return the record's text so far, and where the field that is quoted from `at` on ends."""
         found = _QUOTED.match(text, at + 1)
         parts, held, most = [text], len(text), max_record_bytes()
+        ending = (more[-1] if more else line).end
         while found is None:
             following = self._next() if len(more) < MOST_LINES else None
             if following is None:
                 raise line.error("a quote is not closed.", "Close it, or double the quotes inside of a field.")
             more.append(following)
-            parts.append(following.text)
+            parts += [ending, following.text]
+            ending = following.end
             held += len(following.text)
             if held > most:
                 raise line.error(f"a quote is not closed within {most >> 20} MB.", "Close it.")
             if '"' in following.text:
-                text = "\n".join(parts)
+                text = "".join(parts)
                 parts, found = [text], _QUOTED.match(text, at + 1)
         return text, found.end()
 

@@ -116,32 +116,33 @@ def item_from(record: Mapping[str, Any], line: Line, fields: Fields = ITEM_FIELD
     id_key = _key(record, fields.id, line, "an id")
     title_key = next((key for key in fields.title if key in record), None)
     text, text_keys = _texts(record, fields, line)
-    title = "" if title_key is None or record[title_key] is None else _text(record, title_key, line)
+    title = "" if title_key is None or record[title_key] is None else text_from(record, title_key, line)
     used = {id_key, title_key, *text_keys}
-    return Item(_id(record, id_key, line), text, title, _metadata(record, used, fields.meta))
+    return Item(id_from(record, id_key, line), text, title, _metadata(record, used, fields.meta))
 
 
 def query_from(record: Mapping[str, Any], line: Line, fields: Fields = QUERY_FIELDS) -> Query:
     """Return the query that a record describes."""
     id_key = _key(record, fields.id, line, "an id")
     text_key = _key(record, fields.text, line, "a text")
-    return Query(_id(record, id_key, line), _text(record, text_key, line), _rest(record, {id_key, text_key}))
+    metadata = metadata_from(record, {id_key, text_key})
+    return Query(id_from(record, id_key, line), text_from(record, text_key, line), metadata)
 
 
 def _texts(record: Mapping[str, Any], fields: Fields, line: Line) -> tuple[str, tuple[str, ...]]:
     if not fields.joined:
         key = _key(record, fields.text, line, "a text")
-        return _text(record, key, line), (key,)
+        return text_from(record, key, line), (key,)
     for name in fields.text:
         _key(record, (name,), line, "a text")
-    texts = (_text(record, name, line) for name in fields.text if record[name] is not None)
+    texts = (text_from(record, name, line) for name in fields.text if record[name] is not None)
     return " ".join(text for text in texts if text), fields.text
 
 
 def _metadata(record: Mapping[str, Any], used: set[str | None], meta: tuple[str, ...] | None) -> Mapping[str, Any]:
     if meta is None:
-        return _rest(record, used)
-    everything = {**record, **_rest(record, set())}
+        return metadata_from(record, used)
+    everything = {**record, **metadata_from(record, set())}
     return {name: everything[name] for name in meta if name in everything} or NO_METADATA
 
 
@@ -154,7 +155,8 @@ def _key(record: Mapping[str, Any], names: tuple[str, ...], line: Line, what: st
     raise line.error(f"the record must have {what} ({wanted}). Got {found}.", "Rename or name the field.")
 
 
-def _id(record: Mapping[str, Any], key: str, line: Line) -> str:
+def id_from(record: Mapping[str, Any], key: str, line: Line) -> str:
+    """Return a record's id: a text that is not empty, or a whole number."""
     value = record[key]
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -163,7 +165,8 @@ def _id(record: Mapping[str, Any], key: str, line: Line) -> str:
     return _sound(value, key, line)
 
 
-def _text(record: Mapping[str, Any], key: str, line: Line) -> str:
+def text_from(record: Mapping[str, Any], key: str, line: Line) -> str:
+    """Return a text of a record."""
     value = record[key]
     if not isinstance(value, str):
         raise line.error(f"{key!r} must be a text. Got {value!r:.80}.", "Repair the record.")
@@ -180,7 +183,8 @@ def _sound(value: str, key: str, line: Line) -> str:
     return value
 
 
-def _rest(record: Mapping[str, Any], used: set[str | None]) -> Mapping[str, Any]:
+def metadata_from(record: Mapping[str, Any], used: set[str | None]) -> Mapping[str, Any]:
+    """Return what a record holds besides; what a mapping called `metadata` holds stands beside the rest."""
     if len(record) == len(used - {None}):
         return NO_METADATA
     rest = {key: value for key, value in record.items() if key not in used}

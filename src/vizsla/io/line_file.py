@@ -25,6 +25,8 @@ class Line(NamedTuple):
     number: int
     text: str = ""
     offset: int = 0
+    end: str = "\n"
+    """What ends the line: a quoted CSV field that goes on keeps it as it is."""
 
     def error(self, problem: str, remedy: str = "") -> DataError:
         """Return the error that names this line."""
@@ -44,7 +46,7 @@ Refuse = Callable[[DataError, bytes], None]
 
 
 class LineFile:
-    """Lines without their ends (`\\n` or `\\r\\n`); a byte order mark at the start is dropped.
+    """Lines without their ends: `\\n`, `\\r\\n`, and `\\r` at the end of the file. A byte order mark is dropped.
 
     A file that changes between two readings raises: ids and texts would no longer belong together.
     """
@@ -73,7 +75,7 @@ class LineFile:
             *whole, rest = block.data.split(b"\n")
             for number, raw in enumerate([*whole, rest] if rest else whole, block.number):
                 try:
-                    line = self._decoded(raw.removesuffix(b"\r"), number, offset)
+                    line = self._decoded(raw.removesuffix(b"\r"), number, offset, _line_end(raw.endswith(b"\r")))
                 except DataError as error:
                     refuse(error, raw)
                 else:
@@ -126,8 +128,8 @@ class LineFile:
 
     def line(self, raw: bytes, number: int, offset: int) -> Line:
         """Return the line that these bytes, its end among them, are; what is not UTF-8 raises."""
-        body = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
-        return self._decoded(body, number, offset)
+        body = raw.removesuffix(b"\n")
+        return self._decoded(body.removesuffix(b"\r"), number, offset, _line_end(body.endswith(b"\r")))
 
     def _read_line(self, stream: IO[bytes], most: int) -> bytes:
         raw = stream.readline(most + BLOCK_BYTES + 1)
@@ -144,16 +146,16 @@ class LineFile:
         offset, name = block.offset, self.name
         *whole, rest = block.data.decode().split("\n")
         for number, text in enumerate([*whole, rest] if rest else whole, block.number):
-            yield Line(name, number, text.removesuffix("\r"), offset)
+            yield Line(name, number, text.removesuffix("\r"), offset, _line_end(text.endswith("\r")))
             offset += len(text) + 1
 
-    def _decoded(self, body: bytes, number: int, offset: int) -> Line:
+    def _decoded(self, body: bytes, number: int, offset: int, end: str) -> Line:
         if offset == 0:
             body = body.removeprefix(BOM)
         if b"\0" in body:
             raise self._not_text(number, "a NUL byte", "Take it out", likely="utf-16-le")
         try:
-            return Line(self.name, number, body.decode(), offset)
+            return Line(self.name, number, body.decode(), offset, end)
         except UnicodeDecodeError as error:
             bad = f"invalid UTF-8 (byte 0x{body[error.start]:02x} at column {error.start + 1})"
             raise self._not_text(number, bad, "Convert the file to UTF-8 (see `iconv`)") from None
@@ -200,6 +202,10 @@ class LineFile:
             raise DataError("there is no such file.", path=self.name, remedy="Check the path.")
         status = self.path.stat()
         return status.st_size, status.st_mtime_ns
+
+
+def _line_end(carriage: bool) -> str:
+    return "\r\n" if carriage else "\n"
 
 
 def _raise(error: DataError, raw: bytes) -> None:

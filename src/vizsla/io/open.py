@@ -11,8 +11,9 @@ from vizsla.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
 from vizsla.io.beir import read_beir
+from vizsla.io.documents import TYPES
 from vizsla.io.fields import Fields
-from vizsla.io.folder_source import FolderSource, documents
+from vizsla.io.folder_source import FolderSource
 from vizsla.io.found import found
 from vizsla.io.ir_dataset import is_ir_dataset, read_ir_dataset
 from vizsla.io.item_file import FORMATS, item_parts
@@ -47,7 +48,7 @@ def open_dataset(
     click_columns: Mapping[str, str] | None = None,
     passage_words: int = WORDS,
     overlap_words: int = 0,
-    on_error: str = "raise",
+    on_error: str | None = None,
     rejected: str | Path | None = None,
     dangling: str = "warn",
 ) -> Dataset:
@@ -56,9 +57,9 @@ def open_dataset(
     Parameters
     ----------
     source : path or str
-        A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .html), a file of items (CSV, TSV, JSONL,
-        Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`, with
-        `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
+        A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .rst, .html), a file of items (CSV, TSV,
+        JSONL, Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`,
+        with `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
     queries : path, optional
         A file of queries (JSONL, CSV, TSV, Parquet, TREC topics) in place of those of the source.
     clicks : path, optional
@@ -84,9 +85,9 @@ def open_dataset(
         Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
     passage_words, overlap_words : int
         How long the passages of documents are at most, and how many words they share with the one before.
-    on_error : {"raise", "warn", "skip"}
+    on_error : {"raise", "warn", "skip"}, optional
         A record that cannot be read, or an id given before: raise; leave it out, name the first few and count; or
-        leave it out and count.
+        leave it out and count. Unless given, records raise, and documents of a folder are left out and counted.
     rejected : path, optional
         Write the lines that are left out to this file, as they stood.
     dangling : {"warn", "raise"}
@@ -97,6 +98,7 @@ def open_dataset(
     Dataset
         Its `warnings` tell what was counted, its `mapping` which columns were taken for what.
     """
+    lenient, on_error = on_error is None, "raise" if on_error is None else on_error
     check_choice("on_error", on_error, ON_ERROR)
     check_choice("format", format, [None, *FORMATS])
     fields = Fields.named(id=id, text=text, title=title, meta=meta)
@@ -107,7 +109,8 @@ def open_dataset(
     with putting_aside(rejected, [source, queries, clicks, *_files(qrels)]) as aside:
         how = Reading(encoding, on_error, aside)
         sizes = {"words": passage_words, "overlap": overlap_words}
-        parts = _parts(source, fields, how, format=format, separator=separator, sizes=sizes)
+        notes = replace(how, on_error="skip") if lenient else how
+        parts = _parts(source, fields, how, notes, format=format, separator=separator, sizes=sizes)
         if queries is not None:
             parts = replace(parts, queries=read_queries(Path(queries), how=how))
         if clicks is not None:
@@ -131,6 +134,7 @@ def _parts(
     source: str | Path,
     fields: Fields,
     how: Reading,
+    notes: Reading,
     *,
     format: str | None,
     separator: str | None,
@@ -145,7 +149,7 @@ def _parts(
     if name.startswith(PREFIX):
         return read_ir_dataset(name.removeprefix(PREFIX))
     if path.is_dir():
-        return _folder(path, fields, how, sizes)
+        return _folder(path, fields, how, notes, sizes)
     if path.is_file() and format is None and path.suffix.lower() in SPLITTERS and not _has_records(path, how):
         return Parts(FolderSource(path, how=how, **sizes))
     if path.is_file():
@@ -155,18 +159,23 @@ def _parts(
     raise InputError(f"`source` must be a folder, a file or an id of ir_datasets that exists. Got {name!r}.")
 
 
-def _folder(folder: Path, fields: Fields, how: Reading, sizes: Mapping[str, int]) -> Parts:
+def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: Mapping[str, int]) -> Parts:
+    """Return the parts of a folder; `notes` says how its documents are read, where it holds any."""
     if found(folder, "corpus.jsonl"):
         return read_beir(folder, fields=fields, how=how)
     if found(folder, "collection.tsv"):
         return msmarco.read_msmarco(folder, how=how)
     if (folder / "corpus.parquet").is_file():
         return parquet.read_parquet(folder, fields=fields, how=how)
-    if documents(folder):
-        return Parts(FolderSource(folder, how=how, **sizes))
+    source = FolderSource(folder, how=notes, **sizes)
+    if source.found.paths:
+        return Parts(source, mapping=f"{folder}: {source.found.summary()}")
+    empty = not any(folder.iterdir())
+    there = source.found.reasons() or "hidden files and folders only"
+    got = "is empty" if empty else f"has none of them: {there}"
     raise InputError(
         "`source` must be a folder with corpus.jsonl (BEIR), collection.tsv (MS MARCO), corpus.parquet, "
-        f"Y.npz (PECOS), or documents (.md, .txt, .html). Got {folder}, which has none of them."
+        f"Y.npz (PECOS), or documents ({TYPES}). Got {folder}, which {got}."
     )
 
 

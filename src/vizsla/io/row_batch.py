@@ -32,14 +32,16 @@ class RowBatch(NamedTuple):
     @classmethod
     def single(cls, line: Line, fields: list[str]) -> Self:
         """Return one row as a batch."""
-        return cls([fields], str(line.path), line.text.encode(), line.offset, np.zeros(1, int), np.array([line.number]))
+        raw = (line.text + line.end).encode()
+        return cls([fields], str(line.path), raw, line.offset, np.zeros(1, int), np.array([line.number]))
 
     def line(self, at: int) -> Line:
         """Return the line on which a row begins."""
         start = int(self.starts[at])
         end = self.data.find(b"\n", start)
-        text = self.data[start : len(self.data) if end < 0 else end].removesuffix(b"\r").decode()
-        return Line(self.path, int(self.numbers[at]), text, self.offset + start)
+        raw = self.data[start : len(self.data) if end < 0 else end]
+        ending = "\r\n" if raw.endswith(b"\r") else "\n"
+        return Line(self.path, int(self.numbers[at]), raw.removesuffix(b"\r").decode(), self.offset + start, ending)
 
     def without(self, refused: Sequence[int]) -> RowBatch:
         """Return the batch without these rows."""

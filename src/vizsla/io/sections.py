@@ -209,6 +209,7 @@ SPLITTERS: dict[str, Callable[[str], list[Section]]] = {
     ".md": markdown_sections,
     ".markdown": markdown_sections,
     ".txt": text_sections,
+    ".rst": text_sections,
     ".html": html_sections,
     ".htm": html_sections,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from operator import itemgetter
 from typing import Generic
 
@@ -86,7 +86,9 @@ class TableSource(Generic[Record]):
         self._refusals.report(tally)
 
     def _header(self) -> list[str]:
-        return self._first_row(self._file.lines_from(self._first.offset) if self._file.jumps else iter([self._first]))
+        if self._file.jumps:
+            return self._first_row(self._file.lines_from(self._first.offset))
+        return self._first_row(dropwhile(lambda line: line.number < self._first.number, self._file))
 
     def _first_row(self, lines: Iterator[Line]) -> list[str]:
         return next(CsvRows(lines, self._separator, quotes=self._quotes).read(_raise))[1]

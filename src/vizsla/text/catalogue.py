@@ -8,6 +8,7 @@ from typing import Any
 
 from vizsla.arguments import is_several
 from vizsla.errors import InputError
+from vizsla.io.frames import plain_items
 from vizsla.strings import Strings
 
 
@@ -17,8 +18,8 @@ class TextStream:
     Parameters
     ----------
     items
-        Texts, a mapping of id to text, (id, text) pairs, objects with `id` and `default_text()`, or a dataset that
-        has such `items`.
+        Texts, a mapping of id to text, (id, text) pairs, objects with `id` and `default_text()`, a dataset that has
+        such `items`, or what `Dataset.of` makes one of: a data frame, or dicts.
     ids : iterable of str, optional
         The ids, when `items` are texts. Without them an item's id is its number.
 
@@ -30,8 +31,7 @@ class TextStream:
     """
 
     def __init__(self, items: Any, ids: Iterable[str] | None = None):
-        if isinstance(items, str):
-            raise InputError("`items` must hold many texts. Got one str: put it into a list.")
+        items = plain_items(items)
         known = getattr(items, "item_ids", getattr(items, "ids", None))
         self._known = known if isinstance(known, Strings) else None  # a dataset's ids are checked, and carry details
         self._items = getattr(items, "items", items) if not isinstance(items, Mapping) else items.items()

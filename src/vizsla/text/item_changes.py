@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vizsla.arguments import is_several
 from vizsla.details.gather import described
 from vizsla.errors import InputError
+from vizsla.io.frames import plain_items
 from vizsla.strings import Strings
 
 
@@ -22,6 +23,7 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
     >>> new_items(Strings.of(["a"]), {"b": "a fig"})
     [('b', 'a fig')]
     """
+    items = plain_items(items)
     if not is_several(items) and not hasattr(items, "item_ids"):
         raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
     if isinstance(getattr(items, "item_ids", None), Strings):
@@ -64,7 +66,8 @@ def grown_ids(known: Strings, ids: Strings | Iterable[str], source: Any = None) 
     ['a', 'b']
     """
     both = Strings.unique([*known, *ids], what="item id")
-    return described(both, [known, *_catalogues(source, ids)], settled=True)
+    given = None if source is None else plain_items(source)
+    return described(both, [known, *_catalogues(given, ids)], settled=True)
 
 
 def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:

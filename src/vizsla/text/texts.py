@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, ValuesView
 from itertools import islice
 from typing import Any
 
+from vizsla.arguments import check_listed
 from vizsla.errors import InputError
+from vizsla.io.frames import series_of
 
 BATCH = 512
 """Texts handed to a native builder at once; the result does not depend on it."""
@@ -33,6 +35,9 @@ def listed(texts: Sequence[str]) -> list[str]:
 def _many(texts: Any) -> Iterable[str]:
     if isinstance(texts, str):
         raise InputError("`texts` must hold many texts. Got one str: put it into a list.")
+    texts = series_of(texts)
+    if not isinstance(texts, ValuesView):  # of a mapping: texts, whose ids are not wanted here
+        check_listed("texts", texts)
     if not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) == 0:
         raise InputError(f"`texts` must hold many texts. Got {type(texts).__name__}.")
     return texts

@@ -68,7 +68,9 @@ def train_jpq(
     threads: int = 1,
     **settings: Any,
 ) -> Jpq:
-    """Train the centroids of a coded index together with an adapter on the query vector; codes stay as they are.
+    """Train the centroids of a coded index together with an adapter on the query vector.
+
+    Codes stay as they are, as in the paper, unless `recodings` is above 0 or "auto".
 
     The loss is a mixture: clicks should rank first (on the scores that the codes give, against the best irrelevant
     items that a search finds at that very step), and the shares of a teacher's best items should be kept, so that items
@@ -95,8 +97,9 @@ def train_jpq(
         them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
         worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
     recodings : int or "auto"
-        After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto": after two where
-        items have at most 8 bytes, there are clicks and no transformer learns; else codes stay as they are.
+        After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
+        have at most 8 bytes, there are clicks, `stage` is the last one and no transformer learns; elsewhere, and with
+        `paper`, it is 0: codes stay as they are.
     cold : float
         The share of queries to come whose items have no clicks yet.
     paper : bool
