@@ -86,11 +86,11 @@ class FolderSource:
             raise DataError(problem, path=self.name, remedy=f"Give documents that hold text ({TYPES}).")
 
     def _text(self, path: Path) -> str:
-        if path.stat().st_size > max_document_bytes():
-            problem = f"the document has more than {max_document_bytes() >> 20} MB."
-            raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
         encoding = "utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding
         try:
+            if path.stat().st_size > max_document_bytes():
+                problem = f"the document has more than {max_document_bytes() >> 20} MB."
+                raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
             text = path.read_bytes().decode(encoding)
         except OSError as error:
             problem = f"the file cannot be read ({error.strerror})."
