@@ -63,7 +63,10 @@ COMMANDS = {
             "--k1 0.9": {"k1": 0.9},
             "--b 0.3": {"b": 0.3},
             "--delta 0.7": {"delta": 0.7},
-            "--statistics {statistics}": {"statistics": lambda found: found.documents == 5},
+            "--statistics {statistics}": {
+                "statistics": lambda found: found.documents == 5,
+                "analyser": lambda found: found.settled,  # that of the statistics, not a new one
+            },
             "--language german": {"analyser": lambda found: "german" in repr(found).lower()},
             "--words": {"analyser": lambda found: found("Red Figs") == ["red", "figs"]},
             "--stop-words english": {"analyser": lambda found: found("the figs") == ["figs"]},
@@ -242,7 +245,11 @@ COMMANDS = {
     "adapt pefa-xs": (
         ["{dense}", "--clicks", "{log}", "-o", "{new}"],
         "vizsla.methods.pefa:pefa_xs",
-        {"--weight 0.3": {"weight": 0.3}, "--calibrated yes": {"calibrated": True}},
+        {
+            "--weight 0.3": {"weight": 0.3},
+            "--calibrated yes": {"calibrated": True},
+            "--calibrated no": {"calibrated": False},
+        },
     ),
     "adapt pefa-max": (
         ["{dense}", "--clicks", "{log}", "-o", "{new}"],
