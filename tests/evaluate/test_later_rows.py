@@ -12,6 +12,8 @@ from tests.evaluate.test_evaluate import Slow
 from tests.support.table_retriever import TableRetriever
 from vizsla.candidates import Candidates
 from vizsla.evaluate import compare, evaluate, overlap, sweep
+from vizsla.evaluate.measures import parse_measure
+from vizsla.evaluate.measuring import _aggregate
 from vizsla.evaluate.run_order import in_run_order
 from vizsla.function_scorer import FunctionScorer
 from vizsla.io.trec_run import read_run, write_run
@@ -197,3 +199,9 @@ def test_the_table_shows_the_figures_as_they_are(capsys, monkeypatch):
     done.show()
     shown = capsys.readouterr().out
     assert mean in shown and "1 without judgements left out" in shown
+
+
+def test_a_query_without_a_value_does_not_count_in_the_mean():
+    values = np.array([1.0, np.nan, 0.5, np.nan])
+    assert _aggregate(parse_measure("RR@10"), values) == 0.75
+    assert _aggregate(parse_measure("NumRel"), values) == 1.5  # a count is summed

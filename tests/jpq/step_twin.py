@@ -77,7 +77,7 @@ class JpqTwin:
                 one = torch.log(1 + torch.exp(-margins)).mean()
             else:
                 rank, one = 1 + int((margins < 0).sum()), 0.0
-                for place, margin in enumerate(margins):
+                for place, margin in enumerate(margins[torch.argsort(-others)]):
                     other = place + 1 if margin < 0 else place + 2
                     swap = abs(1 / np.log2(1 + rank) - 1 / np.log2(1 + other))
                     one = one + swap * torch.log(1 + torch.exp(-margin))

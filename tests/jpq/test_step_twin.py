@@ -66,6 +66,7 @@ def relevant():
         ({"stage": "centroids", "loss": "ranknet"}, False),
         ({"stage": "loss", "imagined": 2.0}, False),
         ({"stage": "negatives"}, False),
+        ({"stage": "negatives", "loss": "lambdarank"}, False),
         ({"share": 0.0}, False),
         ({}, True),
     ],

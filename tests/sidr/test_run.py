@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,7 @@ def test_nothing_is_learned_from_what_is_held_out(ready):
 
 
 def test_every_query_meets_the_table_of_other_folds(ready):
-    bag, clicked, settings, (lessons, _) = ready
+    bag, clicked, _, (lessons, _) = ready
     clicks = lessons.clicks
     found = lessons.tables.toarray()
     assert (unseen_rows(bag, clicked, clicks, folds=3, epochs=2, seed=4).toarray() == found).all()
@@ -87,7 +89,7 @@ def test_the_items_scale_begins_beside_bags_or_alone(ready):
 
 
 def test_the_items_scale_is_measured_by_brute_force(ready):
-    """At each scale, what beta search finds is ranked by its score plus the scale times the learned vectors' product."""
+    """At each scale, what beta search finds is ranked by its score plus the scale times the vectors' product."""
     bag, _, settings, (lessons, held) = ready
     model = begun_model(bag, lessons, model_folder(), settings)
     choice = chosen_item_scale(model, lessons, held, tokens=6, seed=0)
@@ -103,8 +105,8 @@ def test_the_items_scale_is_measured_by_brute_force(ready):
     for factor, trial in zip(FACTORS, choice.trials, strict=True):
         assert trial["item_scale"] == pytest.approx(factor * own)
         ranks = []
-        for row, (items, scores) in enumerate(zip(np.split(found.items, found.offsets[1:-1]),
-                                                  np.split(found.scores, found.offsets[1:-1]), strict=True)):  # fmt: skip
+        for row, (start, end) in enumerate(pairwise(found.offsets)):
+            items, scores = found.items[start:end], found.scores[start:end]
             total = scores + factor * own * (vectors[items] @ queries[row])
             order = items[np.argsort(-total, kind="stable")][:10]
             right = np.flatnonzero([asked.clicked.clicks[row, item] > 0 for item in order])
@@ -162,3 +164,12 @@ def test_the_encoder_weighs_bags_as_the_bag_does():
     found = train_sidr(bag, dataset(), model_folder(), **SETTINGS, most_steps=1, table_epochs=0)
     assert found.encoder.settings["b"] == 0.3
     assert found.encoder.settings["mean_length"] == pytest.approx(np.mean([len(set(t.split())) for t in TEXTS]))
+
+
+def test_answers_are_looked_for_whatever_the_case(ready):
+    bag, clicked, settings, _ = ready
+    texts = [text.title() for text in TEXTS]
+    lessons = prepared(bag, clicked, texts, settings, {clicked.texts[0]: ["PLUM"]}).lessons
+    right = lessons.are_right(np.array([0, 1]), np.arange(len(texts)))
+    assert right[0][[n for n, text in enumerate(texts) if "Plum" in text]].all()
+    assert right[1].sum() <= 1

@@ -77,6 +77,16 @@ def test_swap_costs_are_those_of_ranks():
     np.testing.assert_allclose(costs[0, 0], np.abs(discounts - 1 / np.log2(3)))
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_order_of_the_others_does_not_matter(name):
+    relevant, others, weights = sorted_scores(6)
+    order = np.array([3, 0, 6, 2, 5, 1, 4])
+    sorted_, mixed = (LOSSES[name](relevant, scores, weights) for scores in (others, others[:, order]))
+    assert mixed.loss == pytest.approx(sorted_.loss)
+    np.testing.assert_allclose(mixed.relevant, sorted_.relevant)
+    np.testing.assert_allclose(mixed.others, sorted_.others[:, order])
+
+
 def test_a_swap_with_the_next_below_costs_something():
     assert swap_costs(np.array([[[1.0]]]))[0, 0, 0] == pytest.approx(1 - 1 / np.log2(3))
 

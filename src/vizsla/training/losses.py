@@ -30,7 +30,7 @@ class LossAndGradients(NamedTuple):
 
 
 Loss = Callable[[Any, Any, Any], LossAndGradients]
-"""From scores of relevant items, scores of others (best first) and the relevant items' weights."""
+"""From scores of relevant items, scores of others and the relevant items' weights."""
 
 
 def ranknet(relevant: Any, others: Any, weights: Any) -> LossAndGradients:
@@ -108,8 +108,12 @@ def swap_costs(margins: Floats) -> Floats:
     """Return what swapping a relevant item with another would change of 1 / log2(1 + rank), pair by pair."""
     above = margins < 0
     ranks = 1 + above.sum(axis=2, keepdims=True)
+    # The others may come in any order: a small margin is a high score. All relevant items see them in the same order.
+    order = np.argsort(margins[:, :1], axis=2, kind="stable")
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.arange(margins.shape[2])[None, None], axis=2)
     # An item below the relevant one stands a rank lower than among the irrelevant alone.
-    others = 1 + np.arange(margins.shape[2]) + ~above
+    others = 1 + places + ~above
     costs: Floats = np.abs(1 / np.log2(1 + ranks) - 1 / np.log2(1 + others))
     return costs
 
