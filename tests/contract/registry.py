@@ -82,10 +82,7 @@ class RetrieverCase:
     always: bool = False
     """It finds something for every query, because it scores items that share no word with it."""
     head: int = 40
-    """At equal effort an answer is the head of one that is as long as this (law 1).
-
-    A graph keeps `k` items in view, and an inverted file whose lists hold fewer than `k` items scans all.
-    """
+    """At equal effort an answer is the head of one that is as long as this (law 1)."""
 
 
 def _overlap(query: str, texts: list[str]) -> list[float]:
@@ -217,16 +214,12 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
     "jpq held back": RetrieverCase(lambda: _jpq(handicap=0.5)),
     "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
-    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False, head=12),
+    "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
     "dense pq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8)),
     "dense pq 4 bits": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="pq", bytes=8, bits=4, rounds=3)),
-    "dense hnswpq": RetrieverCase(
-        lambda: dense(ITEMS, _lsa(), index="hnswpq", bytes=6, M=4, ef=12), exact=False, head=12
-    ),
-    "dense ivfpq": RetrieverCase(
-        lambda: dense(ITEMS, _lsa(), index="ivfpq", bytes=6, lists=6, probes=3), exact=False, head=10
-    ),
+    "dense hnswpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnswpq", bytes=6, M=4, ef=12), exact=False),
+    "dense ivfpq": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivfpq", bytes=6, lists=6, probes=3), exact=False),
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),

@@ -30,11 +30,25 @@ def narrow(kind: str) -> ApproximateIndex:
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+@pytest.mark.parametrize("effort", [1, 5, 30])
+def test_without_a_filter_an_answer_is_the_head_of_a_longer_one(kind, effort):
+    """However many are asked for, as many lists are read, and as many items kept in view."""
+    index, random = narrow(kind).with_effort(effort), np.random.default_rng(3)
+    queries = random.standard_normal((5, DIM)).astype(np.float32)
+    longest = index.search(queries, COUNT)
+    assert len(longest.items) < 5 * COUNT
+    for k in (1, 4, 10, 60, COUNT // 2):
+        for threads in (1, 2):
+            assert index.search(queries, k, threads=threads) == longest.top(k)
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
 @settings(max_examples=60, deadline=None)
 @given(share=st.floats(0, 1), k=st.integers(1, 60), seed=st.integers(0, 1000), first=st.booleans())
 def test_k_hits_whenever_k_are_allowed(kind, share, k, seed, first):
     index, random = narrow(kind), np.random.default_rng(seed)
     allowed = np.arange(COUNT) < share * COUNT if first else random.random(COUNT) < share
+    allowed[-1] = False  # a filter that allows everything is none
     queries = random.standard_normal((3, DIM)).astype(np.float32)
     found = index.search(queries, k, filter=allowed)
     sums = queries.astype(np.float64) @ index.vectors.T.astype(np.float64)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ApproximateIndex(DenseIndex):
-    """What HNSW and IVF share: their finds are scored as their exact twin scores, which completes a short answer."""
+    """What HNSW and IVF share: their finds are scored as their exact twin scores, which completes a filtered answer."""
 
     exact = False
 
@@ -40,8 +40,9 @@ class ApproximateIndex(DenseIndex):
     ) -> Candidates:
         """Return `k` items of every row with large inner products; with `exact`, those with the largest.
 
-        With `filter`, `k` items are found whenever so many are allowed: a row that the structure leaves short is
-        answered exactly.
+        How hard a search tries does not depend on `k`: an answer is the head of a longer one, and shorter than `k`
+        where the structure visits fewer items. With `filter`, `k` items are found whenever so many are allowed: the
+        structure visits more, and a row that it leaves short is answered exactly.
         """
         if exact:
             return self.flat().search(queries, k, filter=filter, threads=threads)
@@ -54,7 +55,7 @@ class ApproximateIndex(DenseIndex):
         if not len(rows) or not k or self._pays(k, reachable):
             return self._exactly(rows, max(k, 1), filter, threads)
         found = self._scored(rows, self._propose(rows, k, filter, threads))
-        if len(found.items) < k * len(rows):
+        if filter is not None and len(found.items) < k * len(rows):
             short = np.flatnonzero(np.diff(found.offsets) < k)
             found = _replaced(found, short, self._exactly(rows[short], k, filter, threads))
         return found
@@ -65,7 +66,7 @@ class ApproximateIndex(DenseIndex):
 
     @abstractmethod
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
-        """Return rows × k item numbers, -1 where there is none."""
+        """Return at most k item numbers for each row, -1 where there is none."""
 
     @abstractmethod
     def _pays(self, k: int, reachable: int) -> bool:

@@ -58,6 +58,8 @@ class GraphWalk(ApproximateIndex):
         return other
 
     def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
+        if filter is None:
+            k = min(k, self.ef)  # Faiss would look at more for a longer list, and find others
         faiss, how = load_faiss(), self._how(k, filter)
 
         def part(given: Floats) -> NDArray[np.int64]:
@@ -71,7 +73,7 @@ class GraphWalk(ApproximateIndex):
 
     def _how(self, k: int, filter: Filter | None) -> Any:
         """Return the search's parameters as Faiss takes them; those of the last unfiltered search are kept."""
-        view = self._view(k, len(self) if filter is None else filter.count)
+        view = min(self.ef, len(self)) if filter is None else self._view(k, filter.count)
         if filter is not None:
             return load_faiss().SearchParametersHNSW(efSearch=view, sel=filter.form(SELECTOR, selector))
         kept = self._kept
@@ -86,5 +88,5 @@ class GraphWalk(ApproximateIndex):
 
     def _pays(self, k: int, reachable: int) -> bool:
         if reachable == len(self):
-            return reachable <= max(self.ef, k)
+            return reachable <= self.ef
         return reachable <= SCANNED * self.graph.m * self._view(k, reachable)

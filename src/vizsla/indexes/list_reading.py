@@ -107,7 +107,9 @@ class ListReading(ApproximateIndex):
         return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))
 
     def _pays(self, k: int, reachable: int) -> bool:
-        return reachable <= k or (reachable < len(self) and self._masked_probes(reachable) == len(self.centres))
+        if reachable == len(self):  # however many are asked for: a short answer is the head of a long one
+            return False
+        return reachable <= k or self._masked_probes(reachable) == len(self.centres)
 
     def _fill(self, index: Any, take: Callable[[NDArray[np.int64]], NDArray[Any]]) -> None:
         """Hand the stored rows or codes of each list's items, as `take` gives them, to Faiss, list by list."""
