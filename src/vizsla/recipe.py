@@ -55,7 +55,11 @@ EFFORT = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
 UNKEPT = ("ids", "threads", "path", "checkpoint", "watch")
 """Arguments of builders that say nothing about what is built."""
-MOST_DEPTH = 64
+MOST_DEPTH = 200
+MOST_ENTRIES = 256
+"""A longer list, such as a log of queries, is a live object: a recipe is written into a manifest."""
+MOST_SAVED = 12
+"""How deep recipes may lie inside each other to be saved."""
 
 
 class Binding(NamedTuple):
@@ -135,6 +139,11 @@ class Recipe:
         return list(dict.fromkeys(_bindings(self)))
 
     @property
+    def depth(self) -> int:
+        """How many recipes lie inside each other, this one included."""
+        return 1 + max((each.depth for each in _nested(self)), default=0)
+
+    @property
     def members(self) -> list[str]:
         """The names of members that are needed, those of nested recipes included."""
         return list(dict.fromkeys(_members(self)))
@@ -193,10 +202,10 @@ class Recipe:
         if isinstance(value, Recipe):
             self._live.update(value._live)
             return value
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple) and (name in NESTED or len(value) <= MOST_ENTRIES):
             return [self._plain(name, each) for each in value]
         if (known := getattr(value, "_known_recipe", None)) is not None:
-            return self._plain(name, _held(known))
+            return self._plain(name, held(known))
         if isinstance(value, Analyser) and not hasattr(value, "fingerprint"):
             return value
         mark = _fingerprint(value)
@@ -308,7 +317,7 @@ class _Building(NamedTuple):
         )
 
 
-def _held(recipe: Recipe) -> Recipe:
+def held(recipe: Recipe) -> Recipe:
     """Return the recipe with the live objects that its retriever holds, and without the retriever itself."""
     held = recipe.but()
     for binding in held.bindings:
@@ -366,6 +375,11 @@ def _is_part(thing: Any) -> bool:
     from vizsla.scorer import Scorer
 
     return isinstance(thing, Scorer)
+
+
+def _nested(recipe: Recipe) -> Iterator[Recipe]:
+    for value in recipe.settings.values():
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Recipe))
 
 
 def _bindings(value: Any) -> Iterator[Binding]:

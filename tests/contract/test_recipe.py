@@ -131,3 +131,21 @@ def test_code_of_a_user_has_no_recipe_and_says_so():
         _ = own.recipe
     with pytest.raises(RecipeError, match="give a function"):
         _ = (own.normalised() + RETRIEVERS["bm25 lucene"].make().normalised()).recipe
+
+
+def test_a_deep_composition_has_a_recipe_at_once():
+    search = RETRIEVERS["bm25 lucene"].make()
+    for _ in range(40):
+        search = search.normalised("minmax")
+    assert search.recipe.depth == 41
+    assert same(search.recipe.build(dataset()), search)
+    assert Recipe.from_dict(search.recipe.to_dict()) == search.recipe
+    doubled = RETRIEVERS["bm25 lucene"].make().normalised()
+    for _ in range(8):
+        doubled = (doubled % 30) + (doubled % 30)
+    assert same(doubled.recipe.build(dataset()), doubled)
+
+
+def test_a_long_list_is_no_plain_setting():
+    assert Recipe.of("jpq", base="vectors", queries=["fig"] * 3).settings["queries"] == ["fig"] * 3
+    assert Recipe.of("jpq", base="vectors", queries=["fig"] * 999).bindings[0].name == "queries"
