@@ -179,6 +179,13 @@ class Recipe:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
         """Read what `to_dict` gave; anything else raises InputError."""
+        recipe = cls.stored(values)
+        recipe._check_names()
+        return recipe
+
+    @classmethod
+    def stored(cls, values: Mapping[str, Any]) -> Recipe:
+        """Read what an artifact holds; whether its kind has such settings is checked by `build`, which imports it."""
         return _read_recipe(values, 0)
 
     def __eq__(self, other: object) -> bool:
@@ -214,11 +221,12 @@ class Recipe:
 
     def _check_names(self) -> None:
         parameters = inspect.signature(_builder(self.kind)).parameters
-        if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-            return
-        for name in self.settings:
+        more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        for name in () if more else self.settings:
             if name not in (*parameters, EFFORT):
                 raise InputError(f"`{self.kind}` must have the setting {name!r}. Got none: see `vizsla.{self.kind}`.")
+        for nested in _nested(self):
+            nested._check_names()
 
 
 def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
@@ -276,6 +284,8 @@ class _Building(NamedTuple):
 
     def built(self, recipe: Recipe, outer: tuple[Recipe, ...] = ()) -> Any:
         function = _builder(recipe.kind)
+        if not outer:
+            recipe._check_names()
         chain = (recipe, *outer)
         arguments = {name: self._value(name, value, chain) for name, value in recipe.settings.items()}
         effort = arguments.pop(EFFORT, None)
@@ -417,7 +427,7 @@ def _read_recipe(values: Any, depth: int) -> Recipe:
     settings = values["settings"]
     if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
         raise InputError(f"The settings of a recipe must be a mapping of names. Got {settings!r:.100}.")
-    return Recipe.of(values["recipe"], **{name: _read(value, depth) for name, value in settings.items()})
+    return Recipe(values["recipe"], {name: _read(value, depth) for name, value in settings.items()})
 
 
 def _read(value: Any, depth: int) -> Any:

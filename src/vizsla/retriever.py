@@ -73,7 +73,7 @@ class Retriever(Composable, Scorer, Artifact):
 
     def _restore(self, parameters: dict[str, Any]) -> None:
         if "recipe" in parameters:
-            noted(self, Recipe.from_dict(parameters["recipe"]))
+            noted(self, Recipe.stored(parameters["recipe"]))
 
     @property
     @abstractmethod

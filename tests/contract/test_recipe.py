@@ -149,3 +149,20 @@ def test_a_deep_composition_has_a_recipe_at_once():
 def test_a_long_list_is_no_plain_setting():
     assert Recipe.of("jpq", base="vectors", queries=["fig"] * 3).settings["queries"] == ["fig"] * 3
     assert Recipe.of("jpq", base="vectors", queries=["fig"] * 999).bindings[0].name == "queries"
+
+
+@pytest.mark.parametrize("recipe", [3, {"recipe": "os", "settings": {}}, {"recipe": "bm25", "settings": {"k1": {}}}])
+def test_a_manifest_whose_recipe_is_none_is_refused(recipe, tmp_path, monkeypatch):
+    search = RETRIEVERS["bm25 lucene"].make()
+    monkeypatch.setattr(type(search), "_noted", lambda self: {"recipe": recipe})
+    search.save(tmp_path / "saved")
+    with pytest.raises(FormatError):
+        load(tmp_path / "saved")
+
+
+def test_settings_that_a_kind_lacks_are_refused_when_it_is_built(tmp_path, monkeypatch):
+    search = RETRIEVERS["bm25 lucene"].make()
+    monkeypatch.setattr(type(search), "_noted", lambda self: {"recipe": {"recipe": "bm25", "settings": {"k2": 1}}})
+    search.save(tmp_path / "saved")
+    with pytest.raises(InputError, match="k2"):
+        load(tmp_path / "saved").recipe.build(dataset())
