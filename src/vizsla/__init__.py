@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.train import train_xrlinear as train_xrlinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
     from vizsla.queries import Queries as Queries
+    from vizsla.recipe import Recipe as Recipe
     from vizsla.retrying import Retrying as Retrying
     from vizsla.score_cache import ScoreCache as ScoreCache
     from vizsla.text.analyser import Analyser as Analyser
@@ -142,6 +143,7 @@ _PUBLIC = {
     "train_cross_encoder": "vizsla.methods.cross_encoder.train",
     "compare": "vizsla.evaluate",
     "dense": "vizsla.methods.dense",
+    "Recipe": "vizsla.recipe",
     "fuse": "vizsla.methods.fuse.learn",
     "learn_fusion": "vizsla.methods.fuse.learn",
     "load": "vizsla.artifact",

@@ -99,6 +99,7 @@ class Artifact(ABC):
         reader.check_sizes()
         try:
             artifact = kind._read(reader)
+            artifact._restore(reader.manifest.parameters)
         except MissingExtraError:
             raise
         except InputError as error:
@@ -106,7 +107,6 @@ class Artifact(ABC):
         except _UNREADABLE as error:
             raise FormatError(f"{reader.path / MANIFEST}: not a sound {reader.kind!r} ({error}).") from error
         reader.verify_rest()
-        artifact._restore(reader.manifest.parameters)
         return artifact
 
     @classmethod

@@ -55,7 +55,11 @@ EFFORT = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
 UNKEPT = ("ids", "threads", "path", "checkpoint", "watch")
 """Arguments of builders that say nothing about what is built."""
-MOST_DEPTH = 64
+MOST_DEPTH = 200
+MOST_ENTRIES = 256
+"""A longer list, such as a log of queries, is a live object: a recipe is written into a manifest."""
+MOST_SAVED = 12
+"""How deep recipes may lie inside each other to be saved."""
 
 
 class Binding(NamedTuple):
@@ -135,6 +139,11 @@ class Recipe:
         return list(dict.fromkeys(_bindings(self)))
 
     @property
+    def depth(self) -> int:
+        """How many recipes lie inside each other, this one included."""
+        return 1 + max((each.depth for each in _nested(self)), default=0)
+
+    @property
     def members(self) -> list[str]:
         """The names of members that are needed, those of nested recipes included."""
         return list(dict.fromkeys(_members(self)))
@@ -170,6 +179,13 @@ class Recipe:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
         """Read what `to_dict` gave; anything else raises InputError."""
+        recipe = cls.stored(values)
+        recipe._check_names()
+        return recipe
+
+    @classmethod
+    def stored(cls, values: Mapping[str, Any]) -> Recipe:
+        """Read what an artifact holds; whether its kind has such settings is checked by `build`, which imports it."""
         return _read_recipe(values, 0)
 
     def __eq__(self, other: object) -> bool:
@@ -193,10 +209,10 @@ class Recipe:
         if isinstance(value, Recipe):
             self._live.update(value._live)
             return value
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple) and (name in NESTED or len(value) <= MOST_ENTRIES):
             return [self._plain(name, each) for each in value]
         if (known := getattr(value, "_known_recipe", None)) is not None:
-            return self._plain(name, _held(known))
+            return self._plain(name, held(known))
         if isinstance(value, Analyser) and not hasattr(value, "fingerprint"):
             return value
         mark = _fingerprint(value)
@@ -205,11 +221,12 @@ class Recipe:
 
     def _check_names(self) -> None:
         parameters = inspect.signature(_builder(self.kind)).parameters
-        if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-            return
-        for name in self.settings:
+        more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        for name in () if more else self.settings:
             if name not in (*parameters, EFFORT):
                 raise InputError(f"`{self.kind}` must have the setting {name!r}. Got none: see `vizsla.{self.kind}`.")
+        for nested in _nested(self):
+            nested._check_names()
 
 
 def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
@@ -267,6 +284,8 @@ class _Building(NamedTuple):
 
     def built(self, recipe: Recipe, outer: tuple[Recipe, ...] = ()) -> Any:
         function = _builder(recipe.kind)
+        if not outer:
+            recipe._check_names()
         chain = (recipe, *outer)
         arguments = {name: self._value(name, value, chain) for name, value in recipe.settings.items()}
         effort = arguments.pop(EFFORT, None)
@@ -308,7 +327,7 @@ class _Building(NamedTuple):
         )
 
 
-def _held(recipe: Recipe) -> Recipe:
+def held(recipe: Recipe) -> Recipe:
     """Return the recipe with the live objects that its retriever holds, and without the retriever itself."""
     held = recipe.but()
     for binding in held.bindings:
@@ -368,6 +387,11 @@ def _is_part(thing: Any) -> bool:
     return isinstance(thing, Scorer)
 
 
+def _nested(recipe: Recipe) -> Iterator[Recipe]:
+    for value in recipe.settings.values():
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Recipe))
+
+
 def _bindings(value: Any) -> Iterator[Binding]:
     if isinstance(value, Binding):
         yield value
@@ -403,7 +427,7 @@ def _read_recipe(values: Any, depth: int) -> Recipe:
     settings = values["settings"]
     if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
         raise InputError(f"The settings of a recipe must be a mapping of names. Got {settings!r:.100}.")
-    return Recipe.of(values["recipe"], **{name: _read(value, depth) for name, value in settings.items()})
+    return Recipe(values["recipe"], {name: _read(value, depth) for name, value in settings.items()})
 
 
 def _read(value: Any, depth: int) -> Any:

@@ -16,7 +16,7 @@ from vizsla.errors import CompositionError, InputError, RecipeError, check_posit
 from vizsla.explanation import Explanation
 from vizsla.filter import Filter, Where
 from vizsla.queries import Queries
-from vizsla.recipe import Recipe, noted
+from vizsla.recipe import MOST_SAVED, Recipe, noted
 from vizsla.scored import Scored
 from vizsla.scorer import Scorer
 from vizsla.stats import Stats
@@ -68,11 +68,12 @@ class Retriever(Composable, Scorer, Artifact):
         return other
 
     def _noted(self) -> dict[str, Any]:
-        return {} if self._recipe is None else {"recipe": self._recipe.to_dict()}
+        known = self._recipe
+        return {} if known is None or known.depth > MOST_SAVED else {"recipe": known.to_dict()}
 
     def _restore(self, parameters: dict[str, Any]) -> None:
         if "recipe" in parameters:
-            noted(self, Recipe.from_dict(parameters["recipe"]))
+            noted(self, Recipe.stored(parameters["recipe"]))
 
     @property
     @abstractmethod

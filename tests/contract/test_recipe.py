@@ -131,3 +131,38 @@ def test_code_of_a_user_has_no_recipe_and_says_so():
         _ = own.recipe
     with pytest.raises(RecipeError, match="give a function"):
         _ = (own.normalised() + RETRIEVERS["bm25 lucene"].make().normalised()).recipe
+
+
+def test_a_deep_composition_has_a_recipe_at_once():
+    search = RETRIEVERS["bm25 lucene"].make()
+    for _ in range(40):
+        search = search.normalised("minmax")
+    assert search.recipe.depth == 41
+    assert same(search.recipe.build(dataset()), search)
+    assert Recipe.from_dict(search.recipe.to_dict()) == search.recipe
+    doubled = RETRIEVERS["bm25 lucene"].make().normalised()
+    for _ in range(8):
+        doubled = (doubled % 30) + (doubled % 30)
+    assert same(doubled.recipe.build(dataset()), doubled)
+
+
+def test_a_long_list_is_no_plain_setting():
+    assert Recipe.of("jpq", base="vectors", queries=["fig"] * 3).settings["queries"] == ["fig"] * 3
+    assert Recipe.of("jpq", base="vectors", queries=["fig"] * 999).bindings[0].name == "queries"
+
+
+@pytest.mark.parametrize("recipe", [3, {"recipe": "os", "settings": {}}, {"recipe": "bm25", "settings": {"k1": {}}}])
+def test_a_manifest_whose_recipe_is_none_is_refused(recipe, tmp_path, monkeypatch):
+    search = RETRIEVERS["bm25 lucene"].make()
+    monkeypatch.setattr(type(search), "_noted", lambda self: {"recipe": recipe})
+    search.save(tmp_path / "saved")
+    with pytest.raises(FormatError):
+        load(tmp_path / "saved")
+
+
+def test_settings_that_a_kind_lacks_are_refused_when_it_is_built(tmp_path, monkeypatch):
+    search = RETRIEVERS["bm25 lucene"].make()
+    monkeypatch.setattr(type(search), "_noted", lambda self: {"recipe": {"recipe": "bm25", "settings": {"k2": 1}}})
+    search.save(tmp_path / "saved")
+    with pytest.raises(InputError, match="k2"):
+        load(tmp_path / "saved").recipe.build(dataset())

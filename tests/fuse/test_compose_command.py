@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.fuse.test_fuse import fruit_log
-from vizsla import fuse, load
+from vizsla import bag, fuse, learn_fusion, load, train_tokens
 from vizsla.cli import main
 from vizsla.compose.terms import sum_terms
 from vizsla.dataset import Dataset
@@ -47,6 +47,20 @@ def test_the_command_learns_what_the_function_learns(folder, capsys):
     elsewhere = ["-o", str(folder / "new"), "--report", str(folder / "nowhere" / "report.json")]
     assert main(["compose", "a + b", *lets, *missing, *elsewhere]) == 2
     assert "`--report` must be a file in a folder that is there" in capsys.readouterr().err
+
+
+def test_the_command_refits_learned_tokens_by_their_recipe(folder):
+    log = Dataset.open(folder / "items.jsonl", clicks=folder / "clicks.tsv")
+    words, tokens = bm25(log), train_tokens(bag(log), log, epochs=1)
+    words.save(folder / "words")
+    tokens.save(folder / "tokens")
+    given = ["--learn", str(folder / "items.jsonl"), "--clicks", str(folder / "clicks.tsv"), "--cold", "0.3"]
+    lets = ["--let", f"a={folder / 'words'}", "--let", f"b={folder / 'tokens'}"]
+    output = ["-o", str(folder / "both"), "--report", str(folder / "report.json")]
+    assert main(["compose", "a + b", *lets, *given, *output]) == 0
+    learned = lambda data: train_tokens(bag(data), data, epochs=1)  # noqa: E731
+    expected = learn_fusion({"a": words, "b": learned}, log, cold=0.3)
+    assert json.loads((folder / "report.json").read_text())["choice"] == expected.choice.to_dict()
 
 
 @pytest.mark.parametrize("expression", ["a", "a | b + c", "a + b >> c", "(a + b)"])

@@ -20,11 +20,11 @@ QUERIES = 1200
 LIFTED = Trial("exp", (0.5, 0.5), 1.0)
 
 
-def chosen(*measured: np.ndarray) -> Trial:
+def chosen(*measured: np.ndarray, share: float = 0.5) -> Trial:
     trials = [*SINGLES, SUM, LIFTED]
-    standing = Standing.of(Judge.of_cold(COLD, 0.5), measured[:2])
-    stands = standing.chosen(trials, measured)
-    return trials[Lifting(standing, measured[stands]).chosen(trials, measured, stands)]
+    judge = Judge.of_cold(COLD, share)
+    stands = Standing.of(judge, measured[:2]).chosen(trials, measured)
+    return trials[Lifting.of(judge, measured[:2], measured[stands]).chosen(trials, measured, stands)]
 
 
 def test_a_lift_that_ends_a_loss_stands():
@@ -42,9 +42,16 @@ def test_a_lift_that_gains_nothing_sure_does_not_stand():
     assert chosen(values(0.6, 0.1), values(0.1, 0.6), values(0.7, 0.7), nearly) == SUM
 
 
+@pytest.mark.parametrize(("warm", "stands"), [(0.62, LIFTED), (0.6, SUM)])
+def test_a_lift_that_ends_a_loss_on_rare_queries_must_be_soundly_better_than_the_best_part(warm, stands):
+    """No cold query is expected. The sum is best on warm ones and loses on cold ones; the lift ends that."""
+    measured = values(0.6, 0.1), values(0.1, 0.6), values(0.3, 0.65), values(0.61, warm)
+    assert chosen(*measured, share=0.0) == stands
+
+
 def test_a_lift_is_as_good_as_the_worse_kind():
-    standing = Standing.of(Judge.of_cold(COLD, 0.5), [values(0.5, 0.1), values(0.1, 0.5)])
-    lifting = Lifting(standing, values(0.4, 0.52))
+    singles = [values(0.5, 0.1), values(0.1, 0.5)]
+    lifting = Lifting.of(Judge.of_cold(COLD, 0.5), singles, values(0.4, 0.52))
     assert lifting.rank(values(0.9, 0.6)) == pytest.approx((0.0, 0.1))
     assert lifting.rank(values(0.45, 0.6)) == pytest.approx((0.0, -0.05))
     assert lifting.rank(values(0.38, 0.6)) == pytest.approx((-0.02, -0.12))

@@ -20,7 +20,7 @@ LAYERS = [
     {"io", "dataset"},
     {"encoder", "queries", "filter"},
     {"index", "pair_memory", "scorer", "text"},
-    {"retriever", "composable", "indexes", "encoders"},
+    {"retriever", "recipe", "composable", "indexes", "encoders"},
     {"clicks", "encoded", "text_scorer"},
     {"function_scorer", "function_retriever", "movable", "spending", "wrapped_scorer", "score_file", "score_store"},
     {"pairs"},

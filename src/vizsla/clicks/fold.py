@@ -154,7 +154,7 @@ class _TextLog(NamedTuple):
         drawn = min(count, (len(several) + 1) // 2)
         chances = searches[several] / searches[several].sum()
         texts = np.sort(rng.choice(several, drawn, replace=False, p=chances))
-        taken = self._of_times(texts) if self.events is not None else self._of_rows(texts, rng)
+        taken = self._of_rows(texts, rng) if self.events is None else self._of_times(texts, self.events)
         clicks, events, held = taken
         by_text = _added(clicks, self.number, len(self.texts))
         return self._replace(clicks=clicks, events=events, held=held, by_text=by_text)
@@ -168,17 +168,18 @@ class _TextLog(NamedTuple):
         keys = np.unique(self.number[self.events.queries] * (int(moments.max(initial=0)) + 1) + moments)
         return np.bincount(keys // (int(moments.max(initial=0)) + 1), minlength=len(self.texts))
 
-    def _of_times(self, texts: NDArray[np.int64]) -> tuple[csr_array, ClickEvents, dict[int, list[int]]]:
+    def _of_times(
+        self, texts: NDArray[np.int64], events: ClickEvents
+    ) -> tuple[csr_array, ClickEvents, dict[int, list[int]]]:
         """Take out the last search of each text."""
-        assert self.events is not None
-        own = self.number[self.events.queries]
+        own = self.number[events.queries]
         last = np.full(len(self.texts), -np.inf)
-        np.maximum.at(last, own, self.events.times)
-        out = np.isin(own, texts) & (self.events.times == last[own])
+        np.maximum.at(last, own, events.times)
+        out = np.isin(own, texts) & (events.times == last[own])
         held: dict[int, list[int]] = {}
-        for text, item in zip(own[out].tolist(), self.events.items[out].tolist(), strict=True):
+        for text, item in zip(own[out].tolist(), events.items[out].tolist(), strict=True):
             held.setdefault(text, []).append(item)
-        left = self.events.only(~out)
+        left = events.only(~out)
         return left.matrix(self.clicks.shape), left, held
 
     def _of_rows(

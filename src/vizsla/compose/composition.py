@@ -17,7 +17,7 @@ from vizsla.encoders.given import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
 from vizsla.filter import Filter
 from vizsla.queries import Queries
-from vizsla.recipe import Recipe, builds
+from vizsla.recipe import Recipe, builds, held
 from vizsla.retriever import Retriever
 from vizsla.scorer import unwrapped
 from vizsla.short_text import short_text
@@ -191,10 +191,10 @@ class Composition(Retriever):
 
     @property
     def _known_recipe(self) -> Recipe | None:
-        parts = [unwrapped(part) for part in self._scorers()]
-        if any(isinstance(part, Retriever) and part._known_recipe is None for part in parts):
+        parts = part_recipes(self._scorers())
+        if parts is None:
             return None
-        return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()}).owned_by(self)
+        return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()})
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
@@ -264,6 +264,18 @@ class Composition(Retriever):
             raise
         except (VizslaError, LookupError, TypeError, ValueError) as error:
             raise FormatError(f"{reader.path}: the parts do not fit together ({error}).") from error
+
+
+def part_recipes(parts: Sequence[Any]) -> list[Any] | None:
+    """Return the recipes of parts, and scorers as they are; None where a retriever has no recipe."""
+    found: dict[int, Any] = {}
+    for part in map(unwrapped, parts):
+        if id(part) not in found:
+            known = part._known_recipe if isinstance(part, Retriever) else part
+            if known is None:
+                return None
+            found[id(part)] = held(known) if isinstance(known, Recipe) else known
+    return [found[id(unwrapped(part))] for part in parts]
 
 
 @builds("composition", data=None)

@@ -14,7 +14,7 @@ from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.checked import checked
 from vizsla.compose.catalogues import with_details
 from vizsla.compose.changed_items import Done
-from vizsla.compose.composition import Composition, check_nesting
+from vizsla.compose.composition import Composition, check_nesting, part_recipes
 from vizsla.compose.sum import _common_scale
 from vizsla.errors import CompositionError, InputError
 from vizsla.explanation import Explanation
@@ -115,9 +115,10 @@ class Shards(Composition):
 
     @property
     def _known_recipe(self) -> Recipe | None:
-        if any(part._known_recipe is None for part in self.parts):
+        recipes = part_recipes(self.parts)
+        if recipes is None:
             return None
-        return Recipe("shards", {"parts": self.parts, "sizes": [len(part.items) for part in self.parts]})
+        return Recipe("shards", {"parts": recipes, "sizes": [len(part.items) for part in self.parts]})
 
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla.clicks.judge import Judge
 from vizsla.clicks.measures import PerQuery
-from vizsla.methods.fuse.standing import Rank, Standing, of_each_count
+from vizsla.methods.fuse.standing import Rank, Standing, is_sound, of_each_count
 from vizsla.methods.fuse.trial import Trial
 
 SIDES = ("warm", "cold")
@@ -28,15 +28,18 @@ class Lifting:
         Which is the best part on either kind of query.
     level : array
         What the sum or part gives that stands without a lift.
+    part : array
+        What the best part gives.
     """
 
     standing: Standing
     level: PerQuery
+    part: PerQuery
 
     @classmethod
     def of(cls, judge: Judge, singles: Sequence[PerQuery], level: PerQuery) -> Lifting:
         """Return the rule for warm and cold queries, however rare: a lift is between these two."""
-        return cls(Standing.of(judge, singles, kinds=SIDES), level)
+        return cls(Standing.of(judge, singles, kinds=SIDES), level, max(singles, key=judge.quality))
 
     def rank(self, values: PerQuery) -> Rank:
         """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
@@ -56,10 +59,18 @@ class Lifting:
         return list(zip(harm.tolist(), worse.tolist(), strict=True))
 
     def chosen(self, trials: Sequence[Trial], measured: Sequence[PerQuery], stands: int) -> int:
-        """Return what stands in the end: a lift must do no harm, and be as clearly better as a further part."""
+        """Return what stands in the end: a lift must do no harm, and be surely better, or end a loss.
+
+        One that ends a loss on a kind of query may be behind what stands on average, as long as it is soundly better
+        than the best part: otherwise items without clicks would be given up wherever few of them were asked for.
+        """
         for same in of_each_count(trials, lifted=True):
             ranks = self.ranks(np.asarray(measured)[same])
             best = max(range(len(same)), key=lambda at: ranks[at])
-            if ranks[best][0] == 0 and self.standing.replaces(measured[same[best]], measured[stands]):
+            lifted, level = measured[same[best]], measured[stands]
+            better = self.standing.replaces(lifted, level)
+            if not better and len(self.standing.losses(lifted)) < len(self.standing.losses(level)):
+                better = is_sound(self.standing.judge, lifted, self.part)
+            if ranks[best][0] == 0 and better:
                 stands = same[best]
         return stands

@@ -38,7 +38,8 @@ def said_of(
     elif sums:
         rival = max(sums, key=lambda at: judge.quality(measured[at]))
         more = _gain(judge.gain(measured[rival], values))
-        said.append(f"The best sum, {_named(names, trials[rival])}, has {more}: no sure gain.")
+        cost = "not surely more, or at the cost of a kind of query"
+        said.append(f"The best sum, {_named(names, trials[rival])}, has {more}: {cost}.")
     if selected.level != best:
         gain = judge.gain(measured[selected.level], values)
         said.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")

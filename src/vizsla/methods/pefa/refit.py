@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tuple[str, str, float]]:
-    """Return the log's clicks, with their weights, on pairs of text and item that the dataset has no click for.
+    """Return the log's clicks that the dataset does not have: pairs of text and item, with the weight that it lacks.
+
+    Where clicks decay, weights are of another time, and only pairs that the dataset does not have at all are returned.
 
     Examples
     --------
@@ -30,6 +32,15 @@ def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tu
     numbers = items.find_all(dataset.item_ids)[clicks.indices]
     rows = np.repeat(texts, np.diff(clicks.indptr))
     there = (rows >= 0) & (numbers >= 0)
-    lost = ~np.isin(log.rows * log.width + log.items, rows[there] * log.width + numbers[there])
-    names, weights = items.take(log.items[lost]), (log.units[lost] / UNIT).tolist()
+    pairs, known = log.rows * log.width + log.items, rows[there] * log.width + numbers[there]
+    units = np.where(np.isin(pairs, known), 0, log.units)
+    if log.half_life is None:
+        order = np.argsort(pairs)
+        kept = np.zeros(len(pairs), np.int64)
+        places = order[np.minimum(np.searchsorted(pairs, known, sorter=order), max(len(pairs) - 1, 0))]
+        own = pairs[places] == known
+        np.add.at(kept, places[own], np.rint(clicks.data[there][own].astype(np.float64) * UNIT).astype(np.int64))
+        units = np.maximum(log.units - kept, 0)
+    lost = units > 0
+    names, weights = items.take(log.items[lost]), (units[lost] / UNIT).tolist()
     return list(zip(log.take_queries(log.rows[lost]), names, weights, strict=True))
