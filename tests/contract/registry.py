@@ -92,9 +92,15 @@ def _overlap(query: str, texts: list[str]) -> list[float]:
 @cache
 def catalogue_details() -> Details:
     """Metadata of every kind, and texts, of three items."""
-    known = {"a": {"price": 3.5, "brand": "Ace", "sold": True}, "b": {"price": 4}, "c": {"brand": "Bo", "sold": False}}
+    known = {
+        "a": {"price": 3.5, "brand": "Ace", "sold": True, "tags": ["x", "y"], "day": "2024-05-01", "size": "n/a"},
+        "b": {"price": 4, "tags": ["y"], "size": "$1,234.50"},
+        "c": {"brand": "Bo", "sold": False, "day": "soon"},
+    }
     items = [Item(id, f"the text of {id}", f"Item {id}", metadata) for id, metadata in known.items()]
-    details = DetailsCollector.of(items, keep_texts=True)
+    collector = DetailsCollector(keep_texts=True, kinds={"day": "date", "size": "number"})
+    collector.add_all(items)
+    details = collector.details()
     assert details is not None
     return details
 

@@ -65,9 +65,12 @@ def _factors(factors: Factors) -> Iterator[Use]:
     yield "pools", lambda: factors.pools([np.arange(min(2, factors.count)), np.arange(0)])
 
 
+TESTS = ("=1", "<3", "!=x", "=1..2", " contains x", " startswith a", " is null", ">=2024-05")
+
+
 def _details(details: Details) -> Iterator[Use]:
     numbers = [str(number) for number in range(min(details.count, 1000))]
-    for asked in [f"{field}{test}" for field in details.fields[:10] for test in ("=1", "<3", "!=x", "=1..2")]:
+    for asked in [f"{field}{test}" for field in details.fields[:10] for test in TESTS]:
         yield "condition", lambda asked=asked: vizsla.where(asked).mask(Catalogue(Strings.of(numbers), details))
     yield "fields", lambda: [(details.of(n), details.text(n)) for n in range(min(details.count, 20))]
 

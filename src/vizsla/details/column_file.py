@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.details.column import COLUMNS, Column, Segments
+from vizsla.details.column import COLUMNS, Column
+from vizsla.details.segments import Segments
 from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
