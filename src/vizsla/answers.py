@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vizsla.blocks import NARROWEST, fitted, middle_cut, print_blocks
 from vizsla.errors import InputError
 from vizsla.excerpt import known_of
+from vizsla.printable import printable
 from vizsla.snippet import snippet, word_spans
 
 if TYPE_CHECKING:
@@ -55,12 +57,17 @@ def default_fields(found: Candidates) -> list[str]:
 def show_answers(
     found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
 ) -> None:
-    """Print a table for each query; its words are highlighted in texts, on a terminal."""
-    from vizsla.tables import print_table
+    """Print a table for each query; its words are highlighted in texts, on a terminal.
+
+    Where a table has more columns than the terminal can show, there is a block per hit instead.
+    """
+    from vizsla.tables import print_table, terminal_width
 
     shown = list(fields) if fields is not None else [] if texts else default_fields(found)
     for row, (query, hits) in enumerate(zip(found.query_ids, found, strict=True)):
         known = known_fields(found, row, shown)
+        if texts:
+            known = [{**more, TEXT: texts.get(hit.id, "")} for hit, more in zip(hits, known, strict=True)]
         rows = [
             [
                 str(rank),
@@ -73,10 +80,28 @@ def show_answers(
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         widths = _widths(header, rows)
-        cut = [[*cells[:-1], _fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
+        if sum(widths) + GAP * len(header) > max(terminal_width(), NARROWEST):  # columns would vanish
+            print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
+            continue
+        rows = [[*cells[:2], middle_cut(printable(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
+        cut = [[*cells[:-1], fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
         marked = partial(_marked, query)
         title = f"query {query}"
         print_table(header, cut, title=title, whole=WHOLE, widths=widths, highlight=marked, empty="Nothing found.")
+
+
+def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None) -> None:
+    """Print one block per hit of each query: rank, score, title, id, and a snippet of the text."""
+    details = known_of(found.catalogue)
+    with_text = details is not None and TEXT in details.fields
+    known = []
+    for row, hits in enumerate(found):
+        more = known_fields(found, row, None)
+        said = [texts.get(hit.id, "") for hit in hits] if texts is not None else None
+        if said is None and with_text:
+            said = [one[TEXT] for one in known_fields(found, row, [TEXT])]
+        known.append([one if said is None else {**one, TEXT: said[at]} for at, one in enumerate(more)])
+    print_blocks(found, known, k=k)
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:
@@ -86,16 +111,6 @@ def _marked(query: str, text: str) -> list[tuple[int, int]]:
 def _said(value: Any, query: str) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
-
-
-def _fitted(text: str, query: str, width: int) -> str:
-    """Return a snippet of so many columns of the terminal: a Chinese character takes two."""
-    from rich.cells import cell_len
-
-    characters = width
-    while (excess := cell_len(found := snippet(text, query, width=characters)) - width) > 0:
-        characters -= (excess + 1) // 2
-    return found
 
 
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
