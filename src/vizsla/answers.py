@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 TITLE, TEXT = "title", "text"
 WHOLE = 3
-"""Rank, score and id are never cut."""
+"""Rank and score are never cut, and an id only where there is no room for it."""
 GAP, LEAST = 3, 8
 """Characters between two columns, and of one that is cut at least."""
+LEAST_ID, FAIR = 16, 16
+"""Columns of the terminal that an id keeps where a text would get fewer than `FAIR`: an id is cut in its middle."""
 LONGEST = 2000
 """Characters of a text that a table is given; it is cut to the terminal's width."""
 
@@ -80,7 +82,7 @@ def show_answers(
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         widths = _widths(header, rows)
-        if sum(widths) + GAP * len(header) > max(terminal_width(), NARROWEST):  # columns would vanish
+        if sum(widths) + GAP * len(header) + 1 > max(terminal_width(), NARROWEST):  # columns would vanish
             print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
             continue
         rows = [[*cells[:2], middle_cut(printable(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
@@ -121,6 +123,8 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     widths = [(full_width if at >= WHOLE else whole_width)(name, columns[at]) for at, name in enumerate(header)]
     room = terminal_width() - GAP * len(header) - 1
     cuttable = [at for at in range(WHOLE, len(header)) if not is_numeric(rows, at, whole=True)]
+    wanted = sum(min(width, FAIR) if at in cuttable else width for at, width in enumerate(widths))
+    widths[2] = max(min(widths[2], LEAST_ID), widths[2] - max(0, wanted - room))
     while cuttable:
         share = max(LEAST, (room - sum(w for at, w in enumerate(widths) if at not in cuttable)) // len(cuttable))
         short = [at for at in cuttable if widths[at] <= share]

@@ -97,7 +97,7 @@ class NumberColumn(Column):
     @classmethod
     def read(cls, reader: ArtifactReader, name: str, count: int) -> Self:
         """Read one array."""
-        values = reader.array(f"{name}.numbers", np.float64)
+        values = reader.array(f"{name}.numbers", np.float64, finite=False)  # NaN is none
         if len(values) != count or np.isinf(values).any():
             raise FormatError(f"{reader.path / name}.numbers.npy: expected {count} numbers that are finite.")
         return cls(values)
