@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vizsla.blocks import NARROWEST, fitted, middle_cut, print_blocks
 from vizsla.errors import InputError
 from vizsla.excerpt import known_of
+from vizsla.printable import printable
 from vizsla.snippet import snippet, word_spans
 
 if TYPE_CHECKING:
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 
 TITLE, TEXT = "title", "text"
 WHOLE = 3
-"""Rank, score and id are never cut."""
+"""Rank and score are never cut, and an id only where there is no room for it."""
 GAP, LEAST = 3, 8
 """Characters between two columns, and of one that is cut at least."""
+LEAST_ID, FAIR = 16, 16
+"""Columns of the terminal that an id keeps where a text would get fewer than `FAIR`: an id is cut in its middle."""
 LONGEST = 2000
 """Characters of a text that a table is given; it is cut to the terminal's width."""
 
@@ -55,12 +59,17 @@ def default_fields(found: Candidates) -> list[str]:
 def show_answers(
     found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
 ) -> None:
-    """Print a table for each query; its words are highlighted in texts, on a terminal."""
-    from vizsla.tables import print_table
+    """Print a table for each query; its words are highlighted in texts, on a terminal.
+
+    Where a table has more columns than the terminal can show, there is a block per hit instead.
+    """
+    from vizsla.tables import print_table, terminal_width
 
     shown = list(fields) if fields is not None else [] if texts else default_fields(found)
     for row, (query, hits) in enumerate(zip(found.query_ids, found, strict=True)):
         known = known_fields(found, row, shown)
+        if texts:
+            known = [{**more, TEXT: texts.get(hit.id, "")} for hit, more in zip(hits, known, strict=True)]
         rows = [
             [
                 str(rank),
@@ -73,10 +82,28 @@ def show_answers(
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         widths = _widths(header, rows)
-        cut = [[*cells[:-1], _fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
+        if sum(widths) + GAP * len(header) + 1 > max(terminal_width(), NARROWEST):  # columns would vanish
+            print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
+            continue
+        rows = [[*cells[:2], middle_cut(printable(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
+        cut = [[*cells[:-1], fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
         marked = partial(_marked, query)
         title = f"query {query}"
         print_table(header, cut, title=title, whole=WHOLE, widths=widths, highlight=marked, empty="Nothing found.")
+
+
+def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None) -> None:
+    """Print one block per hit of each query: rank, score, title, id, and a snippet of the text."""
+    details = known_of(found.catalogue)
+    with_text = details is not None and TEXT in details.fields
+    known = []
+    for row, hits in enumerate(found):
+        more = known_fields(found, row, None)
+        said = [texts.get(hit.id, "") for hit in hits] if texts is not None else None
+        if said is None and with_text:
+            said = [one[TEXT] for one in known_fields(found, row, [TEXT])]
+        known.append([one if said is None else {**one, TEXT: said[at]} for at, one in enumerate(more)])
+    print_blocks(found, known, k=k)
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:
@@ -88,16 +115,6 @@ def _said(value: Any, query: str) -> str:
     return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
 
 
-def _fitted(text: str, query: str, width: int) -> str:
-    """Return a snippet of so many columns of the terminal: a Chinese character takes two."""
-    from rich.cells import cell_len
-
-    characters = width
-    while (excess := cell_len(found := snippet(text, query, width=characters)) - width) > 0:
-        characters -= (excess + 1) // 2
-    return found
-
-
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     """Return the width of each column: numbers and short words stay whole, long texts share what is left of a line."""
     from vizsla.tables import full_width, is_numeric, terminal_width, whole_width
@@ -106,6 +123,8 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     widths = [(full_width if at >= WHOLE else whole_width)(name, columns[at]) for at, name in enumerate(header)]
     room = terminal_width() - GAP * len(header) - 1
     cuttable = [at for at in range(WHOLE, len(header)) if not is_numeric(rows, at, whole=True)]
+    wanted = sum(min(width, FAIR) if at in cuttable else width for at, width in enumerate(widths))
+    widths[2] = max(min(widths[2], LEAST_ID), widths[2] - max(0, wanted - room))
     while cuttable:
         share = max(LEAST, (room - sum(w for at, w in enumerate(widths) if at not in cuttable)) // len(cuttable))
         short = [at for at in cuttable if widths[at] <= share]

@@ -15,6 +15,7 @@ from vizsla.errors import InputError
 
 T = TypeVar("T")
 MAX_SEED = 2**62
+_FINITE_BLOCK = 1 << 20
 
 
 def check_seed(seed: int, name: str = "seed") -> int:
@@ -152,6 +153,26 @@ def array_of(name: str, values: Any, dtype: DTypeLike) -> NDArray[Any]:
             raise InputError(f"`{name}` must be whole numbers that fit {wanted.name}. Got {wrong}.")
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(given, dtype=wanted)
+
+
+def all_finite(values: NDArray[Any]) -> bool:
+    """Return whether an array holds neither NaN nor infinity, without a copy of it: a large one may be mapped.
+
+    Examples
+    --------
+    >>> all_finite(np.array([1.0, np.nan])), all_finite(np.array([[1.0], [-2.0]])), all_finite(np.array([3]))
+    (False, True, True)
+    """
+    if values.dtype.kind != "f" or not values.size:
+        return True
+    flat = values.reshape(-1)
+    for start in range(0, len(flat), _FINITE_BLOCK):
+        block = flat[start : start + _FINITE_BLOCK]
+        if block.dtype == np.float16:  # whose largest value is slow to find
+            block = block.astype(np.float32)
+        if not (np.isfinite(block.min()) and np.isfinite(block.max())):  # NaN is both
+            return False
+    return True
 
 
 def generator(seed: int) -> np.random.Generator:

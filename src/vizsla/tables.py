@@ -47,7 +47,7 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    console = _console()
+    console = honest_console()
     if empty is not None and not rows:
         return console.print(*([_cell(title)] if title else []), empty, sep="\n")
     if title:  # above the table and not its own title, which would be folded to the table's width
@@ -71,7 +71,7 @@ def print_table(
     console.print(table)
 
 
-def _console() -> Console:
+def honest_console() -> Console:
     """Return a console that tells its caller when the reader has gone; rich's own would end the program with 1."""
     from rich import console
 

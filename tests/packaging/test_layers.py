@@ -15,7 +15,7 @@ LAYERS = [
     {"arguments", "checked", "number_range"},
     {"explanation", "dataset_warning"},
     {"strings", "sparse_rows", "item", "query", "linalg", "scored", "catalogue", "excerpt", "click_events"},
-    {"candidates", "answers", "chosen_pairs", "own_kinds"},
+    {"candidates", "answers", "blocks", "chosen_pairs", "own_kinds"},
     {"artifacts", "artifact", "details"},
     {"io", "dataset"},
     {"encoder", "queries", "filter"},

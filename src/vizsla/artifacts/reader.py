@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vizsla.arguments import all_finite
 from vizsla.artifacts import npy, strict_json
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.loading import Loading, Place
@@ -60,14 +61,20 @@ class ArtifactReader:
             raise FormatError(f"{self.path / MANIFEST}: parameter {name!r} is missing or of the wrong type.")
         return value
 
-    def array(self, name: str, dtype: DTypeLike, *, ndim: int = 1) -> NDArray[Any]:
-        """Return the array stored as `name.npy`, read-only, which must have this type and rank."""
+    def array(self, name: str, dtype: DTypeLike, *, ndim: int = 1, finite: bool = True) -> NDArray[Any]:
+        """Return the array stored as `name.npy`, read-only, which must have this type and rank.
+
+        With `verify`, which reads the file anyway, NaN and infinity are refused unless `finite` is False: they would
+        give answers that are no numbers.
+        """
         values = self._parse_array(f"{name}.npy")
         if values.dtype != np.dtype(dtype) or values.ndim != ndim:
             raise FormatError(
                 f"{self.path / name}.npy: expected {ndim}-dimensional {np.dtype(dtype)}. "
                 f"Got {values.ndim}-dimensional {values.dtype}."
             )
+        if finite and self.loading.verify and not all_finite(values):
+            raise FormatError(f"{self.path / name}.npy: expected finite numbers. Got NaN or infinity.")
         return values
 
     def strings(self, name: str, *, findable: bool = True) -> Strings:

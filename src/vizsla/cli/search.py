@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from vizsla.answers import show_blocks
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.candidates import Candidates
 from vizsla.cli.conditions import prepared_where
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only items of a file of ids, or by a condition: price<20 and (brand=a,b or size is null); repeatable",
     )
-    parser.add_argument("--show", metavar="FIELDS", help="what to show of items, such as title,price,text")
+    columns = "a table with these columns, such as title,price,text, in place of a block per hit"
+    parser.add_argument("--show", metavar="FIELDS", help=columns)
     parser.add_argument("--budget", type=int, metavar="N", help="calls of the expensive scorer, of a budgeted search")
     late = "re-rank the best --depth of a model by item vectors, made on first use and kept in this file; needs --data"
     parser.add_argument("--late", metavar="FILE", help=late)
@@ -78,7 +80,10 @@ class Answers:
         if arguments.json:
             self._print_json(found, asked)
             return
-        found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
+        if self._fields is not None:
+            found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
+        else:
+            show_blocks(found, k=arguments.k, texts=self._texts(found))
         calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:

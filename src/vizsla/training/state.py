@@ -59,7 +59,7 @@ class TrainingState(Artifact):
         if not all(isinstance(name, str) and name.isidentifier() for name in names):
             raise FormatError(f"{reader.path}: the names of a training's arrays must be identifiers.")
         arrays = {name: reader.array(f"state_{name}", np.float32) for name in names}
-        measured = reader.array("measured", np.float64, ndim=2)
+        measured = reader.array("measured", np.float64, ndim=2, finite=False)
         steps = reader.parameter("steps", int)
         if steps < 0:
             raise FormatError(f"{reader.path}: the steps of a training must be at least 0. Got {steps}.")
