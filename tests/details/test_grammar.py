@@ -206,8 +206,8 @@ def test_several_conditions_must_all_hold():
 
 
 def test_conditions_combine_by_operators():
-    assert vizsla.where("a=1") & B & C == And((A, B, C)) and A | B | C == Or((A, B, C)) and ~A == Not(A)
-    assert (A & B) | C == Or((And((A, B)), C)) and (A | B) & C == And((Or((A, B)), C))
+    combined = [A & B & C, A | B | C, ~A, (A & B) | C, (A | B) & C]
+    assert combined == [And((A, B, C)), Or((A, B, C)), Not(A), Or((And((A, B)), C)), And((Or((A, B)), C))]
     many = A
     for _ in range(200):
         many = many & B
