@@ -203,3 +203,12 @@ def test_several_conditions_must_all_hold():
     )
     with pytest.raises(InputError, match="must have a condition"):
         vizsla.where()
+
+
+def test_conditions_combine_by_operators():
+    combined = [A & B & C, A | B | C, ~A, (A & B) | C, (A | B) & C]
+    assert combined == [And((A, B, C)), Or((A, B, C)), Not(A), Or((And((A, B)), C)), And((Or((A, B)), C))]
+    many = A
+    for _ in range(200):
+        many = many & B
+    assert vizsla.where(many.to_dict()) == many == vizsla.where(str(many))

@@ -92,10 +92,10 @@ class Condition(ABC):
         return _read(value, left, 0)
 
     def __and__(self, other: Condition) -> Condition:
-        return And((self, other)) if isinstance(other, Condition) else NotImplemented
+        return And((*_parts(self, And), *_parts(other, And))) if isinstance(other, Condition) else NotImplemented
 
     def __or__(self, other: Condition) -> Condition:
-        return Or((self, other)) if isinstance(other, Condition) else NotImplemented
+        return Or((*_parts(self, Or), *_parts(other, Or))) if isinstance(other, Condition) else NotImplemented
 
     def __invert__(self) -> Condition:
         return Not(self)
@@ -344,6 +344,11 @@ def plain_value(value: Value, kind: str) -> Value:
     if abs(value) > 10**300:
         raise InputError("A condition must compare with numbers below 10^300. Got a larger one.")
     return float(value) if kind in ORDERS else str(value)  # as a text a long id stays exact
+
+
+def _parts(condition: Condition, kind: type[And]) -> tuple[Condition, ...]:
+    """Return the parts of a condition of this kind, so that many that are joined one by one stay flat."""
+    return condition.parts if isinstance(condition, And) and type(condition) is kind else (condition,)
 
 
 def _quoted(text: str) -> str:
