@@ -47,7 +47,7 @@ def search():
 
 
 def scores(search, query):
-    found = search(query, k=9)
+    found = search(query, k=99)
     return dict(zip(found.ids[0], found.scores.tolist(), strict=True))
 
 
