@@ -47,7 +47,7 @@ def search():
 
 
 def scores(search, query):
-    found = search(query, k=9)
+    found = search(query, k=99)
     return dict(zip(found.ids[0], found.scores.tolist(), strict=True))
 
 
@@ -149,10 +149,16 @@ def stems(word: str, place: int) -> str | None:
 
 
 def item_terms(text: str) -> tuple[int, dict[str, float]]:
-    """Return an item's language and terms: the language it has most function words of, English at a tie or without."""
-    words = text.split()
-    said = [sum(word in STOP_WORDS[language] for word in words) for language in BOTH.languages]
-    place = int(said[1] > said[0])
+    """Return an item's language and terms: the one its function words say most for, English at a tie or without.
+
+    A function word of n languages says an n-th of 240 for each; 60 are enough.
+    """
+    said = [0, 0]
+    for word in text.split():
+        speakers = [language for language, words in STOP_WORDS.items() if word in words]
+        for place, language in enumerate(BOTH.languages):
+            said[place] += 240 // len(speakers) if language in speakers else 0
+    place = int(said[1] > said[0] and said[1] >= 60)
     found: dict[str, float] = {}
     for word in NO_LANGUAGE(text):
         if (stem := stems(word, place)) is None:

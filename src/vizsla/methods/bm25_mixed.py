@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.cached_property import cached_property
 from vizsla.encoder import Encoder
+from vizsla.errors import InputError
 from vizsla.methods.bm25_languages import Counts, LanguageCounts
 from vizsla.methods.bm25_variants import Floats, Weighting
 from vizsla.sparse_rows import SparseRows
@@ -85,17 +86,13 @@ class MixedWords(Encoder):
     sparse = True
 
     def __init__(self, statistics: Statistics, weighting: Weighting, bag: BagOfWords | None = None):
+        if statistics.languages is None:
+            raise InputError("`statistics` must count several languages. Got those of one: their bag reads queries.")
         self.statistics, self.weighting = statistics, weighting
+        self.counts: LanguageCounts = statistics.languages
         self.bag = statistics.bag if bag is None else bag
         analyser = self.bag.analyser
         self._stop_words = [listed([name] if getattr(analyser, "drop", False) else []) for name in analyser.languages]
-
-    @property
-    def counts(self) -> LanguageCounts:
-        """The counts, language by language."""
-        counts = self.statistics.languages
-        assert counts is not None  # what this class is for
-        return counts
 
     @property
     def dim(self) -> int:

@@ -200,8 +200,7 @@ class Statistics(Artifact):
 
     def over_lists(self, rows: SparseRows, places: NDArray[np.int32]) -> SparseRows:
         """Return rows over terms as rows over the lists of a catalog in several languages: see `LanguageCounts`."""
-        assert self.languages is not None
-        found = self.languages.lists_of(rows, places)
+        found = None if self.languages is None else self.languages.lists_of(rows, places)
         if found is None:
             self._refuse("a word in a language whose items they did not find it in")
         return found
