@@ -39,7 +39,14 @@ def test_every_byte_of_an_onnx_model_counts(tmp_path, name, kind):
 
 def test_settings_of_an_onnx_model_count(tmp_path):
     folder = write_small_onnx(tmp_path / "model")
-    settings = [{}, {"query_prompt": "q"}, {"item_prompt": "q"}, {"normalise": False}, {"max_tokens": 9}, {"pooling": "cls"}]
+    settings = [
+        {},
+        {"query_prompt": "q"},
+        {"item_prompt": "q"},
+        {"normalise": False},
+        {"max_tokens": 9},
+        {"pooling": "cls"},
+    ]
     assert len({OnnxEncoder(folder, **one).fingerprint for one in settings}) == len(settings)
 
 
@@ -85,7 +92,8 @@ def sentence_folder(tmp_path_factory):
     from sentence_transformers import SentenceTransformer, models
 
     folder = tmp_path_factory.mktemp("tiny")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted({w for text in ITEMS.values() for w in text.lower().split()})]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words += sorted({word for text in ITEMS.values() for word in text.lower().split()})
     (folder / "vocab.txt").write_text("\n".join(words))
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
     config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=16, **sizes)
@@ -111,7 +119,9 @@ def test_weights_tokenizer_and_modules_of_a_sentence_model_count(sentence_folder
         weights = model.model.state_dict()[name].reshape(-1)
         weights[-1] = weights[-1] + 1
         assert model.fingerprint != before, name
-    assert SentenceEncoder(str(shutil.copytree(sentence_folder, tmp_path / "same")), download=False).fingerprint == before
+    assert (
+        SentenceEncoder(str(shutil.copytree(sentence_folder, tmp_path / "same")), download=False).fingerprint == before
+    )
 
     def changed(file, old, new):
         folder = shutil.copytree(sentence_folder, tmp_path / f"{file.replace('/', ' ')} {new}")
@@ -120,7 +130,8 @@ def test_weights_tokenizer_and_modules_of_a_sentence_model_count(sentence_folder
         (folder / file).write_text(text.replace(old, new, 1))
         return SentenceEncoder(str(folder), download=False).fingerprint
 
-    word = next(word for word in json.loads((sentence_folder / "tokenizer.json").read_text())["model"]["vocab"] if word > "a")
+    vocabulary = json.loads((sentence_folder / "tokenizer.json").read_text())["model"]["vocab"]
+    word = next(word for word in vocabulary if word > "a")
     assert changed("tokenizer.json", f'"{word}"', '"quxquux"') != before
     assert changed("config.json", '"layer_norm_eps": 1e-12', '"layer_norm_eps": 1e-05') != before
     assert changed("1_Pooling/config.json", '"mean"', '"cls"') != before

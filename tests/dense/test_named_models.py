@@ -25,6 +25,7 @@ from vizsla.methods.pefa import pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 
 SECRET = b"a secret that must stay where it is"
+MODULES = [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
 LOG = [(CLICKED[query], item) for query, item, _ in CLICKS]
 
 
@@ -41,7 +42,7 @@ def secrets(tmp_path, model):
         (folder / name).write_bytes(SECRET)
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_bytes(SECRET)
-    (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]))
+    (folder / "modules.json").write_text(json.dumps(MODULES))
     return folder
 
 
@@ -66,7 +67,7 @@ WAYS = {
     "cut": lambda loaded: loaded % 3,
     "pq": lambda loaded: pq(loaded, bytes=4),
     "pefa xs": lambda loaded: pefa_xs(loaded, LOG, weight=0.5, calibrated=True),
-    "add": lambda loaded: (loaded + bm25(ITEMS)),
+    "add": lambda loaded: loaded + bm25(ITEMS),
     "adapted": lambda loaded: AdaptedEncoder(loaded.encoder, np.eye(8, dtype=np.float32)),
     "two-sided": lambda loaded: TwoSidedEncoder(loaded.encoder, loaded.encoder),
     "copied": lambda loaded: loaded.__copy__(),
@@ -134,7 +135,12 @@ def test_the_caller_may_name_the_model(tmp_path, model, capsys):
     assert (out / "encoder").exists()
     shutil.rmtree(model)
     assert vizsla.load(tmp_path / "inside 0")(QUERIES, k=5) == built(QUERIES, k=5)
-    assert main(["compose", "a", "--let", f"a={saved}", "-o", str(tmp_path / "x"), "--copy-model", "a", "--no-bundle-model"]) == 2
+    assert (
+        main(
+            ["compose", "a", "--let", f"a={saved}", "-o", str(tmp_path / "x"), "--copy-model", "a", "--no-bundle-model"]
+        )
+        == 2
+    )
 
 
 def test_a_name_that_is_not_the_artefacts_is_refused(tmp_path, model, secrets):
@@ -182,7 +188,7 @@ def test_links_to_folders_inside_are_not_followed(tmp_path):
     private.mkdir()
     (private / "config.json").write_bytes(SECRET)
     (folder / "1_Pooling").symlink_to(private)
-    (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]))
+    (folder / "modules.json").write_text(json.dumps(MODULES))
     with pytest.raises(InputError, match="no links"):
         files_module.read_files("sentence", str(folder))
     for path in ("../private", "/etc", f"{private}", "1_Pooling/../../private"):
@@ -242,10 +248,8 @@ def test_weights_beside_a_model_are_part_of_it(tmp_path, model):
     """They are in the fingerprint and go with the model, whatever their name."""
     onnx = pytest.importorskip("onnx")
     whole = dense(ITEMS, OnnxEncoder(model))
-    onnx.save_model(
-        onnx.load(model / "model.onnx"), str(model / "model.onnx"), save_as_external_data=True, location="weights.onnx_data",
-        size_threshold=0,
-    )  # fmt: skip
+    outside = {"save_as_external_data": True, "location": "weights.onnx_data", "size_threshold": 0}
+    onnx.save_model(onnx.load(model / "model.onnx"), str(model / "model.onnx"), **outside)
     encoder = OnnxEncoder(model)
     built = dense(ITEMS, encoder)
     assert built(QUERIES, k=5) == whole(QUERIES, k=5) and encoder.nbytes > (model / "weights.onnx_data").stat().st_size
@@ -263,8 +267,8 @@ PANICS = {
     "no JSON": b"\xff",
     "deep": b"[" * 100_000,
     "no unknown": {"model": {"type": "WordLevel", "vocab": {}, "unk_token": "[UNK]"}},
-    "template": {"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
-                                    "pair": [], "special_tokens": {}}},
+    "template": {"post_processor": {"type": "TemplateProcessing", "pair": [], "special_tokens": {},
+                                    "single": [{"SpecialToken": {"id": "x", "type_id": 0}}]}},
     "regex": {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Removed", "invert": False}},
     "normalizer": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
     "bpe": {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}},
@@ -288,7 +292,8 @@ def resigned(saved, name, data):
 def test_an_odd_tokenizer_inside_is_a_format_error(tmp_path, model, kind):
     saved = dense(ITEMS, OnnxEncoder(model)).save(tmp_path / "saved")
     odd = PANICS[kind]
-    data = odd if isinstance(odd, bytes) else json.dumps(json.loads((model / "tokenizer.json").read_bytes()) | odd).encode()
+    sound = json.loads((model / "tokenizer.json").read_bytes())
+    data = odd if isinstance(odd, bytes) else json.dumps(sound | odd).encode()
     resigned(saved, "tokenizer.json", data)
     with pytest.raises(FormatError):
         vizsla.load(saved)("fig tree", k=3)
@@ -312,12 +317,20 @@ def graphs(model):
     yield "no outputs", made([], [])
     yield "flat", made([helper.make_node("Cast", ["input_ids"], ["out"], to=kinds.FLOAT)], [flat])
     yield "scalar", made([helper.make_node("Identity", ["one"], ["out"])], [flat], initializers=[scalar])
-    yield "text", made(
-        [helper.make_node("Cast", ["input_ids"], ["out"], to=kinds.STRING)],
-        [helper.make_tensor_value_info("out", kinds.STRING, None)],
+    yield (
+        "text",
+        made(
+            [helper.make_node("Cast", ["input_ids"], ["out"], to=kinds.STRING)],
+            [helper.make_tensor_value_info("out", kinds.STRING, None)],
+        ),
     )
-    yield "another input", made(
-        [helper.make_node("Identity", ["x"], ["out"])], [flat], [helper.make_tensor_value_info("x", kinds.FLOAT, ["a"])]
+    yield (
+        "another input",
+        made(
+            [helper.make_node("Identity", ["x"], ["out"])],
+            [flat],
+            [helper.make_tensor_value_info("x", kinds.FLOAT, ["a"])],
+        ),
     )
     whole = onnx.load(model / "model.onnx")
     whole.graph.initializer[0].dims[0] = 1 << 40
@@ -326,7 +339,10 @@ def graphs(model):
     yield "cut", cut[: len(cut) // 2]
 
 
-@pytest.mark.parametrize("kind", ["empty", "garbage", "no outputs", "flat", "scalar", "text", "another input", "wild dims", "cut"])
+GRAPHS = ["empty", "garbage", "no outputs", "flat", "scalar", "text", "another input", "wild dims", "cut"]
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
 def test_an_odd_graph_inside_is_a_format_error(tmp_path, model, kind):
     saved = dense(ITEMS, OnnxEncoder(model)).save(tmp_path / "saved")
     data = dict(graphs(model))[kind]

@@ -28,7 +28,8 @@ def folders(tmp_path):
 def test_one_damaged_artefact_is_enough_wherever_it_stands(folders, order, capsys):
     assert main(["check", *(folders[name] for name in order)]) == 1
     told = capsys.readouterr().out.splitlines()
-    assert [line.rpartition(": ")[2] for line in told] == ["1 problem" if name == "damaged" else "sound" for name in order]
+    expected = ["1 problem" if name == "damaged" else "sound" for name in order]
+    assert [line.rpartition(": ")[2] for line in told] == expected
     assert main(["check", folders["sound"], folders["also sound"]]) == 0
 
 
@@ -42,8 +43,8 @@ def test_verbs_that_load_several_refuse_one_that_is_damaged(folders, order, tmp_
     data.write_text('{"id": "a", "text": "a fig tree"}\n{"id": "b", "text": "a pear"}\n')
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\tfig\n")
-    given = ["--data", str(data), "--queries", str(queries), "--qrels", str(qrels)]
-    assert main(["compare", *(folders[name] for name in order), *given]) == 2
+    given = [str(data), "--queries", str(queries), "--qrels", str(qrels)]
+    assert main(["compare", *given, *(f"p{number}={folders[name]}" for number, name in enumerate(order))]) == 2
     assert "checksum does not match" in capsys.readouterr().err
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.formats.signing import read_manifest, sign_above, write_manifest
+from tests.formats.signing import read_manifest, write_manifest
+from tests.fuzz.resigning import resign
 from tests.fuzz.uses import UseError, attempt
 from vizsla.encoder import FunctionEncoder
 from vizsla.methods.dense import dense
@@ -24,9 +25,10 @@ SECRET = b"a secret that must stay where it is"
 FILES = ["model.onnx", "model.onnx_data", "tokenizer.json", "encoder.json", "pairs.json", "config.json", "keys.txt"]
 FILES += ["modules.json", "vocab.txt", "model.safetensors", "spiece.model", "1_Pooling/config.json", ".env", "id_rsa"]
 KINDS = ["onnx", "sentence", "onnx", "sentence", "torch", "FunctionEncoder", "", 3, None, "../onnx"]
-PLACES = ["{secret}", "{secret}/", "{secret}/.", "{secret}/../secret", "../../secret", "/etc", "/", "", ".", "..", "~", "org/model"]
-PLACES += ["{link}", "{link}/", "/proc/self/cwd/secret", "/dev/fd/0", "{secret}\0", "{secret}/model.onnx", "file://{secret}", "\ud800"]
-OPTIONS: list[Any] = [{}, {"pooling": "mean"}, {"max_tokens": 8}, {"max_tokens": -1}, {"download": True}, {"pooling": []}, [], None]
+PLACES = ["{secret}", "{secret}/", "{secret}/.", "{secret}/../secret", "../../secret", "/etc", "/", "", ".", "..", "~"]
+PLACES += ["{link}", "{link}/", "/proc/self/cwd/secret", "/dev/fd/0", "{secret}\0", "{secret}/model.onnx", "org/model"]
+PLACES += ["file://{secret}", "\ud800"]
+OPTIONS: list[Any] = [{}, {"pooling": "mean"}, {"max_tokens": 8}, {"max_tokens": -1}, {"download": True}, [], None]
 WANTED: list[Any] = [None, True, False, "org/model", ["/nowhere"], [], "", ["{scratch}/elsewhere"]]
 
 
@@ -81,7 +83,8 @@ class NamedModelTarget:
         for folder in folders:
             manifest = read_manifest(folder)
             known = manifest["parameters"]["encoder"]
-            place = str(random.choice(np.array(PLACES, object))).format(secret=self.scratch / "secret", link=self.scratch / "link")
+            named = {"secret": self.scratch / "secret", "link": self.scratch / "link"}
+            place = _one(PLACES, random).format(**named)
             described = {**known, "kind": _one(KINDS, random), "options": _one(OPTIONS, random)}
             described |= {str(random.choice(["name", "path"])): place}
             if random.random() < 0.2:
@@ -89,11 +92,8 @@ class NamedModelTarget:
             manifest["parameters"]["encoder"] = described
             manifest["parameters"]["encoder_saved"] = bool(random.random() < 0.1)
             said.append(repr(described))
-            try:
-                write_manifest(folder, manifest)
-                sign_above(folder, root)
-            except (UnicodeError, ValueError):
-                continue
+            write_manifest(folder, manifest)
+        resign(root, files=False)
         return "; ".join(said)
 
     @cache  # noqa: B019 - one target a process
@@ -109,7 +109,8 @@ class NamedModelTarget:
         wanted = _one(WANTED, random)
         wanted = [each.format(scratch=self.scratch) for each in wanted] if isinstance(wanted, list) else wanted
         part = loaded.scorer
-        ways = [lambda: loaded, lambda: part, lambda: loaded % 3, lambda: (part | loaded) >> part, lambda: pq(part, bytes=4)]
+        ways = [lambda: loaded, lambda: part, lambda: loaded % 3, lambda: (part | loaded) >> part]
+        ways.append(lambda: pq(part, bytes=4))
         for number, way in enumerate(ways):
             made = attempt("make", way)
             if made is not None:
@@ -120,10 +121,10 @@ class NamedModelTarget:
         if kind == "onnx":
             attempt("search", lambda: part("fig", k=3))
         out = self.scratch / "out"
-        held = [file for file in out.rglob("*") if file.is_file() and SECRET in file.read_bytes()] if out.exists() else []
+        held = [file for file in out.rglob("*") if file.is_file() and SECRET in file.read_bytes()]
         if held or SECRET in (copied or b""):
             raise UseError(f"save: a file of another folder was copied to {held}")
-        return "saved" if out.exists() else "not saved"
+        return "answered" if out.exists() else "refused"
 
 
 def _one(values: list[Any], random: np.random.Generator) -> Any:

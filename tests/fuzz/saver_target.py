@@ -1,4 +1,4 @@
-"""Target "savers": three to six processes save to one path while others load; every save succeeds, the last one wins."""
+"""Target "savers": three to six processes save to one path while others load; every save succeeds, the last wins."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class SaverTarget:
             self.rivals[0].save(path)
         there = path.exists()
         begin, go = os.pipe()
-        children = [_forked(begin, go, lambda rival=rival: _save(rival, path, saves)) for rival in self.rivals[:writers]]
+        children = [
+            _forked(begin, go, lambda rival=rival: _save(rival, path, saves)) for rival in self.rivals[:writers]
+        ]
         children += [_forked(begin, go, lambda: self._load(path, saves * 2))] if there else []
         os.close(begin)
         os.close(go)  # all of them begin now

@@ -53,7 +53,7 @@ def modules_checksum(model: Any, seen: int = 0) -> int:
     for module in model:
         about = [type(module).__name__, _settings(module)]
         seen = text_checksum(json.dumps(about, sort_keys=True, default=str), seen)
-        inner = getattr(module, "auto_model", None) or getattr(module, "model", None)
+        inner: Any = getattr(module, "auto_model", None) or getattr(module, "model", None)
         seen = config_checksum(inner.config, seen) if hasattr(inner, "config") else seen
     return seen
 
