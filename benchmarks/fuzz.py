@@ -1,4 +1,4 @@
-"""Hostile artefacts, strings, misuses and files of scores, Ctrl-C at any moment: nothing may crash, hang or grow.
+"""Hostile artefacts, strings, misuses, files and services, many savers, Ctrl-C: nothing may crash, hang or grow.
 
     python -m benchmarks.fuzz --count 100000 [--target artefacts] [--seed 0] [--first 0] [--jobs 2] [--only bm25]
 
@@ -19,6 +19,7 @@ from tests.fuzz.campaign import Report, run
 
 QUICK = 400
 SHARES = {"artefacts": 1.0, "compositions": 0.2, "misuses": 0.2, "stores": 0.1, "commands": 0.1}
+SHARES |= {"bombs": 0.02, "named models": 0.1, "http": 0.1, "savers": 0.02}
 SHARES |= {"stops": 0.003, "slow stops": 0.0004}
 """How many cases of each target there are for one of artefacts."""
 

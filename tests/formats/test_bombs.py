@@ -153,7 +153,9 @@ def test_sizes_are_compared_before_anything_is_read(saved, monkeypatch):
     write_manifest(saved, manifest)
     real = folder_module.Folder.read
     monkeypatch.setattr(
-        folder_module.Folder, "read", lambda self, name, *, mmap: real(self, name, mmap=mmap) if "json" in name else 1 / 0
+        folder_module.Folder,
+        "read",
+        lambda self, name, *, mmap: real(self, name, mmap=mmap) if "json" in name else 1 / 0,
     )
     with pytest.raises(FormatError, match=r"scores\.npy: expected"):
         load(saved)

@@ -19,6 +19,7 @@ from vizsla.errors import VizslaError
 
 FEW = os.environ.get("VIZSLA_HYPOTHESIS") == "sanitize"
 CASES = {"artefacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
+CASES |= {"bombs": 80, "named models": 200, "http": 300}
 
 
 @pytest.mark.parametrize("target", CASES)
@@ -26,6 +27,11 @@ def test_nothing_crashes_hangs_grows_or_raises_what_it_must_not(target):
     report = run(target, count=CASES[target] // (10 if FEW else 1), seed=2026)
     assert not report.findings, str(report)
     assert report.outcomes["refused"] and report.outcomes["answered"], "the cases must reach both ends"
+
+
+def test_every_one_of_many_savers_succeeds():
+    report = run("savers", count=20, seed=2026)
+    assert not report.findings and report.outcomes["saved"] == 20, str(report)
 
 
 REFUSED = {"another shape"}  # as it should be

@@ -19,6 +19,10 @@ TARGETS = {
     "misuses": "tests.fuzz.misuse_target:MisuseTarget",
     "stores": "tests.fuzz.store_target:StoreTarget",
     "commands": "tests.fuzz.command_target:CommandTarget",
+    "bombs": "tests.fuzz.bomb_target:BombTarget",
+    "named models": "tests.fuzz.named_model_target:NamedModelTarget",
+    "http": "tests.fuzz.http_target:HttpTarget",
+    "savers": "tests.fuzz.saver_target:SaverTarget",
     "stops": "tests.interrupts.stopped_command_target:StoppedCommandTarget",
     "slow stops": "tests.interrupts.stopped_command_target:SlowStoppedTarget",
 }
@@ -45,15 +49,16 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the library prints is no reply
     target = make_target(name, Path(scratch), int(seed), only)
+    most = min(MEMORY, getattr(target, "memory", MEMORY))
     os.chdir(scratch)  # a hostile path that is relative must not end in the repository
     if "asan" not in os.environ.get("LD_PRELOAD", "") and "tsan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY * 5 // 4, MEMORY * 5 // 4))
+        resource.setrlimit(resource.RLIMIT_DATA, (most * 5 // 4, most * 5 // 4))
     print(json.dumps({"ready": True}), file=replies, flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         outcome, said = target.run(asked["case"], asked["kept"])
         memory = peak_memory()
-        if memory > MEMORY:
+        if memory > most:
             outcome = f"failure: {memory >> 20} MB of resident memory"
         reply = {"case": asked["case"], "outcome": outcome, "said": said, "memory": memory}
         print(json.dumps(reply), file=replies, flush=True)

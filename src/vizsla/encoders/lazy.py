@@ -34,6 +34,8 @@ class LazyEncoder(AbsentEncoder):
         name, options = description.get("name"), description.get("options")
         if description.get("kind") not in MODELS or not isinstance(name, str) or not isinstance(options, dict):
             raise InputError("A model's description must have kind, name and options. Got another.")
+        if "\0" in name:
+            raise InputError("A model's name must be one that a folder can have. Got a NUL character in it.")
         self._encoder: Encoder | None = None
         self._lock = ForkLock()
 

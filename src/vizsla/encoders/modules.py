@@ -12,8 +12,12 @@ FILE = "modules.json"
 
 
 def module_paths(folder: Path) -> list[str]:
-    """Return the folders of a model's modules inside its own, without the folder itself."""
-    return [str(path) for module in _modules(folder) if (path := PurePosixPath(module["path"])).parts]
+    """Return the folders of a model's modules inside its own, without the folder itself; one outside raises."""
+    paths = [str(path) for module in _modules(folder) if (path := PurePosixPath(module["path"])).parts]
+    outside = [path for path in paths if path.startswith("/") or ".." in PurePosixPath(path).parts]
+    if outside:
+        raise InputError(f"{folder / FILE} must name folders inside the model's own. Got {outside[0]!r}.")
+    return paths
 
 
 def refuse_own_code(folder: Path) -> None:
@@ -22,9 +26,7 @@ def refuse_own_code(folder: Path) -> None:
     foreign = [module["type"] for module in modules if not module["type"].startswith("sentence_transformers.")]
     if foreign:
         raise InputError(f"{folder / FILE} must name modules of sentence-transformers only. Got {foreign[0]!r}.")
-    outside = [path for path in module_paths(folder) if path.startswith("/") or ".." in PurePosixPath(path).parts]
-    if outside:
-        raise InputError(f"{folder / FILE} must name folders inside the model's own. Got {outside[0]!r}.")
+    module_paths(folder)
 
 
 def _modules(folder: Path) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...
 def from_root(description: dict[str, Any], root: Path) -> dict[str, Any]:
     """Return a description that `from_here` made, with the name of the model's folder on this machine."""
     path = description.get("path")
-    if not isinstance(path, str):
+    if not isinstance(path, str) or "\0" in path:
         return description
     others = {key: value for key, value in description.items() if key != "path"}
     return {**others, "name": os.path.normpath(Path(os.path.realpath(root), path))}

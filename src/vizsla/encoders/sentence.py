@@ -16,7 +16,7 @@ from vizsla.encoder import check_texts
 from vizsla.encoders.foreign import typed_errors
 from vizsla.encoders.modules import refuse_own_code
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
-from vizsla.encoders.weights import weights_bytes, weights_checksum
+from vizsla.encoders.weights import modules_checksum, tokenizer_checksum, weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_positive
 from vizsla.extra import import_extra
 from vizsla.linalg.unit import unit_rows
@@ -76,8 +76,8 @@ class SentenceEncoder(TokenEncoder):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's weights, the limit of tokens, the prompts and the normalisation."""
-        seen = weights_checksum(self.model)
+        """Changes with the model's weights, tokeniser and modules, the limit of tokens, prompts and normalisation."""
+        seen = modules_checksum(self.model, tokenizer_checksum(self.model.tokenizer, weights_checksum(self.model)))
         rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
         return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 

@@ -73,6 +73,8 @@ class StoredPairModel(PairModel):
             raise InputError("A cross-encoder's options must be of their types. Got others.")
         if not isinstance(described.get("name"), str) or not isinstance(described.get("fingerprint"), str):
             raise InputError("A cross-encoder's record must have a name and a fingerprint. Got another.")
+        if "\0" in described["name"]:
+            raise InputError("A model's name must be one that a folder can have. Got a NUL character in it.")
         for path in files:
             check_path(path)
         self._described, self.files, self._bytes = described, files, recorded_bytes(described)

@@ -10,7 +10,7 @@ import numpy as np
 from vizsla.cached_property import cached_property
 from vizsla.checked import checked
 from vizsla.encoders.foreign import typed_errors
-from vizsla.encoders.weights import weights_bytes, weights_checksum
+from vizsla.encoders.weights import config_checksum, tokenizer_checksum, weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.extra import import_extra
 from vizsla.io.atomic import writing_folder
@@ -83,12 +83,13 @@ class TorchPairModel(PairModel):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the weights, the form and the limit of tokens."""
+        """Changes with the weights, the tokeniser, the form and the limit of tokens."""
         return f"pairs:{checksum_of((self.form, self.max_tokens), self._weights):016x}"
 
     @cached_property
     def _weights(self) -> int:
-        return weights_checksum(self.model)
+        seen = tokenizer_checksum(self.tokenizer, weights_checksum(self.model))
+        return config_checksum(self.model.config, seen)
 
     @cached_property
     def nbytes(self) -> int:
