@@ -155,7 +155,7 @@ def few_labels(items: int = LABELS) -> Dataset:
 
 
 LOGS: dict[str, Callable[[], Dataset]] = {"one click": one_click, "few labels": few_labels}
-"""Logs on which a fusion that was chosen for another mix of queries lost to its best part."""
+"""Logs of kinds on which a fusion that is chosen for another mix of queries can lose to its best part."""
 
 
 def _split(data: Dataset) -> Dataset:
