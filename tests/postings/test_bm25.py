@@ -86,7 +86,7 @@ def test_texts_with_and_without_ids():
 @pytest.mark.parametrize(
     ("items", "options", "message"),
     [
-        ("fig", {}, "one str"),
+        ("fig", {}, "put it into a list"),
         (7, {}, "Got int"),
         ([("a", "x"), ("a", "y")], {}, "'a' again"),
         (["x", "y"], {"ids": ["a"]}, "as many as the texts"),

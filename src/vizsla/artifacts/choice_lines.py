@@ -19,7 +19,7 @@ def is_choice(value: object) -> bool:
     >>> is_choice({"measure": "MRR@10", "cold": 1, "warm": 1, "trials": [{"k": 1, "all": 0.5}], "best": 0})
     True
     """
-    if not isinstance(value, dict) or set(value) != KEYS or not isinstance(value["trials"], list):
+    if not isinstance(value, dict) or set(value) - {"repeated"} != KEYS or not isinstance(value["trials"], list):
         return False
     trials, best = value["trials"], value["best"]
     if not all(isinstance(value[name], int) for name in ("cold", "warm")):

@@ -55,7 +55,7 @@ def measure(data: bytes) -> int:
     Examples
     --------
     >>> measure(b'{"k1": [1.2, "a, b"]}')
-    4
+    5
     """
     if len(data) > MAX_BYTES:
         raise ValueError(f"more than {MAX_BYTES} bytes")

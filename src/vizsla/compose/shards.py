@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla.cached_property import cached_property
 from vizsla.candidates import Candidates, Numbers, Offsets, Scores
 from vizsla.checked import checked
 from vizsla.compose.catalogues import with_details
@@ -55,8 +56,6 @@ class Shards(Composition):
         check_nesting(parts)
         # Numbers are moved by adding: no maps between catalogues, unlike other compositions.
         self.parts, self._aligned = list(parts), []
-        tables = [part.items for part in parts]
-        self._catalogue = with_details(_joined(tables), tables)
         self._starts = np.cumsum([0, *(len(part.items) for part in parts)])
         self.scale = _common_scale(self.parts)
         self.model_calls = any(part.model_calls for part in self.parts)
@@ -66,10 +65,11 @@ class Shards(Composition):
     def __str__(self) -> str:
         return "shards(" + ", ".join(map(str, self.parts)) + ")"
 
-    @property
-    def items(self) -> Strings:
+    @cached_property
+    def _all_items(self) -> Strings:
         """All parts' item ids, part after part."""
-        return self._catalogue
+        tables = [part.items for part in self.parts]
+        return with_details(_joined(tables), tables)
 
     def _with_items(self, items: Any, done: Done) -> Self:
         raise InputError("New items must go to one shard: give them to it, and join the shards anew.")
@@ -77,7 +77,7 @@ class Shards(Composition):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         filters = self._filters(filter)
         found = [part._search_checked(queries, k, own, threads) for part, own in zip(self.parts, filters, strict=True)]
-        return merged(found, self._starts, self._catalogue, k)
+        return merged(found, self._starts, self.items, k)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
         filters, scores, stats = self._filters(filter), np.empty(len(candidates.items), np.float32), Stats()

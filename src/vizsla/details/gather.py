@@ -58,6 +58,8 @@ def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False
     for name in dict.fromkeys(name for details in parts for name in details.columns):
         held = [(part.columns[name], at) for part, at in zip(parts, numbers, strict=True) if name in part.columns]
         columns[name] = _joined(name, [column.take(at) for column, at in held], settled=settled)
+    # A field that none of these items has is dropped, so that removing added items restores what was there before.
+    columns = {name: column for name, column in columns.items() if (column.codes >= 0).any()}
     texts = _texts(parts, numbers) if all(details.texts is not None for details in parts) else None
     return Catalogue(ids, Details(columns, len(ids), texts)) if columns or texts is not None else ids
 

@@ -98,6 +98,7 @@ class BagOfWords(Encoder, Artifact):
 
         Examples
         --------
+        >>> from vizsla.text.any_language import AnyLanguage
         >>> _, _, places = BagOfWords.fit_items(["the dog", "der Hund"], AnyLanguage(["english", "german"]))
         >>> places.tolist()
         [0, 1]
@@ -224,6 +225,7 @@ class BagOfWords(Encoder, Artifact):
 
         Examples
         --------
+        >>> from vizsla.text.any_language import AnyLanguage
         >>> bag, _ = BagOfWords.fit(["running dogs", "laufende Hunde"], AnyLanguage(["english", "german"]))
         >>> [[bag.terms[n] for n in row if n >= 0] for row in bag.readings(["dogs", "cat"])]
         [['dog', 'dog'], []]

@@ -58,7 +58,7 @@ class TrainingState(Artifact):
         names: list[Any] = reader.parameter("names", list)
         if not all(isinstance(name, str) and name.isidentifier() for name in names):
             raise FormatError(f"{reader.path}: the names of a training's arrays must be identifiers.")
-        arrays = {name: reader.array(f"state_{name}", np.float32) for name in names}
+        arrays = {name: reader.array(f"state_{name}", np.float32, finite=False) for name in names}
         measured = reader.array("measured", np.float64, ndim=2, finite=False)
         steps = reader.parameter("steps", int)
         if steps < 0:
