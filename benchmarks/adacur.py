@@ -27,11 +27,11 @@ from benchmarks.adacur_scores import Matrix
 from benchmarks.adacur_verdicts import Curves, verdicts
 from benchmarks.adacur_worlds import WORLDS, Wish, World
 from benchmarks.rows import Row, arguments, report
+from vizsla.base.retriever import Retriever
+from vizsla.core.strings import Strings
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores
-from vizsla.methods.cur.choose import best_places
-from vizsla.retriever import Retriever
-from vizsla.strings import Strings
+from vizsla.methods.cur.plan import best_places
 
 BUDGETS = (50, 100, 200, 500)
 JUDGED = 100

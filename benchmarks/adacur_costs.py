@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import Row, median
 from vizsla.methods.cur.adacur import RIDGE
-from vizsla.methods.cur.choose import best_places
-from vizsla.methods.cur.damping import damping
-from vizsla.methods.cur.decomposition import decomposed
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
-from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.first_round import first_rounds
-from vizsla.methods.cur.residual_fit import ResidualFit
-from vizsla.methods.cur.rounds import Plan, spend
+from vizsla.methods.cur.factors import Factors, damping
+from vizsla.methods.cur.plan import Plan, best_places, first_rounds, spend
+from vizsla.methods.cur.residual_model import ResidualFit, decomposed
 
 ANCHORS, RANK, BATCH, POOL = 500, 100, 16, 10_000
 PLAN = Plan(budget=500, rounds=10)

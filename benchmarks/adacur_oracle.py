@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.methods.cur.choose import best_places, choose
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.span import Span
+from vizsla.methods.cur.least_squares import Span
+from vizsla.methods.cur.plan import best_places, choose
 
 Matrix = NDArray[np.float32]
 

@@ -7,18 +7,16 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
-from vizsla.compose.budgeted_rerank import rerank
-from vizsla.filter import Filter
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer
+from vizsla.compose.budgeted import rerank
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.adacur import RIDGE
 from vizsla.methods.dense import Dense
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
-from vizsla.strings import Strings
 
 FAMILIES = ("residual", "axn", "adacur", "anncur")
 """Beside re-ranking, which all are held against."""

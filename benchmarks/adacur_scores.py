@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from benchmarks.late_interaction import maxsim, minilm_tokens, save
 from benchmarks.minilm_vectors import cache_folder
-from vizsla.dataset import Dataset
-from vizsla.demo.alignment import alignment
-from vizsla.pairs.pair_model import PairModel
+from vizsla.data.dataset import Dataset
+from vizsla.demo.budget import alignment
+from vizsla.scorers.pair_models import PairModel
 
 PIECE = 16
 Matrix = NDArray[np.float32]

@@ -14,8 +14,8 @@ from benchmarks.cross_encoder_model import trained
 from benchmarks.cross_encoder_onnx import small_model
 from benchmarks.late_interaction import minilm_means
 from benchmarks.pefa_collection import Collection
-from vizsla.dataset import Dataset
-from vizsla.encoder import FunctionEncoder
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.data.dataset import Dataset
 from vizsla.methods.dense import Dense, dense
 
 SQUAD_TESTS = ("test-seen", "test-unseen")

@@ -19,14 +19,13 @@ from benchmarks.contestant import Contestant, ContestantError
 from benchmarks.corpus import SETS, data_folder, texts_of
 from benchmarks.mixed_languages import mixed_rows
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.dataset import Dataset
-from vizsla.evaluate.evaluate import evaluate
-from vizsla.evaluate.holm import holm
-from vizsla.evaluate.significance import Values, p_values
+from vizsla.data.dataset import Dataset
+from vizsla.evaluation.evaluate import evaluate
+from vizsla.evaluation.significance import holm, p_values
 from vizsla.methods.bm25 import Bm25, bm25
-from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import AnyLanguage
-from vizsla.text.bag import BagOfWords
+from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.bag_of_words import BagOfWords
+from vizsla.typing import Float64Array
 
 MEASURE = "nDCG@10"
 WITHIN = 0.01
@@ -70,12 +69,12 @@ def quality_rows(name: str) -> list[Row]:
     return [_quality_row(f"{name} {split}", found) for split, found in {**splits, "all": together}.items()]
 
 
-def _per_query(built: Mapping[str, Bm25], dataset: Dataset, split: str) -> dict[str, Values]:
+def _per_query(built: Mapping[str, Bm25], dataset: Dataset, split: str) -> dict[str, Float64Array]:
     evaluated = {label: evaluate(one, dataset, split, [MEASURE], latency_queries=0) for label, one in built.items()}
     return {label: one.per_query[MEASURE] for label, one in evaluated.items()}
 
 
-def _quality_row(where: str, found: Mapping[str, Values]) -> Row:
+def _quality_row(where: str, found: Mapping[str, Float64Array]) -> Row:
     """Return a row whose note says how the others did, and how likely chance alone makes such a difference."""
     means = {label: float(np.nanmean(values)) for label, values in found.items()}
     best = max(OLDER, key=means.__getitem__)

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vizsla.tables import markdown_table
+from vizsla._internal.terminal import markdown_table
 
 FILE = Path(__file__).parent / "results" / "baseline.json"
 OPTIONS = {"pq": ("--only", "scan")}

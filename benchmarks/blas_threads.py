@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 BLAS_THREADS = int(os.environ["OPENBLAS_NUM_THREADS"])
 
-from vizsla.linalg.blas_threads import loaded_pool  # noqa: E402 - numpy, if it was not loaded yet, reads the environment
+from vizsla._internal.blas import loaded_pool  # noqa: E402 - numpy, if it was not loaded yet, reads the environment
 
 _pool = loaded_pool()
 if _pool is not None:

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 
 LINES, SECONDS_BEFORE = 117_724, 4.1
 PEER, BEFORE = "plain csv reader, unchecked", f"line by line, {LINES:,} lines in {SECONDS_BEFORE} s"

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from benchmarks.corpus import data_folder
 from benchmarks.cpu_times import batch_us, single_query_us
 from benchmarks.rows import Row, arguments, report
+from vizsla.base.retriever import Retriever
 from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.retriever import Retriever
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 K, DEPTH, BATCH = 10, 100, 512
 SINGLE_LIMIT, BATCH_LIMIT = 1.3, 1.15

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vizsla.text.stop_words import STOP_WORDS
+from vizsla.text.languages import STOP_WORDS
 
 SETS = ("squad-sent", "debian-synopsis", "wordnet-senses", "cranfield", "tldr", "xquad-en")
 QUERY_SETS = ("squad-sent", "debian-synopsis", "cranfield", "xquad-en")

@@ -19,11 +19,11 @@ from benchmarks.cross_encoder_model import squad, trained, untrained
 from benchmarks.cross_encoder_onnx import exported, small_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.cross_encoder import CrossEncoder
-from vizsla.dataset import Dataset
+from vizsla.base.retriever import Retriever
+from vizsla.data.dataset import Dataset
 from vizsla.methods.bm25 import bm25
-from vizsla.pairs.pair_model import PairModel
-from vizsla.retriever import Retriever
+from vizsla.scorers.cross_encoder import CrossEncoder
+from vizsla.scorers.pair_models import PairModel
 
 DEPTH, REPEATS = 100, 3
 

@@ -15,10 +15,10 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.corpus import data_folder
-from vizsla.dataset import Dataset
-from vizsla.methods.cross_encoder.run import Watched
-from vizsla.methods.cross_encoder.train import train_cross_encoder
-from vizsla.pairs.torch_pairs import TorchPairModel
+from vizsla.data.dataset import Dataset
+from vizsla.learning.checkpoints import Watched
+from vizsla.methods.cross_encoder import train_cross_encoder
+from vizsla.scorers.pair_models import TorchPairModel
 
 MAX_TOKENS = 80
 LAYERS = 3

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vizsla.dataset import Dataset
-from vizsla.export.check_sample import check_sample
-from vizsla.export.pair_export import export_pair_model, quantise_pair_model
+from vizsla.data.dataset import Dataset
+from vizsla.export.checks import check_sample
+from vizsla.export.pairs import export_pair_model, quantise_pair_model
 from vizsla.methods.bm25 import bm25
-from vizsla.pairs.onnx_pairs import OnnxPairModel
-from vizsla.pairs.pair_model import PairModel
+from vizsla.scorers.pair_models import OnnxPairModel, PairModel
 
 
 def exported(model: PairModel, folder: Path) -> OnnxPairModel:

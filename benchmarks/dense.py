@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.contestant import ONE_THREAD
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.make import make_index
+from vizsla.indexes.factory import make_index
 
 K, SINGLE, ROUNDS = 100, 50, 5
 KINDS = (("hnsw", "float32"), ("hnsw", "float16"), ("hnsw", "int8"), ("ivf", "float32"), ("ivf", "int8"))

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.dataset import Dataset
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.onnx import MODEL, OnnxEncoder
 from vizsla.encoders.sentence import SentenceEncoder
-from vizsla.export.onnx_export import export_onnx
-from vizsla.export.quantise import write_int8
+from vizsla.export.int8 import write_int8
+from vizsla.export.onnx import export_onnx
 from vizsla.indexes.flat import FlatIndex
 
 SPLITS = ("test-seen", "test-unseen")

@@ -23,10 +23,10 @@ from benchmarks.contestant import ONE_THREAD
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.xrlinear_log import write_log
 from vizsla import Dataset, bm25, dense, train_xrlinear
-from vizsla.encoded import Encoded
-from vizsla.encoder import Rows
+from vizsla.base.encoder import Rows
+from vizsla.base.index_retriever import Encoded
+from vizsla.data.filter import Filter
 from vizsla.encoders.lsa import LsaEncoder
-from vizsla.filter import Filter
 
 SHARES = {"50 %": 0.5, "5 %": 0.05, "2 %": 0.02, "1 %": 0.01, "0.1 %": 0.001}
 SLOWER = 1.5

@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks.contestant import ONE_THREAD
 from benchmarks.dense import squad
 from benchmarks.rows import Row, arguments, median, report
-from vizsla.filter import Filter
+from vizsla.data.filter import Filter
+from vizsla.indexes._faiss import load_faiss
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.faiss_storage import load_faiss
-from vizsla.indexes.make import make_index
+from vizsla.indexes.factory import make_index
 
 K, BATCH = 100, 256
 SHARES = (0.5, 0.01, 0.001)

@@ -21,9 +21,9 @@ from benchmarks.fusion_rows import LEARNED, MEASURES, Measured, figure_rows, goa
 from benchmarks.fusion_sets import LOGS, SEEN, UNSEEN, FusionSet, open_set
 from benchmarks.remembered import Remembered, swapped
 from benchmarks.rows import Row, arguments, report
-from vizsla.evaluate.evaluate import evaluate
-from vizsla.methods.fuse import learn_fusion
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.evaluate import evaluate
+from vizsla.methods.fusion import learn_fusion
 
 SETS = ("tldr", "squad-sent", "debian-deps", "demo", *LOGS)
 LEARNING_LIMIT = 10.0

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from benchmarks.fusion_sets import FusionSet
+from vizsla.base.retriever import Retriever
 from vizsla.compose import Sum
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa import pefa, pefa_xs
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.retriever import Retriever
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 Built = Mapping[str, Retriever]
 Method = Callable[[FusionSet, Built], Retriever]

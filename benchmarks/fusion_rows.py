@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.rows import Row
-from vizsla.evaluate.evaluation import Evaluation
-from vizsla.evaluate.judged import JudgedQueries
-from vizsla.evaluate.significance import p_values
-from vizsla.tables import markdown_table
+from vizsla._internal.terminal import markdown_table
+from vizsla.evaluation.evaluate import Evaluation
+from vizsla.evaluation.measures import JudgedQueries
+from vizsla.evaluation.significance import p_values
 
 MEASURES = ("R@10", "R@100", "RR@10", "nDCG@10")
 LEARNED = "learned"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from benchmarks.corpus import data_folder
 from benchmarks.minilm_vectors import minilm_vectors
 from benchmarks.pefa_collection import Collection
-from vizsla.dataset import Dataset
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.data.dataset import Dataset
 from vizsla.demo import python_docs
-from vizsla.encoder import FunctionEncoder
 from vizsla.methods.dense import Dense, dense
 
 SEEN, UNSEEN = "seen", "unseen"

@@ -20,12 +20,12 @@ from benchmarks.jpq_goals import AS_FLAT, MEASURES, SPLITS, goal_rows
 from benchmarks.jpq_model import trained_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, report
-from vizsla.evaluate.compare import compare
-from vizsla.indexes.pq import PqIndex
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.compare import compare
+from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.methods.dense import Dense
-from vizsla.methods.jpq.train import train_jpq
+from vizsla.methods.jpq.train_jpq import train_jpq
 from vizsla.methods.pefa import pefa_xs
-from vizsla.retriever import Retriever
 
 SIZES = (8, 16, 24, 48)
 

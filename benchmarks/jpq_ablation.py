@@ -9,15 +9,14 @@ import numpy as np
 
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row
-from vizsla.clicks.log import ClickLog
-from vizsla.evaluate.compare import compare
-from vizsla.indexes.pq import PqIndex
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.compare import compare
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.learning.clicks import ClickLog
+from vizsla.learning.optimizers import AdamW, rate_factor
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.settings import STAGES
-from vizsla.methods.jpq.train import train_jpq
-from vizsla.retriever import Retriever
-from vizsla.training.adamw import AdamW
-from vizsla.training.schedule import rate_factor
+from vizsla.methods.jpq.train_jpq import train_jpq
 
 MEASURES = ("R@10", "RR@10")
 STEPS = {"negatives": "+ end-to-end negatives", "loss": "+ ranking loss", "centroids": "+ trained centroids"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.rows import Row
-from vizsla.evaluate.comparison import Comparison
+from vizsla.evaluation.compare import Comparison
 
 SEEN, UNSEEN = SPLITS = ("test-seen", "test-unseen")
 MEASURES = ("R@10", "RR@10")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.pefa_collection import Collection
+from vizsla.base.retriever import Retriever
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.model import Jpq
-from vizsla.methods.jpq.query_model import QueryModel
+from vizsla.methods.jpq.query_adapter import QueryModel
 from vizsla.methods.jpq.run import Watched
-from vizsla.methods.jpq.train import train_jpq
-from vizsla.retriever import Retriever
+from vizsla.methods.jpq.train_jpq import train_jpq
 
 MAX_TOKENS = 128
 """What the collections' own vectors were cut to."""

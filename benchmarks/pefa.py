@@ -24,10 +24,10 @@ from benchmarks.pefa_graph import PAPER, graph_rows, synopsis_rows
 from benchmarks.pefa_past_queries import past_query_rows
 from benchmarks.pefa_quality import quality_rows
 from benchmarks.rows import Row, arguments, report
+from vizsla.base.retriever import Retriever
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
-from vizsla.methods.pefa.xl_settings import XlSettings
-from vizsla.retriever import Retriever
+from vizsla.methods.pefa.options import XlSettings
 
 PAPERS_XL: dict[str, Any] = {
     "weight": 0.1, "neighbours": 32, "votes": "mean", "near": 0.0, "threshold": 0.0, "scale": 1.0,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus import data_folder
-from vizsla.dataset import Dataset
-from vizsla.encoder import FunctionEncoder
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.data.dataset import Dataset
 from vizsla.methods.dense import Dense, dense
 
 Click = tuple[str, str, float]

@@ -7,7 +7,7 @@ from time import process_time
 
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, median
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
 
 LIMITS = {"xs": 1.05, "xl": 2.0}
 """How many times the base's time a query may cost."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row
-from vizsla.evaluate.plots import plot_curves
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.plots import plot_curves
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa import PefaXl, PefaXs, pefa_xl, pefa_xs
-from vizsla.retriever import Retriever
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.indexes.hnsw import HnswIndex
 

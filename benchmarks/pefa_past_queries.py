@@ -8,9 +8,9 @@ from benchmarks.pefa_collection import Collection
 from benchmarks.pefa_graph import PAPER
 from benchmarks.pefa_quality import SPLITS
 from benchmarks.rows import Row
-from vizsla.evaluate.compare import compare
+from vizsla.evaluation.compare import compare
 from vizsla.methods.pefa import pefa_xl
-from vizsla.methods.pefa.xl_settings import XlSettings
+from vizsla.methods.pefa.options import XlSettings
 
 MEASURES = ("R@10", "RR@10")
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row
-from vizsla.evaluate.compare import compare
-from vizsla.evaluate.comparison import Comparison
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.compare import Comparison, compare
 
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = "R@10 RR@10 R@100"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vizsla.sparse_rows import SparseRows
+from vizsla.core.sparse import SparseRows
 
 SOURCE = Path(__file__).parent / "peers" / "plain_postings.cpp"
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq.pq_index import PqIndex
 
 K = 10
 SPLITS = ("test-seen", "test-unseen")

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.corpus import data_folder
 from benchmarks.pq_quality import SIZES, SPLITS, Collection, K, Search, ours
 from benchmarks.rows import Row
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
+from vizsla.indexes._faiss import faiss_threads, load_faiss
 from vizsla.indexes.flat import FlatIndex
 
 ROUNDS = 5

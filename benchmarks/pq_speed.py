@@ -12,11 +12,11 @@ from time import thread_time
 import numpy as np
 
 from benchmarks.rows import Row, median
-from vizsla.indexes.faiss_storage import faiss_threads, load_faiss
+from vizsla.indexes._faiss import faiss_threads, load_faiss
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.pq import PqIndex
-from vizsla.indexes.pq_codebook import Codebook, packed
-from vizsla.indexes.pq_encoding import encoded
+from vizsla.indexes.pq.codebook import Codebook, packed
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.indexes.pq.training import encoded
 
 ROUNDS, QUERIES, K = 9, 5, 10
 BYTES = 96
@@ -107,7 +107,7 @@ def guard_rows(*, quick: bool) -> Iterator[Row]:
 CHILD = """
 import sys
 import numpy as np
-from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq.pq_index import PqIndex
 def peak():
     return next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
 vectors = np.load(sys.argv[1], mmap_mode="r")

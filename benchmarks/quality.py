@@ -14,15 +14,15 @@ from typing import Any
 from benchmarks.corpus import data_folder
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, report, told
-from vizsla.dataset import Dataset
-from vizsla.evaluate.evaluate import evaluate
-from vizsla.methods.bag.model import bag
-from vizsla.methods.bag.train import train_tokens
+from vizsla.base.retriever import Retriever
+from vizsla.data.dataset import Dataset
+from vizsla.evaluation.evaluate import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa, pefa_xs
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.retriever import Retriever
+from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.train_tokens import train_tokens
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 MEASURES = ("R@10", "R@100", "RR@10", "nDCG@10")
 CLICKED = ("tldr", "squad-sent")

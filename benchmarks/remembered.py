@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from vizsla.candidates import Candidates
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
 from vizsla.compose import Composition
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.strings import Strings
+from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
 
 
 class Remembered(Retriever):

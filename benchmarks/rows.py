@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vizsla.tables import markdown_table
+from vizsla._internal.terminal import markdown_table
 
 MET = {True: "yes", False: "NO", None: ""}
 COMPARISONS = {">=": operator.ge, "<=": operator.le}

@@ -23,9 +23,9 @@ from benchmarks.plain_postings import PlainPostings
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.sidr_quality import quality
 from vizsla import WordPiece
-from vizsla.indexes.bag import BagIndex
+from vizsla.core.sparse import SparseRows
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.sparse_rows import SparseRows
+from vizsla.indexes.tokens import BagIndex
 
 TOKENS, LENGTH, K = 30_000, 90, 100
 TARGETS = {64: (40, 30), 256: (18, 12), 768: (10, 6)}

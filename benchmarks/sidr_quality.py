@@ -8,12 +8,11 @@ from time import process_time
 
 from benchmarks.rows import Row
 from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
-from vizsla.clicks.choice import Choice
-from vizsla.evaluate.evaluate import evaluate
-from vizsla.methods.bag.choose_epochs import chosen_epochs
-from vizsla.methods.bag.clicked import Clicked
-from vizsla.methods.bag.learner import LearningSettings
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.evaluate import evaluate
+from vizsla.learning.selection import Choice
+from vizsla.methods.tokens.learner import Clicked, LearningSettings
+from vizsla.methods.tokens.tuning import chosen_epochs
 
 MEASURES = ["R@10", "R@100", "RR@10"]
 TARGETS = {

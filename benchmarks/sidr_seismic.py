@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.contestant import Contestant, ContestantError
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.sidr import LENGTH, TOKENS, K, bags, question
-from vizsla.indexes.bag import BagIndex
-from vizsla.sparse_rows import SparseRows
+from vizsla.core.sparse import SparseRows
+from vizsla.indexes.tokens import BagIndex
 
 WEIGHTS = (64, 256)
 SETTINGS = [(10, 0.9), (20, 0.8), (40, 0.7), (64, 0.5), (256, 0.3)]

@@ -33,9 +33,9 @@ from vizsla import (
     train_sidr,
     train_tokens,
 )
-from vizsla.encoder import Encoder
-from vizsla.evaluate.evaluate import evaluate
-from vizsla.retriever import Retriever
+from vizsla.base.encoder import Encoder
+from vizsla.base.retriever import Retriever
+from vizsla.evaluation.evaluate import evaluate
 
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = ["R@10", "R@100", "RR@10"]

@@ -22,14 +22,11 @@ from benchmarks.rows import Row
 from benchmarks.sidr_command import run_command
 from benchmarks.sidr_train import SETTINGS, minilm_vectors
 from vizsla import Bag, Dataset, WordPiece, bag, dense
-from vizsla.methods.bag.clicked import Clicked
-from vizsla.methods.sidr.begin import begun_model, training_key
-from vizsla.methods.sidr.item_scale import chosen_item_scale
-from vizsla.methods.sidr.prepare import Prepared, prepared
-from vizsla.methods.sidr.run import SidrRun
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.sidr.train import taught_by
-from vizsla.methods.sidr.training import SidrTraining
+from vizsla.methods.sidr.train_sidr import begun_model, chosen_item_scale, taught_by, training_key
+from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
+from vizsla.methods.sidr.training_data import Prepared, prepared
+from vizsla.methods.tokens.learner import Clicked
 
 Settings = dict[str, Any]
 

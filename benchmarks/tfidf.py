@@ -17,15 +17,15 @@ from benchmarks.corpus import data_folder
 from benchmarks.cpu_times import single_query_us
 from benchmarks.rows import Row, arguments, report
 from benchmarks.tfidf_compact import compact_rows
-from vizsla.dataset import Dataset
-from vizsla.evaluate import evaluate
+from vizsla.base.retriever import Retriever
+from vizsla.data.dataset import Dataset
+from vizsla.evaluation import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import PefaXs, pefa_xs
-from vizsla.methods.pefa.grown_rows import grown_log
-from vizsla.methods.pefa.settings import XsSettings
+from vizsla.methods.pefa.blending import grown_log
+from vizsla.methods.pefa.options import XsSettings
 from vizsla.methods.tfidf import Tfidf, tfidf
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.retriever import Retriever
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 SPLITS, MEASURES = ("test-seen", "test-unseen"), ("R@10", "R@100", "RR@10")
 GOALS = {

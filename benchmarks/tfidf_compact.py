@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import Row
-from vizsla.candidates import Candidates
-from vizsla.dataset import Dataset
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates
+from vizsla.data.dataset import Dataset
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.pefa import PefaXs
-from vizsla.retriever import Retriever
 
 BITS, DEPTH = (16, 8), 100
 ITEM_BYTES, FULL_BYTES = 4, 8

@@ -7,14 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 import vizsla
-from vizsla.candidates import Candidates
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
 
 
 class Shortest(Retriever):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import vizsla
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
 
 WORDS = ["fig", "tree", "running", "houses", "Häuser", "所有权是什么", "WH-1000XM4", "3/8", "كتاب", "general"]
 WORDS += [f"w{number}" for number in range(400)]

@@ -17,11 +17,12 @@ import toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
 # A new folder of tests takes part unless it is named here: these reach no native code that the others do not.
-LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "evaluate", "rivals", "io", "dataset"}
-LEFT_OUT |= {"clicks", "examples", "scorers", "interrupts", "forking"}
+LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "cli", "evaluation", "integrations", "io", "data"}
+LEFT_OUT |= {"examples", "scorers", "robustness", "_internal"}
 LEFT_OUT |= {"benchmarks"}  # they evaluate, and the evaluator under ir-measures frees what it did not allocate so
 # And these mostly call the same kernels again, through more Python: CI has no time for them (--quick).
-SLOW = {"contract", "formats", "fuzz", "pefa", "xrlinear", "fuse", "jpq", "training"}
+SLOW = {"contract", "artifacts", "fuzz", "learning"}
+SLOW |= {"methods/pefa", "methods/xrlinear", "methods/fusion", "methods/jpq"}
 RUNTIMES = {"address": "libasan.so", "thread": "libtsan.so"}
 MARKS = {"address": b"__asan_init", "thread": b"__tsan_init"}
 OPTIONS = {
@@ -34,9 +35,9 @@ OPTIONS = {
 
 
 def main(kind: str, arguments: list[str]) -> int:
-    """Run pytest with the sanitizer's runtime loaded first, on the folders that exist."""
+    """Run pytest with the sanitizer's runtime loaded first, on the tests that are not left out."""
     require_instrumented(kind)
-    chosen = folders(LEFT_OUT | SLOW) if arguments == ["--quick"] else arguments or folders(LEFT_OUT)
+    chosen = files(LEFT_OUT | SLOW) if arguments == ["--quick"] else arguments or files(LEFT_OUT)
     # What a sanitizer keeps beside every block says nothing about how much memory the library takes.
     quiet = ["-p", "no:cacheprovider", "--durations=5", "--ignore-glob=*/test_memory.py"]
     shared = ["-n", "auto", "--dist", "worksteal"] if kind == "address" else []
@@ -44,10 +45,11 @@ def main(kind: str, arguments: list[str]) -> int:
     return subprocess.run([*unrandomised(kind), *pytest], cwd=ROOT, env=environment(kind)).returncode
 
 
-def folders(left_out: set[str]) -> list[str]:
-    """Every folder of tests but these."""
-    found = sorted({file.parent for file in ROOT.glob("tests/*/test_*.py")})
-    return [str(folder) for folder in found if folder.name not in left_out]
+def files(left_out: set[str]) -> list[str]:
+    """Every test but those of these folders; a folder inside of one of them counts by itself."""
+    tests = ROOT / "tests"
+    found = sorted(tests.rglob("test_*.py"))
+    return [str(file) for file in found if file.parent.relative_to(tests).as_posix() not in left_out]
 
 
 def require_instrumented(kind: str) -> None:

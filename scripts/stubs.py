@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nanobind.stubgen import StubGen
 
-import vizsla._native as native
+from vizsla import _native as native
 
 STUB = Path(__file__).resolve().parent.parent / "src" / "vizsla" / "_native.pyi"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from clock import cpu_seconds, p50_ms, peak_bytes, read_lines, serve
 
 from vizsla.methods.bm25 import bm25
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 built = {}
 

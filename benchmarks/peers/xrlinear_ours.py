@@ -9,9 +9,9 @@ from scipy.sparse import csr_matrix, save_npz
 from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above, recall, texts_of
 
 from vizsla import Dataset
-from vizsla.indexes.tree_matchers import layer_matchers
-from vizsla.methods.xrlinear.feature_choice import default_encoder
-from vizsla.methods.xrlinear.train import train_xrlinear
+from vizsla.indexes.tree import layer_matchers
+from vizsla.methods.xrlinear.feature_selection import default_encoder
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 from vizsla.text.ngrams import NgramTfidf
 
 K = 100

@@ -9,8 +9,8 @@ pytest.importorskip("ir_measures", reason="the extra eval is not installed")
 from benchmarks.fusion import set_rows
 from benchmarks.fusion_sets import SEEN, UNSEEN, FusionSet
 from benchmarks.remembered import Remembered, swapped
-from tests.fuse.test_fuse import fruit_log, letters
-from vizsla.dataset import Dataset
+from tests.methods.fusion.test_fuse import fruit_log, letters
+from vizsla.data.dataset import Dataset
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 

@@ -9,7 +9,7 @@ from argparse import Namespace
 import pytest
 
 from benchmarks import sidr_ablations, sidr_train, sidr_trials
-from tests.sidr.tiny import ITEMS, dataset, model_folder
+from tests.methods.sidr.tiny import ITEMS, dataset, model_folder
 from vizsla import bag
 from vizsla.methods.sidr.settings import SidrSettings
 

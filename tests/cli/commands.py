@@ -46,7 +46,7 @@ COMMANDS = {
     ),
     "index bag": (
         ["{items}", "-o", "{new}"],
-        "vizsla.methods.bag.model:bag",
+        "vizsla.methods.tokens.model:bag",
         {
             "--b 0.3": {"b": 0.3},
             "--seed 7": {"seed": 7},
@@ -77,7 +77,7 @@ COMMANDS = {
     ),
     "train tokens": (
         ["{items}", "--clicks", "{log}", "-o", "{new}"],
-        "vizsla.methods.bag.train:train_tokens",
+        "vizsla.methods.tokens.train_tokens:train_tokens",
         {
             "--bag {bag}": {"0": lambda found: not found.learned and len(found.items) == 5},
             "--b 0.3": {"0": lambda found: found.b == 0.3},
@@ -97,7 +97,7 @@ COMMANDS = {
     ),
     "train sidr": (
         ["{items}", "--clicks", "{log}", "--model", "{model}", "-o", "{new}"],
-        "vizsla.methods.sidr.train:train_sidr",
+        "vizsla.methods.sidr.train_sidr:train_sidr",
         {
             "--checkpoint {new}c": {"checkpoint": lambda found: str(found).endswith("newc")},
             "--no-semi-parametric": {"semi_parametric": False},
@@ -132,7 +132,7 @@ COMMANDS = {
     ),
     "train xrlinear": (
         ["{items}", "--clicks", "{log}", "-o", "{new}"],
-        "vizsla.methods.xrlinear.train:train_xrlinear",
+        "vizsla.methods.xrlinear.train_xrlinear:train_xrlinear",
         {
             "--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)},
             "--branching 8": {"branching": 8},
@@ -158,7 +158,7 @@ COMMANDS = {
     ),
     "train cross-encoder": (
         ["{items}", "--clicks", "{log}", "--model", "m", "-o", "{new}"],
-        "vizsla.methods.cross_encoder.train:train_cross_encoder",
+        "vizsla.methods.cross_encoder:train_cross_encoder",
         {
             "--form dot": {"form": "dot"},
             "--layers 2": {"layers": 2},
@@ -183,7 +183,7 @@ COMMANDS = {
     ),
     "train jpq": (
         ["{dense}", "--clicks", "{log}", "--bytes", "1", "--bits", "4", "-o", "{new}"],
-        "vizsla.methods.jpq.train:prepared_run",
+        "vizsla.methods.jpq.train_jpq:prepared_run",
         {
             "--bits 4": {"0": lambda found: found.index.bits == 4 and found.index.bytes == 1},
             "--query-log {more}": {"queries": ["fig", "car tree"]},
@@ -239,7 +239,7 @@ COMMANDS = {
     ),
     "split": (
         ["{items}", "--clicks", "{log}", "-o", "{new}"],
-        "vizsla.dataset:Dataset.split",
+        "vizsla.data.dataset:Dataset.split",
         {
             "--held-out 0.4": {"held_out": 0.4, "by": "random"},
             "--cold 0.3": {"cold": 0.3},
@@ -251,12 +251,12 @@ COMMANDS = {
     "convert": (["{items}", "{new}"], "vizsla.io.write:write_dataset", {"--to trec": {"format": "trec"}}),
     "eval": (
         ["mine={bm25}", "{items}", "--queries", "{queries}", "--qrels", "{qrels}"],
-        "vizsla.evaluate:evaluate",
+        "vizsla.evaluation:evaluate",
         {},
     ),
     "compare": (
         ["{items}", "x={bm25}", "y={bag}", "--queries", "{queries}", "--qrels", "{qrels}"],
-        "vizsla.evaluate:compare",
+        "vizsla.evaluation:compare",
         {"--baseline y": {"baseline": "y"}, "--overlap 300": {"k": 300}, "--overlap 3": {"k": 100}},
     ),
 }

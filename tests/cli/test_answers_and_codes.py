@@ -9,7 +9,7 @@ import pytest
 
 from vizsla import bag, bm25, load
 from vizsla.cli import main
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 
 ROWS = [
     {"id": "a", "text": "red fig tree", "price": 5, "brand": "x"},
@@ -233,7 +233,7 @@ def test_costs_in_bytes_are_drawn_as_such(files, monkeypatch):
     (files / "queries.tsv").write_text("q1\tfig\n")
     (files / "qrels.tsv").write_text("q1 0 c 1\n")
     recorder = Recorder(monkeypatch)
-    recorder.at("vizsla.evaluate.comparison:Comparison.plot", answer="drawn")
+    recorder.at("vizsla.evaluation.compare:Comparison.plot", answer="drawn")
     argv = ["compare", files / "items.jsonl", files / "bm25", "--queries", files / "queries.tsv"]
     argv += ["--qrels", files / "qrels.tsv", "--measures", "RR@3", "--plot", "a.svg", "--plot-bytes", "b.svg"]
     recorder.given(argv)

@@ -10,10 +10,10 @@ from tests.cli.commands import COMMANDS, ELSEWHERE, ITEMS, LIKE_THE_DEFAULT, WOR
 from tests.cli.recording import Recorder
 from vizsla import bm25, dense
 from vizsla.cli import main
-from vizsla.cli.command import parser
+from vizsla.cli.main import parser
 from vizsla.encoders.lsa import LsaEncoder
-from vizsla.methods.bag.model import bag
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.methods.tokens.model import bag
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ OPENED = [
 def test_how_data_are_read_arrives(verb, files, tmp_path, monkeypatch):
     command, _, _ = COMMANDS[verb]
     recorder = Recorder(monkeypatch)
-    recorder.at("vizsla.dataset:Dataset.open")
+    recorder.at("vizsla.data.dataset:Dataset.open")
     argv = [*verb.split(), *written(command, files, tmp_path / "new")]
     options = [part for option, (_, value) in READING.items() for part in (option, value)]
     files_of = ["--queries", "a.tsv", "--clicks", "b.tsv", "--qrels", "c.tsv"]
@@ -134,7 +134,7 @@ def test_how_an_artefact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
         "index pq": ["{dense}", "--bytes", "1", "--bits", "4", "--no-opq", "-o", "{new}"],
     }
     recorder = Recorder(monkeypatch)
-    recorder.at("vizsla.artifact:Artifact.save")
+    recorder.at("vizsla.artifacts.artifact:Artifact.save")
     argv = [*verb.split(), *written(commands[verb], files, tmp_path / "new")]
     for options, bundled, overwrite in (([], None, False), (["--bundle-model", "--overwrite"], True, True)):
         found = recorder.given([*argv, *options])
@@ -177,7 +177,7 @@ def test_options_of_encoders_arrive(files, tmp_path, monkeypatch):
 
 def test_options_of_a_sweep_arrive(files, monkeypatch):
     recorder = Recorder(monkeypatch)
-    recorder.at("vizsla.evaluate.sweep:sweep")
+    recorder.at("vizsla.evaluation.sweep:sweep")
     argv = ["sweep", files / "dense", files / "items.jsonl"]
     assert main([*map(str, argv), "--efforts", "3"]) == 2  # an exact search has no effort
     graph = files / "graph"
@@ -199,7 +199,7 @@ def test_anchors_options_arrive(files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
     argv = ["index", "anchors", files / "items.jsonl", "--queries", files / "queries.tsv", "--scorer", files / "bm25"]
     argv += ["-o", tmp_path / "new", "--prior", files / "bag", "--prior", files / "dense"]
-    recorder.at("vizsla.methods.cur.anchor_queries:anchor_queries")
+    recorder.at("vizsla.methods.cur.anchors:anchor_queries")
     found = recorder.given([*argv, "--anchors", "3", "--seed", "7"])
     assert (found["1"], found["seed"], found["how"]) == (3, 7, "random")
     recorder.monkeypatch.undo()
@@ -222,8 +222,8 @@ def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):
     wanted = {"0": "some/model", "query_prompt": "q: ", "item_prompt": "i: ", "max_tokens": 33}
     assert recorder.given([*argv, *options]) == wanted
     recorder.at("vizsla.encoders.sentence:SentenceEncoder", answer="model")
-    recorder.at("vizsla.export.onnx_export:export_onnx", answer="full")
-    recorder.at("vizsla.export.check_sample:check_sample")
+    recorder.at("vizsla.export.onnx:export_onnx", answer="full")
+    recorder.at("vizsla.export.checks:check_sample")
     data = ["--int8", "--data", files / "items.jsonl", "--queries", files / "queries.tsv", "--threads", "2"]
     sizes = ["--split", "dev", "--check-queries", "5", "--check-items", "6", "--seed", "7"]
     found = recorder.given([*argv, *data, *sizes])
@@ -232,8 +232,8 @@ def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):
     }  # fmt: skip
     assert [call.get("threads") for call in recorder.calls if "threads" in call] == [2]
     sample = type("Sample", (tuple,), {"relevant": "right"})(("queries", "items", "right"))
-    recorder.at("vizsla.export.check_sample:check_sample", answer=sample)
-    recorder.at("vizsla.export.quantise:quantise")
+    recorder.at("vizsla.export.checks:check_sample", answer=sample)
+    recorder.at("vizsla.export.int8:quantise")
     found = recorder.given([*argv, *data, "--depth", "3", "--most-loss", "0.2", "--per-tensor"])
     rules = {name: found[name] for name in ("depth", "most_loss", "per_channel", "relevant")}
     assert rules == {"depth": 3, "most_loss": 0.2, "per_channel": False, "relevant": "right"}
@@ -275,8 +275,8 @@ def test_what_a_query_and_an_item_become_arrives(files, tmp_path, monkeypatch):
 
 def test_int8_is_asked_of_the_trained_model_and_its_data(files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
-    recorder.at("vizsla.methods.sidr.train:train_sidr", answer="learned")
-    recorder.at("vizsla.methods.sidr.quantise:quantise_sidr")
+    recorder.at("vizsla.methods.sidr.train_sidr:train_sidr", answer="learned")
+    recorder.at("vizsla.methods.sidr.quantize:quantise_sidr")
     argv = ["train", "sidr", files / "items.jsonl", "--clicks", files / "log.tsv", "--model", files / "model"]
     found = recorder.given([*argv, "-o", tmp_path / "new", "--int8", "--seed", "7"])
     assert found["0"] == "learned" and found["seed"] == 7

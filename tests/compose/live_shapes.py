@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tests.compose.live_twin import Side
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tree import NodeWeights, TreeIndex
 

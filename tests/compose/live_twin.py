@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vizsla import _native
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 
 
 class Side(NamedTuple):

@@ -6,19 +6,19 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
-from vizsla.clicks.log import UNIT
-from vizsla.dataset import Dataset
+from vizsla.core.catalog import Item
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
-from vizsla.function_scorer import FunctionScorer
-from vizsla.item import Item
-from vizsla.methods.bag.model import bag
+from vizsla.learning.clicks import UNIT
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.cold_items import unclicked
 from vizsla.methods.dense import dense
-from vizsla.methods.jpq.train import jpq
+from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.pefa import pefa_xl
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.unclicked import unclicked
+from vizsla.methods.tokens.model import bag
+from vizsla.scorers.function import FunctionScorer
 
 NEW = {"new 1": "a fig and a quince", "new 2": "stones in the river", "new 3": "a fig and a quince"}
 PARTS = {}

@@ -9,7 +9,7 @@ from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 ITEMS = {f"i{n}": f"w{n % 7} w{n % 11} w{n % 13} w{n}" for n in range(600)}
 VOTES = {"weight": 0.5, "neighbours": 3, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0, "index": "flat"}

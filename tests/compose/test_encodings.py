@@ -8,12 +8,12 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl, pefa_xs
-from vizsla.text.bag import BagOfWords
+from vizsla.text.bag_of_words import BagOfWords
 
 
 @pytest.fixture(scope="module")

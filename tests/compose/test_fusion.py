@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.compose.fusion_twin import fuse
 from tests.support.table_retriever import TableRetriever
-from vizsla.encoder import FunctionEncoder
+from vizsla.base.encoder import FunctionEncoder
 from vizsla.errors import CompositionError
 from vizsla.methods.pefa import pefa_xl
 

@@ -7,11 +7,11 @@ import pytest
 
 from tests.support.table_retriever import TableRetriever
 from vizsla import load
-from vizsla.compose.budgeted_rerank import rerank
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.compose.budgeted import rerank
 from vizsla.compose.parser import parse
 from vizsla.compose.rerank import Rerank
 from vizsla.compose.shards import shards
-from vizsla.encoder import FunctionEncoder
 from vizsla.errors import CompositionError, FormatError
 from vizsla.methods.cur import adacur, score_anchors
 from vizsla.methods.pefa import pefa_xl

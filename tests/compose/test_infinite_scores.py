@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.support.table_retriever import TableRetriever
-from vizsla.candidates import Candidates
-from vizsla.dataset import Dataset
-from vizsla.encoder import FunctionEncoder
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.core.candidates import Candidates
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
-from vizsla.function_scorer import FunctionScorer
-from vizsla.methods.fuse import fuse
+from vizsla.methods.fusion import fuse
 from vizsla.methods.pefa import pefa_xl
+from vizsla.scorers.function import FunctionScorer
 
 ITEMS = [f"i{number}" for number in range(8)]
 INF = np.inf

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from vizsla import _native
-from vizsla.candidates import Candidates
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.base.queries import Queries
 from vizsla.compose import Sum
-from vizsla.compose.fusion import fused
-from vizsla.dataset import Dataset
-from vizsla.encoder import FunctionEncoder
+from vizsla.compose.weighted_sum import fused
+from vizsla.core.candidates import Candidates
+from vizsla.core.sparse import SparseRows
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.queries import Queries
-from vizsla.sparse_rows import SparseRows
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 WORDS = np.array([f"w{number}" for number in range(60)], dtype=object)
 

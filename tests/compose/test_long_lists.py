@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support.table_retriever import TableRetriever
-from vizsla.candidates import Candidates
 from vizsla.compose.shards import shards
+from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 

@@ -7,8 +7,8 @@ import pytest
 
 import vizsla
 from vizsla import Dataset, FunctionScorer, bm25, dense, load, shards, where
-from vizsla.catalogue import details_of
-from vizsla.compose.budgeted_rerank import rerank
+from vizsla.compose.budgeted import rerank
+from vizsla.core.catalog import details_of
 
 IDS = ["fig", "pear", "plum", "lime"]
 TEXTS = {"fig": "a sweet fig tree", "pear": "a sweet pear tree", "plum": "a sour plum tree", "lime": "a sour lime"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.table_retriever import TableRetriever
-from vizsla.budget import Budget
 from vizsla.errors import CompositionError
-from vizsla.function_scorer import FunctionScorer
+from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.wrappers import Budget
 
 ITEMS = ["a", "b", "c", "d", "e"]
 LEFT = TableRetriever({"q": {"a": 4.0, "b": 3.0, "c": 2.0}}, ITEMS, scale="left", floor=1.0)

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from tests.fuse.test_fuse import fruit_log
+from tests.methods.fusion.test_fuse import fruit_log
 from tests.support.table_retriever import TableRetriever
 from vizsla import load
 from vizsla.errors import CompositionError, InputError
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train import train_xrlinear
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 TABLE = {"q": {"a": -1.0, "b": -3.0, "c": -2.0}}
 

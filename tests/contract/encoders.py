@@ -14,17 +14,16 @@ import numpy as np
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import sidr_encoder
-from tests.dense.minilm import minilm_folder
-from vizsla.encoder import Encoder, FunctionEncoder
-from vizsla.encoders.adapted import AdaptedEncoder
+from tests.encoders.minilm import minilm_folder
+from vizsla.base.encoder import Encoder, FunctionEncoder
+from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
+from vizsla.encoders.late import WordEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.token_table import TokenTable
-from vizsla.encoders.two_sided import TwoSidedEncoder
-from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.methods.dense import dense
-from vizsla.text.analyser import Analyser
-from vizsla.text.bag import BagOfWords
+from vizsla.text.analyzers import Analyser
+from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 
 TEXTS = [*QUERIES, *list(ITEMS.values())[:12]]
@@ -97,7 +96,7 @@ def _sentence(**options: Any) -> Any:
 
 @cache
 def _exported() -> tempfile.TemporaryDirectory:
-    from vizsla.export.onnx_export import export_onnx
+    from vizsla.export.onnx import export_onnx
 
     folder = tempfile.TemporaryDirectory(prefix="vizsla-contract-")
     export_onnx(_sentence(), Path(folder.name) / "model")

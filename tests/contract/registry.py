@@ -16,58 +16,53 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
-from vizsla.budget import Budget
-from vizsla.compose.budgeted_rerank import rerank
+from vizsla.base.encoder import Encoder
+from vizsla.base.index import Index
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer
+from vizsla.compose.budgeted import rerank
 from vizsla.compose.shards import shards
-from vizsla.cross_encoder import CrossEncoder
-from vizsla.dataset import Dataset
-from vizsla.details.collector import DetailsCollector
-from vizsla.details.details import Details
-from vizsla.encoder import Encoder
-from vizsla.encoders.adapted import AdaptedEncoder
-from vizsla.encoders.bundled import BundledModel
+from vizsla.core.catalog import Item
+from vizsla.core.strings import Strings
+from vizsla.data.dataset import Dataset
+from vizsla.data.metadata import Details
+from vizsla.data.metadata_builder import DetailsCollector
+from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
+from vizsla.encoders.late import TokenVectors, WordEncoder
 from vizsla.encoders.lsa import LsaEncoder
+from vizsla.encoders.persistence import BundledModel
 from vizsla.encoders.sidr import SidrEncoder
-from vizsla.encoders.token_vectors import TokenVectors
-from vizsla.encoders.two_sided import TwoSidedEncoder
 from vizsla.encoders.vectors import Vectors
-from vizsla.encoders.word_encoder import WordEncoder
-from vizsla.function_scorer import FunctionScorer
-from vizsla.index import Index
-from vizsla.indexes.bag import BagIndex
+from vizsla.indexes.factory import make_index
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.make import make_index
-from vizsla.item import Item
-from vizsla.late_parametric import LateParametric
-from vizsla.methods.bag.model import bag
-from vizsla.methods.bag.train import train_tokens
+from vizsla.indexes.tokens import BagIndex
+from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.methods.cold_items import unclicked
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur, score_anchors
 from vizsla.methods.dense import dense
-from vizsla.methods.jpq.train import jpq
+from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.late_interaction import late_interaction
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.unclicked import unclicked
+from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.train_tokens import train_tokens
 from vizsla.methods.xrlinear.model import XrLinear
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.pairs.pair_model import PairModel
-from vizsla.pairs.reference import StoredPairModel
-from vizsla.retriever import Retriever
-from vizsla.retrying import Retrying
-from vizsla.score_cache import ScoreCache
-from vizsla.scorer import Scorer
-from vizsla.strings import Strings
-from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import AnyLanguage
-from vizsla.text.bag import BagOfWords
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.cross_encoder import CrossEncoder
+from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.lazy_vectors import LateParametric
+from vizsla.scorers.pair_models import PairModel, StoredPairModel
+from vizsla.scorers.wrappers import Budget, Retrying
+from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 from vizsla.text.wordpiece import WordPiece
-from vizsla.training.state import TrainingState
 
 
 @dataclass(frozen=True)

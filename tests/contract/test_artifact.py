@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import vizsla
+from tests.artifacts.mutations import mutations
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import (
     ENCODERS,
@@ -25,14 +26,13 @@ from tests.contract.registry import (
     token_vectors,
     training_state,
 )
-from tests.formats.mutations import mutations
-from vizsla.artifacts.check import check
+from vizsla.artifacts.inspect import check
 from vizsla.artifacts.kinds import BUILT_IN
 from vizsla.artifacts.string_table import StringTable
-from vizsla.candidates import Candidates
+from vizsla.base.queries import Queries
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
-from vizsla.queries import Queries
-from vizsla.strings import Strings
 
 ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},

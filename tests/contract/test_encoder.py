@@ -14,8 +14,8 @@ import pytest
 
 import vizsla
 from tests.contract.encoders import ABSENT, ENCODERS, TEXTS, EncoderCase, absent
-from vizsla.artifact import Artifact
-from vizsla.encoder import Encoder
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
 from vizsla.errors import InputError, VizslaError
 
 KNOWN = ("bag:", "ngrams:", "lsa:", "precomputed:", "onnx:", "sentence:", "sidr:")

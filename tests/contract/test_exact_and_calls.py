@@ -11,18 +11,17 @@ import pytest
 
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import INDEXES, RETRIEVERS, RetrieverCase, anchors
-from vizsla.budget import Budget
-from vizsla.candidates import Candidates
-from vizsla.compose.budgeted_rerank import rerank
+from vizsla.base.queries import Queries
+from vizsla.compose.budgeted import rerank
 from vizsla.compose.shards import shards
-from vizsla.compose.sum import Sum
-from vizsla.function_scorer import FunctionScorer
+from vizsla.compose.weighted_sum import Sum
+from vizsla.core.candidates import Candidates
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import adacur, anncur, residual_cur
 from vizsla.methods.tfidf import tfidf
-from vizsla.queries import Queries
-from vizsla.retrying import Retrying
-from vizsla.score_cache import ScoreCache
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.wrappers import Budget, Retrying
 
 EVERYTHING = len(ITEMS)
 HALF = np.arange(EVERYTHING) % 2 == 0

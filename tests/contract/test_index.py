@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.catalogue import ITEMS
 from tests.contract.registry import INDEXES
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.indexes.approximate import ApproximateIndex
 

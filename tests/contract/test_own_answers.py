@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from tests.support.table_retriever import TableRetriever
-from vizsla.candidates import Candidates
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.base.index import Index
+from vizsla.base.index_retriever import Encoded
+from vizsla.base.scorer import Scorer
 from vizsla.compose.shards import shards
-from vizsla.encoded import Encoded
-from vizsla.encoder import FunctionEncoder
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.strings import Strings
 from vizsla.errors import CompositionError, InputError
-from vizsla.index import Index
 from vizsla.methods.pefa import pefa_xl
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
-from vizsla.strings import Strings
 
 ITEMS = ["a", "b", "c", "d", "e"]
 ROW = {"a": 1.0, "b": 4.0, "c": 3.0, "d": 3.0, "e": 0.0}

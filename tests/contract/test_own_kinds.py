@@ -15,21 +15,19 @@ import pytest
 
 import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
-from vizsla.artifact import Artifact
-from vizsla.candidates import Candidates
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.base.index import Index
+from vizsla.base.index_retriever import Encoded
+from vizsla.base.scorer import Scorer
 from vizsla.compose import Composition
-from vizsla.encoded import Encoded
-from vizsla.encoder import Encoder
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
-from vizsla.explanation import Explanation
-from vizsla.index import Index
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
-from vizsla.strings import Strings
 
 
 class Letters(Encoder, Artifact):

@@ -11,10 +11,10 @@ import pytest
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
 from vizsla import load
-from vizsla.dataset import Dataset
+from vizsla.base.recipe import Recipe
+from vizsla.data.dataset import Dataset
 from vizsla.errors import FormatError, InputError, RecipeError
-from vizsla.function_retriever import FunctionRetriever
-from vizsla.recipe import Recipe
+from vizsla.methods.function import FunctionRetriever
 
 COUNTS_CLICKED_QUERIES = ("tfidf", "tfidf cut", "pefa-xs tfidf", "pefa-xs tfidf cut", "residual cur")
 """Over a dataset with clicks TF-IDF counts the clicked queries too, which the registry's mapping of texts lacks."""

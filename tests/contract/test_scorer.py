@@ -7,13 +7,13 @@ import pytest
 
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.contract.registry import SCORERS
-from vizsla.candidates import Candidates
+from vizsla.base.scorer import Scorer
 from vizsla.compose import Sum
-from vizsla.compose.spender import Spender
+from vizsla.compose.budgeted import Spender
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
 from vizsla.errors import InputError
-from vizsla.score_cache import ScoreCache
-from vizsla.scorer import Scorer
-from vizsla.strings import Strings
+from vizsla.scorers.cache import ScoreCache
 
 
 @pytest.fixture(scope="module", params=SCORERS, ids=list(SCORERS))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vizsla.demo.page import read_pages
+from vizsla.demo.python_docs import read_pages
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from vizsla.demo.page import read_pages
+from vizsla.demo.python_docs import read_pages
 from vizsla.errors import VizslaError
 
 OTHER_PROCESS = """
 import json, sys
-from vizsla.demo.page import read_pages
+from vizsla.demo.python_docs import read_pages
 loaded = set(sys.modules)
 pages = read_pages()
 print(json.dumps([sorted(set(sys.modules) - loaded), [[page.id, page.text, page.doc.summary] for page in pages]]))

@@ -1,7 +1,5 @@
-from vizsla.demo.docstring import Docstring
-from vizsla.demo.page import Page
-from vizsla.demo.questions import MOST_ITEMS, questions, resolve
-from vizsla.demo.see_also import Entry
+from vizsla.demo.docstring import Docstring, Entry
+from vizsla.demo.python_docs import MOST_ITEMS, Page, questions, resolve
 
 
 def page(name, summary="", *entries, aliases=()):

@@ -1,4 +1,4 @@
-from vizsla.demo.see_also import see_also, without_descriptions
+from vizsla.demo.docstring import see_also, without_descriptions
 
 PAGE = """\
 Returns

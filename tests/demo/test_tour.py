@@ -2,10 +2,10 @@ import sys
 
 import pytest
 
-from vizsla.dataset import Dataset
+from vizsla.core.catalog import Item
+from vizsla.data.dataset import Dataset
 from vizsla.demo.methods import METHODS
 from vizsla.demo.tour import EXAMPLES, run_demo
-from vizsla.item import Item
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import vizsla
-from vizsla.blocks import middle_cut
 from vizsla.cli import main
-from vizsla.dataset import Dataset
+from vizsla.core.display import middle_cut
+from vizsla.data.dataset import Dataset
 
 BASE = "https://shop.example.com/catalog/garden/trees/fruit/"
 ITEMS = [

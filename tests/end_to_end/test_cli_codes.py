@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from vizsla.artifacts import check as checking
+from vizsla.artifacts import inspect as checking
 from vizsla.cli import main
 from vizsla.methods.bm25 import bm25
 

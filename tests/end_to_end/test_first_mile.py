@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from vizsla.artifacts.check import check
+from vizsla.artifacts.inspect import check
 from vizsla.cli import main
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 
 CSV = """sku,title,description,price,brand
 1,Red fig,"A small, sweet fig",3.50,Ace
@@ -81,7 +81,7 @@ def test_queries_come_from_a_file_from_standard_input_or_from_a_prompt(index, ca
     typed = iter(["green pear", ""])
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
-    monkeypatch.setattr("vizsla.cli.prompt.HISTORY", tmp_path / "cache" / "history")
+    monkeypatch.setattr("vizsla.cli.search.HISTORY", tmp_path / "cache" / "history")
     assert main(["search", str(index)]) == 0
     assert "A green pear" in capsys.readouterr().out
 

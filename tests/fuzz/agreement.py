@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import vizsla
-from tests.formats.signing import read_manifest, write_manifest
-from vizsla.encoders.reference import describe
+from tests.artifacts.signing import read_manifest, write_manifest
+from vizsla.encoders.persistence import describe
 from vizsla.errors import VizslaError
 
 

@@ -23,8 +23,7 @@ from tests.fuzz.picking import NothingLeftError
 from tests.fuzz.resigning import resign
 from tests.fuzz.steps import SIGNED, Step, damage, flip_bits
 from tests.fuzz.uses import UseError, attempt, described, use
-from vizsla.artifacts.check import check
-from vizsla.artifacts.inspect import inspect
+from vizsla.artifacts.inspect import check, inspect
 from vizsla.errors import FormatError, VizslaError
 
 NAMES = list(ARTIFACTS)

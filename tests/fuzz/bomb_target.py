@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.formats.signing import read_manifest, replace, sign_file, write_manifest
+from tests.artifacts.signing import read_manifest, replace, sign_file, write_manifest
 from tests.fuzz.resigning import resign
 from tests.fuzz.uses import UseError, attempt
-from vizsla.artifacts.check import check
-from vizsla.artifacts.inspect import inspect
+from vizsla.artifacts.inspect import check, inspect
 
 ITEMS = {f"item-{number}": f"a fig tree number {number} in the garden" for number in range(40)}
 MEMORY = 512 << 20
@@ -200,7 +199,9 @@ class BombTarget:
         head, record = _one(HEADS[kind], random), _one(RECORDS, random)
         megabytes = int(2 ** random.uniform(0, 7.5))
         if "\n" in record:
-            megabytes = min(megabytes, 4)  # rows that end are ordinary data: reading them is work, however they are packed
+            megabytes = min(
+                megabytes, 4
+            )  # rows that end are ordinary data: reading them is work, however they are packed
         block = (record.encode() * ((1 << 20) // len(record.encode()) + 1))[: 1 << 20]
         packing = random.random() < 0.7
         file = place / f"data.{kind}{'.gz' if packing else ''}"

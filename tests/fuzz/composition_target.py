@@ -9,8 +9,8 @@ import numpy as np
 
 from tests.fuzz.uses import UseError, attempt
 from tests.support.table_retriever import TableRetriever
+from vizsla.base.retriever import Retriever
 from vizsla.compose import parse
-from vizsla.retriever import Retriever
 
 ITEMS = ["a", "b", "c", "d"]
 PIECES = [

@@ -14,7 +14,7 @@ import numpy as np
 
 import vizsla
 from tests.fuzz.uses import UseError, attempt
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 from vizsla.errors import VizslaError
 
 ITEMS = {f"item-{number}": f"fig {number}" for number in range(6)}

@@ -20,13 +20,13 @@ import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
 from tests.contract.registry import RETRIEVERS, OverlapPairs, anchors, sidr_encoder
 from tests.fuzz.uses import UseError, described
-from vizsla.candidates import Candidates
-from vizsla.encoders.word_encoder import WordEncoder
+from vizsla.base.index import Index
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.encoders.late import WordEncoder
 from vizsla.errors import VizslaError
-from vizsla.index import Index
 from vizsla.methods.cur import residual_cur
 from vizsla.methods.pq import pq
-from vizsla.strings import Strings
 
 NONSENSE: list[Any] = [
     None,
@@ -261,7 +261,7 @@ def calls(scratch: Path) -> list[Call]:
 
 
 def _index_maker(kind: str) -> Callable[..., Index]:
-    from vizsla.indexes.make import make_index
+    from vizsla.indexes.factory import make_index
 
     def make(vectors: Any, storage: Any = None, **options: Any) -> Index:
         return make_index(kind, vectors, storage=storage, **options)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.formats.signing import read_manifest, write_manifest
+from tests.artifacts.signing import read_manifest, write_manifest
 from tests.fuzz.resigning import resign
 from tests.fuzz.uses import UseError, attempt
-from vizsla.encoder import FunctionEncoder
+from vizsla.base.encoder import FunctionEncoder
 from vizsla.methods.dense import dense
 from vizsla.methods.pq import pq
 

@@ -10,19 +10,18 @@ import numpy as np
 
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
-from vizsla.candidates import Candidates
-from vizsla.catalogue import Catalogue
-from vizsla.cross_encoder import CrossEncoder
-from vizsla.details.details import Details
-from vizsla.encoders.token_vectors import TokenVectors
+from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import Catalogue
+from vizsla.core.strings import Strings
+from vizsla.data.metadata import Details
+from vizsla.encoders.late import TokenVectors, WordEncoder
 from vizsla.encoders.vectors import Vectors
-from vizsla.encoders.word_encoder import WordEncoder
+from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.late_interaction import LateInteraction
-from vizsla.strings import Strings
-from vizsla.training.state import TrainingState
+from vizsla.scorers.cross_encoder import CrossEncoder
 
 Use = tuple[str, Callable[[], Any]]
 ASKED = QUERIES[:3]

@@ -7,7 +7,7 @@ from typing import Any
 
 import xxhash
 
-from tests.formats.signing import manifest_digest, read_manifest, write_manifest
+from tests.artifacts.signing import manifest_digest, read_manifest, write_manifest
 
 ROUNDS = 12
 

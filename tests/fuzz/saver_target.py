@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.formats.tiny import Tiny
-from vizsla.artifact import load
-from vizsla.artifacts import renames
+from tests.artifacts.tiny import Tiny
+from vizsla.artifacts import atomic_folder
+from vizsla.artifacts.artifact import load
 from vizsla.errors import VizslaError
 
 FAILED, UNTYPED = 3, 4
@@ -35,7 +35,7 @@ class SaverTarget:
         self.scratch, self.seed = scratch, seed
         self.rivals = [Tiny.make(number, n=3, inner=bool(number % 2)) for number in range(6)]
         self.answers = [rival.answer() for rival in self.rivals]
-        self._exchange = renames.exchange
+        self._exchange = atomic_folder.exchange
 
     def run(self, case: int, kept: list[int] | None = None) -> tuple[str, list[str]]:
         """Run a case; return the outcome and how many took part."""
@@ -43,7 +43,7 @@ class SaverTarget:
         folder = self.scratch / f"case {case}"
         path, writers, saves = folder / "saved", int(random.integers(3, 7)), int(random.integers(2, 8))
         exchange = bool(random.random() < 0.6)
-        renames.exchange = self._exchange if exchange else lambda one, other: False
+        atomic_folder.exchange = self._exchange if exchange else lambda one, other: False
         said = [f"{writers} writers, {saves} saves each, {'with' if exchange else 'without'} exchange"]
         folder.mkdir()
         if random.random() < 0.5:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.formats.hostile import npy
-from tests.formats.signing import read_manifest, replace, write_manifest
+from tests.artifacts.hostile import npy
+from tests.artifacts.signing import read_manifest, replace, write_manifest
 from tests.fuzz import arrays, documents, structure
 from tests.fuzz.picking import files_of, load_array, pick
 

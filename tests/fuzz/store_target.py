@@ -19,7 +19,8 @@ import numpy as np
 import vizsla
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.fuzz.uses import UseError, attempt
-from vizsla import score_store, vector_store
+from vizsla.scorers import cache as score_store
+from vizsla.scorers import lazy_vectors
 
 KINDS = ("scores", "dense vectors", "sparse vectors")
 ASKED = QUERIES[:4]
@@ -95,7 +96,7 @@ class StoreTarget:
         right, found = self._right(kind), []
         attempt("use", lambda: self._use(kind, file, found))
         if kind != "scores":
-            attempt("stored_counts", lambda: vector_store.stored_counts(file))
+            attempt("stored_counts", lambda: lazy_vectors.stored_counts(file))
         if raw and found and found[0] != right:
             raise UseError("search: damage was not noticed and the answer is another one")
         return "answered" if found else "refused"
@@ -181,7 +182,7 @@ def _changed(table: str, row: list[Any], random: np.random.Generator) -> tuple[l
     if random.random() < 0.9:
         with suppress(Exception):  # values of a type that nobody can seal
             if table == "vectors":
-                row[4] = vector_store._seal(*row[:4])
+                row[4] = lazy_vectors._seal(*row[:4])
             elif table == "scores":
                 row[4] = score_store._seal(*row[:4])
     return row, f"{table}.{names[at]} = {row[at]!r:.60}"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.formats.hostile import array_headers
-from tests.formats.signing import read_manifest, replace, write_manifest
+from tests.artifacts.hostile import array_headers
+from tests.artifacts.signing import read_manifest, replace, write_manifest
 from tests.fuzz.picking import files_of, load_array, pick
 
 FRAGMENTS = [

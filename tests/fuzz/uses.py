@@ -17,17 +17,15 @@ import vizsla
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.fuzz.part_uses import part_uses
 from vizsla.artifacts.string_table import StringTable
-from vizsla.candidates import Candidates
-from vizsla.catalogue import details_of
-from vizsla.encoded import Encoded
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
+from vizsla.base.index import Index
+from vizsla.base.index_retriever import Encoded, Movable
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import details_of
+from vizsla.core.sparse import SparseRows, are_offsets
 from vizsla.errors import VizslaError
-from vizsla.index import Index
 from vizsla.methods.pefa import pefa_xl, pefa_xs
-from vizsla.movable import Movable
-from vizsla.offsets import are_offsets
-from vizsla.retriever import Retriever
-from vizsla.sparse_rows import SparseRows
 
 TEXTS = [*QUERIES[:6], "fig\x00pear", "\u200d" * 3, "a" * 300]
 NEW_ITEMS = {"new 1": "fig tree", "new 2": "", "new 3": "zzz 東京"}

@@ -23,8 +23,8 @@ TARGETS = {
     "named models": "tests.fuzz.named_model_target:NamedModelTarget",
     "http": "tests.fuzz.http_target:HttpTarget",
     "savers": "tests.fuzz.saver_target:SaverTarget",
-    "stops": "tests.interrupts.stopped_command_target:StoppedCommandTarget",
-    "slow stops": "tests.interrupts.stopped_command_target:SlowStoppedTarget",
+    "stops": "tests.robustness.stopped_command_target:StoppedCommandTarget",
+    "slow stops": "tests.robustness.stopped_command_target:SlowStoppedTarget",
 }
 MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
 """Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""

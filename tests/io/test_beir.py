@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.catalog import Query
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
-from vizsla.query import Query
 
 CORPUS = "".join(json.dumps({"_id": id, "title": id.upper(), "text": f"text of {id}"}) + "\n" for id in ("a", "b", "c"))
 QUERIES = (

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
-from vizsla.io.line_file import LineFile
+from vizsla.io.files import LineFile
 
 ITEMS = '{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n'
 QUERIES = "q1\tfirst\nq2\tsecond\n"

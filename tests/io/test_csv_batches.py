@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from vizsla import _native
 from vizsla.errors import DataError, InputError
-from vizsla.io import line_file
-from vizsla.io.csv_batches import CsvBatches
-from vizsla.io.csv_rows import CsvRows
-from vizsla.io.line_file import LineFile
+from vizsla.io import files
+from vizsla.io.files import LineFile
+from vizsla.io.tables import CsvBatches, CsvRows
 
 PIECES = [
     b"a",
@@ -48,7 +47,7 @@ ROWS = st.lists(
 @example(b"1,2,3\n4,5,6\r", 40, True)
 @example(b'1,2,3\r\n4,5,"6"\r', 40, True)
 def test_native_rows_are_those_of_the_python_rules(content: bytes, block_bytes: int, quotes: bool) -> None:
-    with tempfile.TemporaryDirectory() as folder, patch.object(line_file, "BLOCK_BYTES", block_bytes):
+    with tempfile.TemporaryDirectory() as folder, patch.object(files, "BLOCK_BYTES", block_bytes):
         path = Path(folder) / "a.csv"
         path.write_bytes(content)
         assert _batched(path, quotes=quotes) == _one_by_one(path, quotes=quotes)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.io.conftest import Put
 from vizsla.cli import main
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
 
 MARKDOWN = """---

@@ -6,10 +6,10 @@ from time import process_time
 
 import pytest
 
-from vizsla.details.condition import Condition
+from vizsla.data.conditions import Condition
 from vizsla.errors import VizslaError
-from vizsla.io.sections import html_sections, markdown_sections
-from vizsla.io.trec_topics import read_topics
+from vizsla.io.documents import html_sections, markdown_sections
+from vizsla.io.trec import read_topics
 
 SOON = 5.0
 """CPU seconds; each of these takes a small part of one, and took minutes."""

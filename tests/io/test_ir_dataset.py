@@ -10,12 +10,11 @@ import pytest
 from ir_datasets.formats import BaseDocs, BaseQueries, TrecQrels, TsvQueries
 from ir_datasets.util import LocalDownload
 
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.catalog import Item, Query
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.io.open import open_dataset
-from vizsla.item import Item
-from vizsla.query import Query
 
 
 class TitledDoc(NamedTuple):
@@ -96,7 +95,7 @@ def test_unknown_ids_and_datasets_without_documents_raise() -> None:
 
 
 def test_published_ids_are_known_without_a_download() -> None:
-    from vizsla.io.ir_dataset import is_ir_dataset
+    from vizsla.io.ir_datasets import is_ir_dataset
 
     assert is_ir_dataset("beir/scifact/test")
     assert not is_ir_dataset("beir/scifact/tset")

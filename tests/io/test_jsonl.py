@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.catalog import Item
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
-from vizsla.item import Item
 
 GOOD = '{"_id": "d1", "title": "Fig", "text": "A fruit."}\n{"id": 7, "text": "A tree.", "colour": "green"}\n'
 

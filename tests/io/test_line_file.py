@@ -7,7 +7,7 @@ import pytest
 
 from tests.io.conftest import Put
 from vizsla.errors import DataError
-from vizsla.io.line_file import LineFile
+from vizsla.io.files import LineFile
 
 
 def texts(path: Path) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 COUNT = 200_000
 PROGRAM = """
 import sys
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 import scipy.sparse
 
 def kilobytes(key):
@@ -27,7 +27,7 @@ print(len(dataset.items), characters, kilobytes("VmHWM") - before)
 
 CLICKS = """
 import sys
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 import scipy.sparse
 
 def kilobytes(key):

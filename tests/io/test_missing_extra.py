@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, MissingExtraError
 from vizsla.io.write import write_dataset
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
 
 JSONL = '{"_id": "a", "text": "x"}\n'

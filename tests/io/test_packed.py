@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 
 MODULE = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"

@@ -7,10 +7,10 @@ import pyarrow
 import pytest
 from pyarrow.parquet import write_table
 
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.catalog import Item
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
-from vizsla.item import Item
 
 
 def table(path: Path, **columns: list[Any]) -> Path:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix, dia_array, save_npz
 
-from vizsla.dataset import Dataset
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
 
 Y = np.array([[1, 0, 2.5], [0, 1, 0]], dtype=np.float32)

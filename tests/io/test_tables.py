@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.io.conftest import Put
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
-from vizsla.io import csv_rows, line_file
-from vizsla.io.csv_rows import CsvRows
-from vizsla.io.line_file import Line
+from vizsla.io import files, tables
+from vizsla.io.files import Line
+from vizsla.io.tables import CsvRows
 
 HEAD = "sku,title,description,price,brand\n"
 
@@ -154,11 +154,11 @@ def test_what_the_csv_module_writes_is_read_as_it_was(rows, plain) -> None:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([("x" + one, other) for one, other in rows])
     lines = (Line("a.csv", number, text) for number, text in enumerate(out.getvalue().split("\n")[:-1], 1))
-    before, csv_rows.PLAIN = csv_rows.PLAIN, plain  # with 4, the splitter works without the csv module
+    before, tables.PLAIN = tables.PLAIN, plain  # with 4, the splitter works without the csv module
     try:
         found = [tuple(fields) for _, fields in CsvRows(lines, ",", width=2).read(_refuse)]
     finally:
-        csv_rows.PLAIN = before
+        tables.PLAIN = before
     assert found == [("x" + one, other) for one, other in rows]
 
 
@@ -190,7 +190,7 @@ def test_a_file_of_the_csv_module_is_read_as_it_was(tmp_path, name, rows, separa
     path.write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", DatasetWarning)  # of empty texts
-        patch.setattr(line_file, "BLOCK_BYTES", block_bytes)
+        patch.setattr(files, "BLOCK_BYTES", block_bytes)
         dataset = Dataset.open(path)
         found = [(item.id, item.text, item.metadata["more"], item.metadata["last"]) for item in dataset.items]
         assert found == [(str(number), *row) for number, row in enumerate(rows)]

@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.candidates import Candidates
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import Query
+from vizsla.core.strings import Strings
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
-from vizsla.io.reading import Reading
-from vizsla.io.trec_qrels import write_qrels
-from vizsla.io.trec_run import read_answers, read_run, write_run
-from vizsla.io.trec_topics import read_topics
-from vizsla.query import Query
-from vizsla.strings import Strings
+from vizsla.io.bad_lines import Reading
+from vizsla.io.trec import read_answers, read_run, read_topics, write_qrels, write_run
 
 CLASSIC = """<top>
 <num> Number: 301

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import DatasetWarning
+from vizsla.core.catalog import Item, Query
+from vizsla.core.validation import DatasetWarning
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
-from vizsla.io.beir import write_beir
-from vizsla.io.jsonl import write_items
+from vizsla.io.jsonl import write_beir, write_items
+from vizsla.io.parquet import write_parquet
 from vizsla.io.records import Records
 from vizsla.io.write import write_dataset
-from vizsla.io.write_parquet import write_parquet
-from vizsla.item import Item
-from vizsla.query import Query
 
 FULL = Dataset.of(
     [Item("a", "über\nzwei Zeilen\u2028", "Titel", {"n": 1}), Item("b b", "  y\t", "", {"n": 2}), Item("c", "z")],
@@ -79,7 +77,7 @@ TEXTS = st.text(st.characters(codec="utf-8"))
     queries=st.dictionaries(IDS, TEXTS, min_size=1, max_size=5),
     data=st.data(),
 )
-@pytest.mark.filterwarnings("ignore::vizsla.dataset_warning.DatasetWarning")
+@pytest.mark.filterwarnings("ignore::vizsla.core.validation.DatasetWarning")
 @pytest.mark.parametrize("write", [write_beir, write_parquet])
 def test_any_text_comes_back(
     tmp_path_factory: pytest.TempPathFactory,

@@ -9,15 +9,15 @@ import pytest
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
-from vizsla.compose.fusion import fused
+from vizsla.base.queries import Queries
 from vizsla.compose.shards import shards
-from vizsla.dataset import Dataset
+from vizsla.compose.weighted_sum import fused
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
-from vizsla.function_scorer import FunctionScorer
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
-from vizsla.methods.xrlinear.train import train_xrlinear
-from vizsla.queries import Queries
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.scorers.function import FunctionScorer
 
 COUNT = len(ITEMS)
 BEAMS = (1, 2, 3, COUNT)

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vizsla
-from vizsla.candidates import Candidates
-from vizsla.methods.bm25 import VARIANTS, bm25
-from vizsla.strings import Strings
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.bm25_statistics import VARIANTS
 
 WORDS = ["fig", "pear", "apple", "plum", "tree", "leaf", "ω", "größe"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import vizsla
 from vizsla.compose.shards import Shards, shards
 from vizsla.errors import CompositionError, FormatError, InputError
-from vizsla.methods.bm25 import VARIANTS, Bm25, bm25
-from vizsla.methods.bm25_statistics import Statistics
-from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import AnyLanguage
+from vizsla.methods.bm25 import Bm25, bm25
+from vizsla.methods.bm25_statistics import VARIANTS, Statistics
+from vizsla.text.analyzers import Analyser, AnyLanguage
 
 ANALYSERS = {"words": Analyser(), "english": Analyser.named("english"), "chars": Analyser("chars")}
 ANALYSERS |= {"german": AnyLanguage("german"), "two languages": AnyLanguage(["english", "german"], content=["die"])}
@@ -115,7 +114,7 @@ def test_shards_saved_and_loaded_answer_the_same(tmp_path_factory, given_texts, 
 
 
 def test_a_query_is_encoded_once_for_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vizsla.text.bag import BagOfWords
+    from vizsla.text.bag_of_words import BagOfWords
 
     parts = sharded([{"a": "a fig"}, {"b": "a pear"}, {"c": "the figs"}], ANALYSERS["english"], "lucene")
     calls, encode = [], BagOfWords.queries

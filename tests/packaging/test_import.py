@@ -35,7 +35,7 @@ def test_import_brings_nothing_heavy():
 
 HELD = """
 import ctypes
-from vizsla.strings import Strings
+from vizsla.core.strings import Strings
 held = Strings.of(["fig"])._table
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 """

@@ -1,28 +1,78 @@
-"""The house's laws on files: length, docstrings, and what no file may hold."""
+"""Rules on files: sizes, names, docstrings, and what no file may hold. Each test lists all offenders."""
 
 import ast
 import re
-import statistics
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "vizsla"
 FOLDERS = ["src", "native", "tests", "benchmarks", "scripts", "docs", ".ci"]
 KINDS = {".py", ".pyi", ".hpp", ".cpp", ".md", ".toml", ".txt", ".sh", ".html", ".js", ".css", ""}
-LIBRARY = sorted((ROOT / "src" / "vizsla").rglob("*.py"))
+LIBRARY = sorted(SOURCE.rglob("*.py"))
+MODULES = [path for path in LIBRARY if path.name not in ("__init__.py", "__main__.py")]
 UNSAFE_MODULES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 UNSAFE_CALLS = {"eval", "exec", "compile"}
+
+SHORT = {
+    "_internal/lazy.py": "two helpers that everything imports",
+    "artifacts/npy.py": "one file format",
+    "compose/topk.py": "one operator",
+    "core/explanation.py": "one class, which every layer returns",
+    "encoders/open.py": "one function, by which users name an encoder",
+    "indexes/_memory.py": "two helpers that need no class",
+    "indexes/factory.py": "imports an index only when it is asked for",
+    "io/write.py": "chooses among the writers of the formats",
+    "methods/pq.py": "one function over `dense` and `pefa`",
+    "typing.py": "aliases only",
+}
+"""Modules below 60 lines, with the reason."""
+
+OWN = {
+    "artifacts/pickling.py": "imported when an artifact is pickled",
+    "core/display.py": "imported when an answer is shown",
+    "data/where_grammar.py": "a parser with tests of its own",
+    "demo/budget.py": "one row of the demo",
+    "demo/docstring.py": "a parser with tests of its own",
+    "demo/methods.py": "the rows of the demo",
+    "evaluation/significance.py": "statistics with tests of their own",
+    "indexes/pq/training.py": "needs faiss, which a search does not",
+    "io/documents.py": "one format",
+    "io/ir_datasets.py": "one format",
+    "io/pecos.py": "one format",
+    "io/tables.py": "one format",
+    "methods/cur/least_squares.py": "linear algebra with tests of its own",
+    "methods/fusion/fit.py": "what the package exports",
+    "methods/pefa/build.py": "what the package exports",
+    "methods/pefa/selection.py": "apart from building, which it would double in size",
+    "methods/sidr/trainer.py": "steps, apart from what they are given",
+    "text/languages.py": "tables of words by language",
+    "text/stemming.py": "the border to PyStemmer",
+}
+"""Modules that only one other module of their folder imports, with the reason."""
+
+TWINS = {"model.py": "the retriever of a method's package"}
+"""File names that may occur more than twice, with the reason."""
+
+SAME_CLASS_NAMES = {"Asked", "Calibration", "Choice", "Comparison", "Encoding", "Lessons", "Line", "Pool", "Reading"}
+SAME_CLASS_NAMES |= {"Trial", "Watched"}
+"""Class names that occur more than once: none may be added."""
 
 
 def name(path):
     return str(path.relative_to(ROOT))
 
 
+def inner(path):
+    return path.relative_to(SOURCE).as_posix()
+
+
 def texts():
     """Every text file of the repository, as far as we write them ourselves."""
-    inner = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
-    found = [path for path in [*inner, *ROOT.glob("*")] if path.is_file() and path.suffix in KINDS]
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    found = [path for path in [*found, *ROOT.glob("*")] if path.is_file() and path.suffix in KINDS]
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
@@ -30,19 +80,63 @@ def lines(path):
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
-def laws_apply(path):
+def rules_apply(path):
     """Tables that a program wrote and the generated stub are not reading matter."""
     return path.suffix in {".py", ".hpp", ".cpp"} and "enerated" not in path.read_text(encoding="utf-8")[:400]
 
 
-def test_no_file_is_longer_than_500_lines():
-    sources = [path for folder in ("src", "native", "tests") for path in (ROOT / folder).rglob("*") if laws_apply(path)]
+def test_no_file_is_longer_than_700_lines():
+    sources = [
+        path for folder in ("src", "native", "tests") for path in (ROOT / folder).rglob("*") if rules_apply(path)
+    ]
     assert len(sources) > 20
-    assert {name(path): lines(path) for path in sources if lines(path) > 500} == {}
+    assert {name(path): lines(path) for path in sources if lines(path) > 700} == {}
 
 
-def test_the_median_file_has_at_most_120_lines():
-    assert statistics.median(map(lines, LIBRARY)) <= 120
+def test_no_module_is_a_splinter():
+    short = {inner(path): lines(path) for path in MODULES if lines(path) < 60 and path.parent.name != "cli"}
+    assert {path: count for path, count in short.items() if path not in SHORT} == {}
+
+
+def test_no_module_serves_one_sibling_only():
+    found = {path: users for path, users in importers().items() if len(users) == 1}
+    lonely = {inner(path) for path, users in found.items() if {path.parent} == {user.parent for user in users}}
+    assert sorted(path for path in lonely - OWN.keys() if not path.startswith("cli/")) == []
+
+
+def importers():
+    """Which modules import each module."""
+    modules = {".".join(["vizsla", *path.relative_to(SOURCE).with_suffix("").parts]): path for path in MODULES}
+    found = {path: set() for path in MODULES}
+    for path in LIBRARY:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    used = modules.get(f"{node.module}.{alias.name}") or modules.get(node.module)
+                    if used not in (None, path):
+                        found[used].add(path)
+    return found
+
+
+def test_file_names_occur_at_most_twice():
+    counted = Counter(path.name for path in MODULES)
+    assert sorted(file for file, count in counted.items() if count > 2 and file not in TWINS) == []
+
+
+def test_class_names_are_unique():
+    places = defaultdict(set)
+    for path in LIBRARY:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].add(inner(path))
+    several = {each: sorted(paths) for each, paths in places.items() if len(paths) > 1}
+    assert {each: paths for each, paths in several.items() if each not in SAME_CLASS_NAMES} == {}
+
+
+def test_array_aliases_are_defined_in_typing_only():
+    alias = re.compile(r"^\w+ = NDArray\[np\.\w+\]$", re.MULTILINE)
+    others = [path for path in MODULES if path.name != "typing.py"]
+    assert [inner(path) for path in others if alias.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_path_of_a_developers_machine():
@@ -52,14 +146,21 @@ def test_no_path_of_a_developers_machine():
     assert [name(path) for path in others if forbidden.search(path.read_text(encoding="utf-8"))] == []
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=name)
-def test_module_keeps_the_laws(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), "a module says in its docstring what it holds"
-    assert list(offences(tree, prints="cli" in path.parts or "demo" in path.parts)) == []
+def test_every_module_says_what_it_holds():
+    trees = {inner(path): ast.parse(path.read_text(encoding="utf-8")) for path in LIBRARY}
+    assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == []
 
 
-def offences(tree, *, prints):
+def test_no_module_does_what_a_library_must_not():
+    found = {}
+    for path in LIBRARY:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if wrong := list(offenses(tree, prints="cli" in path.parts or "demo" in path.parts)):
+            found[inner(path)] = wrong
+    assert found == {}
+
+
+def offenses(tree, *, prints):
     """What a library module must not do, each with its line; only a `show` method may print."""
     shown = set()
     for node in ast.walk(tree):
@@ -87,5 +188,5 @@ def imported(node):
     "source",
     ["assert x", "import pickle", "from pickle import load", "np.load(f, allow_pickle=True)", "eval(t)", "print(1)"],
 )
-def test_the_laws_have_teeth(source):
-    assert list(offences(ast.parse(source), prints=False))
+def test_the_rules_have_teeth(source):
+    assert list(offenses(ast.parse(source), prints=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from tests.contract.catalogue import ITEMS
-from vizsla.function_scorer import FunctionScorer
+from vizsla.scorers.function import FunctionScorer
 
 
 def overlap(query: str, text: str) -> float:

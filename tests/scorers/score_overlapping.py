@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vizsla.candidates import Candidates
-from vizsla.function_scorer import FunctionScorer
-from vizsla.score_cache import ScoreCache
-from vizsla.score_store import ScoreStore
-from vizsla.strings import Strings
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.scorers.cache import ScoreCache, ScoreStore
+from vizsla.scorers.function import FunctionScorer
 
 ITEMS = {f"i{n}": f"text {n}" for n in range(120)}
 QUERIES = [f"query {n}" for n in range(4)]

@@ -10,14 +10,13 @@ import pytest
 
 from tests.contract.catalogue import ITEMS
 from tests.scorers.counted import counted_scorer
-from vizsla.budget import Budget
-from vizsla.candidates import Candidates
+from vizsla.base.queries import Queries
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
 from vizsla.errors import BudgetError, CompositionError, InputError, VizslaError
 from vizsla.methods.bm25 import bm25
-from vizsla.queries import Queries
-from vizsla.score_cache import ScoreCache
-from vizsla.spending import Spending
-from vizsla.strings import Strings
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.wrappers import Budget, Spending
 
 
 def rows(*lengths: int) -> Candidates:

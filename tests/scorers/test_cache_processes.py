@@ -13,8 +13,8 @@ import pytest
 from tests.scorers.score_overlapping import ITEMS, QUERIES
 from tests.support.interrupts import wait_until
 from tests.support.stuck import finished
-from vizsla.function_scorer import FunctionScorer
-from vizsla.score_cache import ScoreCache
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.function import FunctionScorer
 
 ROOT = Path(__file__).resolve().parents[2]
 Events = list[tuple[str, int, str]]
@@ -90,7 +90,7 @@ def test_a_forked_child_opens_a_connection_of_its_own(tmp_path):
     script = tmp_path / "forked.py"
     script.write_text(
         "import os, sys, numpy as np\n"
-        "from vizsla.score_store import ScoreStore\n"
+        "from vizsla.scorers.cache import ScoreStore\n"
         "store = ScoreStore(sys.argv[1])\n"
         "store.put('f', [('q', 'parent')], np.ones(1, np.float32))\n"
         "parents = store._file._connection()\n"

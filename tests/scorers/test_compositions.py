@@ -8,23 +8,22 @@ from functools import cache
 import pytest
 
 from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
-from tests.evaluate.judged_dict import JudgedDict
+from tests.evaluation.judged_dict import JudgedDict
 from tests.scorers.counted import counted_scorer
 from tests.support.table_retriever import TableRetriever
-from vizsla.artifact import load
-from vizsla.budget import Budget
+from vizsla.artifacts.artifact import load
+from vizsla.base.scorer import unwrapped
 from vizsla.compose.shards import shards
-from vizsla.dataset import Dataset
+from vizsla.core.candidates import Scored, Stats
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import BudgetError, CompositionError
-from vizsla.evaluate.compare import compare
-from vizsla.evaluate.evaluate import evaluate
+from vizsla.evaluation.compare import compare
+from vizsla.evaluation.evaluate import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
-from vizsla.score_cache import ScoreCache
-from vizsla.scored import Scored
-from vizsla.scorer import unwrapped
-from vizsla.stats import Stats
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.wrappers import Budget
 
 DISTINCT = list(dict.fromkeys(QUERIES))
 # No two of one text, so that a pair of texts that is sent twice is a pair that is sent twice.

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from vizsla import LateParametric, LsaEncoder
-from vizsla.candidates import Candidates
 from vizsla.cli import main
+from vizsla.core.candidates import Candidates
 from vizsla.errors import FormatError
-from vizsla.score_store import ScoreStore
-from vizsla.vector_store import VectorStore, stored_counts
+from vizsla.scorers.cache import ScoreStore
+from vizsla.scorers.lazy_vectors import VectorStore, stored_counts
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
 PROGRAMS = {

@@ -14,14 +14,14 @@ from threading import Event, Thread
 
 import pytest
 
-from vizsla import http_post, http_reranker
-from vizsla.budget import Budget
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 from vizsla.errors import CompositionError, InputError, ScorerError
-from vizsla.http_reranker import HttpReranker
 from vizsla.methods.bm25 import bm25
-from vizsla.retrying import Retrying
-from vizsla.score_cache import ScoreCache
+from vizsla.scorers import http as http_post
+from vizsla.scorers import http as http_reranker
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.http import HttpReranker
+from vizsla.scorers.wrappers import Budget, Retrying
 
 ITEMS = {"a": "fig", "b": "fig tree", "c": "fig tree leaf"}
 WANTED = Candidates.from_dict({"0": dict.fromkeys(ITEMS, 0.0), "1": {"c": 0.0}})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from vizsla.budget import Budget
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
 from vizsla.errors import BudgetError, InputError, ScorerError
-from vizsla.function_scorer import FunctionScorer
-from vizsla.retrying import Retrying
-from vizsla.score_cache import ScoreCache
+from vizsla.scorers.cache import ScoreCache
+from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.wrappers import Budget, Retrying
 
 ITEMS = {"a": "fig", "b": "pear"}
 WANTED = Candidates.from_dict({"0": {"a": 0.0, "b": 0.0}})

@@ -18,14 +18,13 @@ import pytest
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.scorers.counted import counted_scorer, overlap
 from tests.scorers.test_text_scorer import candidates
-from vizsla import score_file
-from vizsla.candidates import Candidates
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
 from vizsla.errors import CompositionError, FormatError, InputError
-from vizsla.function_scorer import FunctionScorer
 from vizsla.methods.bm25 import bm25
-from vizsla.score_cache import ScoreCache
-from vizsla.score_store import ScoreStore
-from vizsla.strings import Strings
+from vizsla.scorers import sqlite
+from vizsla.scorers.cache import ScoreCache, ScoreStore
+from vizsla.scorers.function import FunctionScorer
 
 
 @pytest.fixture
@@ -159,7 +158,7 @@ def test_what_others_store_meanwhile_is_not_sent(path):
 
 
 def test_texts_with_one_hash_raise_rather_than_share_a_score(path, monkeypatch):
-    monkeypatch.setattr("vizsla.score_store._digest", lambda data: data[:1])
+    monkeypatch.setattr("vizsla.scorers.cache._digest", lambda data: data[:1])
     store = ScoreStore(path)
     store.put("scorer", [("query", "apple")], np.array([1.0], np.float32))
     assert store.get("scorer", [("query", "apple")]).tolist() == [1.0]
@@ -318,15 +317,15 @@ def test_a_pause_of_minutes_is_no_wait_for_others(monkeypatch):
     clock, busy = itertools.count(0.0, 600.0), [sqlite3.OperationalError("locked") for _ in range(100)]
     for error in busy:
         error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    monkeypatch.setattr(score_file.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(score_file.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(sqlite.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sqlite.time, "sleep", lambda seconds: None)
 
     def act():
         if busy:
             raise busy.pop()
         return "mine"
 
-    assert score_file._patiently(act) == "mine"
+    assert sqlite._patiently(act) == "mine"
     busy += [error] * 200
     with pytest.raises(sqlite3.OperationalError):
-        score_file._patiently(act)
+        sqlite._patiently(act)

@@ -9,13 +9,13 @@ import pytest
 
 from tests.contract.catalogue import ITEMS, QUERIES
 from tests.scorers.counted import counted_scorer, overlap
-from vizsla.candidates import Candidates
-from vizsla.dataset import Dataset
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
-from vizsla.function_scorer import TAKES, FunctionScorer
 from vizsla.methods.bm25 import bm25
-from vizsla.strings import Strings
-from vizsla.text_scorer import TextScorer
+from vizsla.scorers.function import TAKES, FunctionScorer
+from vizsla.scorers.text import TextScorer
 
 
 def candidates(seed: int = 5) -> Candidates:

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vizsla.candidates import Candidates
-from vizsla.explanation import Explanation
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
 
 
 class TableRetriever(Retriever):

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import xxhash
 
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 KINDS = range(3)
 

@@ -10,8 +10,8 @@ import Stemmer
 
 from tests.text import twin
 from vizsla.errors import FormatError, InputError
-from vizsla.text.analyser import Analyser
-from vizsla.text.stop_words import STOP_WORDS
+from vizsla.text.analyzers import Analyser
+from vizsla.text.languages import STOP_WORDS
 
 SENTENCE = "The runners were running quickly through Straßen, mujeres, быстрые машины, κόσμος and l'amitié"
 

@@ -17,9 +17,8 @@ from tests.text import twin
 from vizsla import AnyLanguage, bm25
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.text.bag import BagOfWords
-from vizsla.text.languages import LANGUAGES, clear_language, evidence_of, said_by
-from vizsla.text.stop_words import STOP_WORDS
+from vizsla.text.bag_of_words import BagOfWords
+from vizsla.text.languages import LANGUAGES, STOP_WORDS, clear_language, evidence_of, said_by
 
 NO_LANGUAGE = AnyLanguage([])
 MILD = AnyLanguage("english", drop=False)
@@ -210,7 +209,7 @@ def test_a_word_says_alone_what_it_says_in_a_catalogue():
         "کتاب",
         "🙂",
     }
-    surface = vizsla.strings.Strings.of(sorted(words))
+    surface = vizsla.core.strings.Strings.of(sorted(words))
     row_of_form, weights = evidence_of(surface)
     for word, row in zip(surface, row_of_form.tolist(), strict=True):
         expected = weights[row].tolist() if row >= 0 else [0] * len(LANGUAGES)
@@ -275,7 +274,7 @@ def test_one_word_that_is_repeated_is_no_language():
 def test_a_sample_of_a_large_catalogue_says_its_languages(monkeypatch):
     texts = list((GERMAN | ENGLISH).values()) * 20
     whole = bm25(texts)
-    monkeypatch.setattr("vizsla.text.any_language.VOTERS", 40)
+    monkeypatch.setattr("vizsla.text.analyzers.VOTERS", 40)
     sampled = bm25(texts)
     assert sampled.bag.fingerprint == whole.bag.fingerprint and sampled("haus").ids == whole("haus").ids
 
@@ -325,7 +324,7 @@ def test_wrong_content_is_refused(wrong):
 
 def test_an_unsettled_bag_is_refused():
     with pytest.raises(InputError, match="settled"):
-        BagOfWords(AnyLanguage(), vizsla.strings.Strings.of(["a"]))
+        BagOfWords(AnyLanguage(), vizsla.core.strings.Strings.of(["a"]))
 
 
 def test_the_native_builder_refuses_tables_that_do_not_fit():

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tests.support.interrupts import seconds_until_stopped
 from tests.text import twin
-from vizsla.artifact import load
+from vizsla.artifacts.artifact import load
 from vizsla.artifacts.writer import ArtifactWriter
+from vizsla.core.sparse import SparseRows
+from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
-from vizsla.sparse_rows import SparseRows
-from vizsla.strings import Strings
-from vizsla.text import texts as texts_module
-from vizsla.text.analyser import Analyser
-from vizsla.text.bag import BagOfWords
+from vizsla.text import streams as texts_module
+from vizsla.text.analyzers import Analyser
+from vizsla.text.bag_of_words import BagOfWords
 
 ANALYSERS = [
     Analyser(),

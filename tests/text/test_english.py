@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.text.english_twin import stem
 from vizsla import _native
-from vizsla.strings import Strings
-from vizsla.text.folding import terms_of_forms
+from vizsla.core.strings import Strings
+from vizsla.text.analyzers import terms_of_forms
 from vizsla.text.stemming import light_stems, roots, stem_words
 
 TOGETHER = [

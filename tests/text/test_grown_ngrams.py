@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tests.text.ngram_twin import ngrams
-from vizsla.sparse_rows import SparseRows
-from vizsla.text.grown_ngrams import GrownNgrams
-from vizsla.text.ngrams import NgramTfidf
+from vizsla.core.sparse import SparseRows
+from vizsla.text.ngrams import GrownNgrams, NgramTfidf
 
 BASE = ["a red fig", "a green pear", "apples and pears"]
 MORE = ["red onion rings", "größe 42", "green onion", "東京"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.formats.hostile import hostile
-from tests.formats.mutations import mutations
+from tests.artifacts.hostile import hostile
+from tests.artifacts.mutations import mutations
 from tests.support.interrupts import seconds_until_stopped
-from vizsla.artifact import load
+from vizsla.artifacts.artifact import load
+from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
-from vizsla.strings import Strings
 from vizsla.text.ngrams import NgramTfidf
 
 QUERIES = ["Artistic iphone 7", "é", "never seen", ""]

@@ -13,7 +13,7 @@ import vizsla
 from vizsla import AnyLanguage, _native, bm25
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.text.bag import BagOfWords
+from vizsla.text.bag_of_words import BagOfWords
 
 ENGLISH = AnyLanguage("english")
 WINGS = {"a": "a flexible wing", "b": "the flexibility of a wing", "c": "stiff wings"}

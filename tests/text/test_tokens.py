@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.text import twin
 from vizsla import _native
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 # Letters of every width, marks, case that changes the width, digits, separators of every width, lone surrogates.
 TRICKY = "aZ09_ '’.-\t\nÄßéİıΣσςȺⱥK\u0301\u200d\u00ad東京ラ。한😀𝒜𐐀𐐨𠀀\U000e0100\ud800\udfff\x00\uffff½²"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.text import wordpiece_twin as twin
 from vizsla import Analyser, WordPiece, bm25, load
 from vizsla.errors import DataError, FormatError, InputError, MissingExtraError
-from vizsla.text.bag import BagOfWords
+from vizsla.text.bag_of_words import BagOfWords
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SMALL = [*SPECIAL, "un", "##aff", "##able", "fig", "##s", "a", "##a", "##ab", "aab", "!", "é"]

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 
 from vizsla import _native
-from vizsla.text.analyser import Analyser
+from vizsla.text.analyzers import Analyser
 
 SAME_UNICODE = unicodedata.unidata_version == _native.unicode_version
 

@@ -1,1 +1,1 @@
-"""What an artefact's folder is made of: strict JSON, plain arrays, a manifest, and how it gets into place."""
+"""The folder format of saved objects: manifest, writer, reader, atomic renames."""

@@ -1,4 +1,4 @@
-"""An opened folder: its files are reached through it, whatever happens to its name meanwhile."""
+"""An opened folder, whose files are reached through its descriptor, and the folder an artifact came from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import check_type
 from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest
+from vizsla.core.validation import check_type
 from vizsla.errors import FormatError
 
 T = TypeVar("T")
@@ -181,3 +181,30 @@ def _check_stored(handle: int, size: int) -> None:
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+class Home(NamedTuple):
+    """A folder, and the digest of the manifest it had.
+
+    Parameters
+    ----------
+    path : str
+        The folder, from the root of the file system.
+    digest : str
+        See `Manifest.digest`.
+    """
+
+    path: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: str | Path, digest: str) -> Self:
+        """Remember a folder, whatever the working folder becomes."""
+        return cls(str(Path(path).absolute()), digest)
+
+    def stands(self) -> bool:
+        """Whether the folder still holds what it held."""
+        try:
+            return read_folder(self.path, lambda folder: folder.manifest().digest) == self.digest
+        except FormatError:
+            return False

@@ -1,17 +1,142 @@
-"""Inspect: what an artefact is, from its manifests alone."""
+"""Describe an artifact from its manifests, and audit every file of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vizsla.artifacts import strict_json
+from vizsla.artifacts.artifact import load
 from vizsla.artifacts.folder import Folder, read_folder
-from vizsla.artifacts.loading import Loading, Place
 from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
-from vizsla.artifacts.parameter_lines import parameter_lines
+from vizsla.artifacts.reader import ArtifactReader, Loading, Place
 from vizsla.errors import FormatError
+
+KEYS = {"measure", "cold", "warm", "trials", "best"}
+QUALITIES = ("all", "warm", "cold")
+SHOWN = 6
+CELL = 24
+
+
+def is_choice(value: object) -> bool:
+    """Whether a parameter says how settings were chosen.
+
+    Examples
+    --------
+    >>> is_choice({"measure": "MRR@10", "cold": 1, "warm": 1, "trials": [{"k": 1, "all": 0.5}], "best": 0})
+    True
+    """
+    if not isinstance(value, dict) or set(value) - {"repeated"} != KEYS or not isinstance(value["trials"], list):
+        return False
+    trials, best = value["trials"], value["best"]
+    if not all(isinstance(value[name], int) for name in ("cold", "warm")):
+        return False
+    plain = all(isinstance(trial, dict) and isinstance(trial.get("all"), int | float) for trial in trials)
+    return plain and isinstance(best, int) and 0 <= best < len(trials)
+
+
+def choice_lines(choice: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line that says how it was chosen, and a table: what was chosen, marked, and the best of the others.
+
+    Examples
+    --------
+    >>> trials = [{"weight": 1.0, "all": 0.31}, {"weight": 0.5, "all": 0.4}]
+    >>> print("\\n".join(choice_lines({"measure": "MRR@10", "cold": 4, "warm": 9, "trials": trials, "best": 1})))
+    chosen of 2 by MRR@10 on 9 warm and 4 cold held-out queries
+       weight     all
+    *     0.5  0.4000
+            1  0.3100
+    """
+    trials, best = choice["trials"], choice["best"]
+    asked = f"{choice['warm']:,} warm and {choice['cold']:,} cold held-out queries"
+    yield f"chosen of {len(trials):,} by {choice['measure']} on {asked}"
+    order = sorted(range(len(trials)), key=lambda number: (number != best, -trials[number]["all"], number))[:SHOWN]
+    names = list(dict.fromkeys(name for number in order for name in trials[number]))
+    names = [name for name in names if name not in QUALITIES] + [name for name in QUALITIES if name in names]
+    cells = [["*" if n == best else "", *(_choice_cell(name, trials[n].get(name)) for name in names)] for n in order]
+    table = [["", *names], *cells]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    if len(trials) > SHOWN:
+        yield f"… and {len(trials) - SHOWN:,} more; JSON has all of them"
+
+
+def _choice_cell(name: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4f}" if name in QUALITIES else f"{value:g}"
+    text = str(value)
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
+WIDTH = 100
+"""What does not fit into so many characters is taken apart."""
+MOST_ROWS = 60
+
+
+def parameter_lines(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the lines that show parameters, none wider than `WIDTH`; rows of a table are numbered from 0.
+
+    Examples
+    --------
+    >>> print("\\n".join(parameter_lines({"k1": 0.9, "trials": [{"name": "a" * 40, "R@10": 0.51239}] * 3})))
+    k1 = 0.9
+    trials:
+         name                     R@10
+      0  "aaaaaaaaaaaaaaaaaaaaaa…  0.5124
+      1  "aaaaaaaaaaaaaaaaaaaaaa…  0.5124
+      2  "aaaaaaaaaaaaaaaaaaaaaa…  0.5124
+    """
+    return [line for name, value in parameters.items() for line in _lines(name, value)]
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    if is_choice(value):
+        first, *rows = choice_lines(value)
+        yield f"{name}: {first}"
+        yield from (f"  {_shortened(row, WIDTH - 2)}" for row in rows)
+        return
+    line = f"{name} = {strict_json.one_line(value)}"
+    if len(line) <= WIDTH:
+        yield line
+    elif isinstance(value, dict):
+        yield f"{name}:"
+        yield from (f"  {_shortened(inner, WIDTH - 2)}" for inner in parameter_lines(value))
+    elif isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        yield f"{name}:"
+        yield from (f"  {_shortened(row, WIDTH - 2)}" for row in _table(value))
+    else:
+        counted = f" ({len(value):,} {'entries' if isinstance(value, list) else 'characters'})"
+        yield _shortened(line, WIDTH - len(counted)) + counted
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    shown = list(enumerate(rows[:MOST_ROWS]))
+    cells = [[str(number), *(_cell(row[name]) if name in row else "" for name in names)] for number, row in shown]
+    header = ["", *(_shortened(name, CELL) for name in names)]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    for row in [header, *cells]:
+        line = "  ".join(_aligned(cell, width) for cell, width in zip(row, widths, strict=True))
+        yield line.rstrip()
+    if len(rows) > MOST_ROWS:
+        yield f"… and {len(rows) - MOST_ROWS:,} more; JSON has all of them"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _shortened(strict_json.one_line(value), CELL)
+
+
+def _aligned(cell: str, width: int) -> str:
+    return cell.rjust(width) if cell[:1] in "-0123456789" else cell.ljust(width)
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -121,3 +246,66 @@ def _told_elsewhere(loading: Loading, record: ParentRecord) -> Pedigree:
     manifest = loading.shared(record)
     path = loading.root.path.joinpath(*(record.place or ()))
     return Pedigree(path, manifest.kind, manifest.format, manifest.vizsla, {}, {}, {}, record.at)
+
+
+_SLOTS = ".slots.npy"
+
+
+def check(path: str | Path) -> list[str]:
+    """Audit an artefact and return what is wrong with it, a sentence per problem; an empty list when it is sound.
+
+    Every file of it and of the artefacts inside it is read and compared with its checksum, arrays and string tables
+    are looked into, files that no manifest lists are named, and the whole is loaded once.
+
+    Parameters
+    ----------
+    path : path
+        The artefact's folder.
+    """
+    try:
+        reader = read_folder(path, ArtifactReader)
+        problems = list(_audit(reader))
+        if problems and reader.folder.replaced():
+            return check(path)  # A new save took its place: what was seen is the old one being removed.
+        if not problems:
+            load(path)  # the kinds look for what checksums do not tell, such as NaN
+    except FormatError as error:
+        return [str(error)]
+    return problems
+
+
+def _audit(reader: ArtifactReader) -> Iterator[str]:
+    inside = {name for name, record in reader.manifest.parents.items() if record.at is None}
+    listed = {MANIFEST, *reader.manifest.files, *inside}
+    for name in reader.folder.names():
+        if name not in listed:
+            yield f"{reader.path / name}: not a file of the artefact; move it away."
+    damaged: set[str] = set()
+    for name in reader.manifest.files:
+        found = list(_problem(reader.verify_file, name))
+        damaged |= {name} if found else set()
+        yield from found
+    tables = [name.removesuffix(_SLOTS) for name in reader.manifest.files if name.endswith(_SLOTS)]
+    for name in tables:
+        if any(f"{name}.{part}.npy" in damaged for part in ("bytes", "offsets", "slots")):
+            continue  # said already
+        yield from _problem(lambda table: reader.strings(table, findable=False).check_slots(), name)
+    for name in reader.manifest.parents:
+        yield from _audit_child(reader, name)
+
+
+def _audit_child(reader: ArtifactReader, name: str) -> Iterator[str]:
+    try:
+        child = None if reader.is_shared(name) else reader.open_child(name)
+    except FormatError as error:
+        yield str(error)
+    else:
+        if child is not None:  # otherwise it is audited where it lies
+            yield from _audit(child)
+
+
+def _problem(action: Callable[[str], None], name: str) -> Iterator[str]:
+    try:
+        action(name)
+    except FormatError as error:
+        yield str(error)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import __version__, _native
+from vizsla._internal.lazy import cached_property
 from vizsla.artifacts import strict_json
-from vizsla.cached_property import cached_property
 
 MANIFEST = "manifest.json"
 FORMAT = 1

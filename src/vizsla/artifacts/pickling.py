@@ -6,15 +6,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vizsla.artifacts.home import Home
+from vizsla.artifacts.folder import Home
 from vizsla.artifacts.inspect import Pedigree, inspect
 from vizsla.artifacts.kinds import BUILT_IN, check_saveable, class_of
-from vizsla.artifacts.saving import Saving
-from vizsla.artifacts.writer import ArtifactWriter
+from vizsla.artifacts.writer import ArtifactWriter, Saving
 from vizsla.errors import FormatError
 
 if TYPE_CHECKING:
-    from vizsla.artifact import Artifact
+    from vizsla.artifacts.artifact import Artifact
 
 Classes = tuple[type, ...]
 
@@ -39,7 +38,7 @@ def reduced(artifact: Artifact, home: Home | None) -> tuple[Any, ...]:
 
 def from_folder(path: str, digest: str, classes: Classes) -> Artifact:
     """Load a pickled artefact from its folder, which must hold what it held then."""
-    from vizsla.artifact import load
+    from vizsla.artifacts.artifact import load
 
     artifact = load(path)
     if artifact._home != Home(path, digest):
@@ -49,7 +48,7 @@ def from_folder(path: str, digest: str, classes: Classes) -> Artifact:
 
 def from_files(files: dict[str, bytes], classes: Classes) -> Artifact:
     """Make a pickled artefact again from its files; nothing stays on the disk."""
-    from vizsla.artifact import load
+    from vizsla.artifacts.artifact import load
 
     with tempfile.TemporaryDirectory(prefix="vizsla.") as scratch:
         for name, data in files.items():

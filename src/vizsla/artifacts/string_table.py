@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from vizsla.artifact import Artifact
-from vizsla.catalogue import Catalogue, details_of
+from vizsla.artifacts.artifact import Artifact
+from vizsla.core.catalog import Catalogue, details_of
+from vizsla.core.strings import Strings
 from vizsla.errors import FormatError
-from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -48,7 +48,7 @@ class StringTable(Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        from vizsla.details.details import Details
+        from vizsla.data.metadata import Details
 
         strings = reader.strings(NAME)
         if DETAILS not in reader.manifest.parents:

@@ -6,9 +6,17 @@ import argparse
 from time import perf_counter
 from typing import Any
 
-from vizsla.cli.half_life import add_half_life, chosen_half_life
-from vizsla.cli.options import add_bundling, add_output, bundling, check_output, load_retriever, read_clicks
-from vizsla.cli.reading import add_reading
+from vizsla.cli.options import (
+    add_bundling,
+    add_half_life,
+    add_output,
+    add_reading,
+    bundling,
+    check_output,
+    chosen_half_life,
+    load_retriever,
+    read_clicks,
+)
 
 HELP = {
     "pefa": "choose among the variants below that search one index",
@@ -27,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Adapt, save, and say what was chosen."""
-    from vizsla.evaluate.figure import Drawing
+    from vizsla.evaluation.plots import Drawing
     from vizsla.methods import pefa as methods
 
     check_output(arguments)

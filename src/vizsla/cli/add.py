@@ -8,8 +8,7 @@ from inspect import signature
 from typing import Any
 
 from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
-from vizsla.cli.options import DATA_HELP, add_output
-from vizsla.cli.reading import add_reading, open_items
+from vizsla.cli.options import DATA_HELP, add_output, add_reading, open_items
 from vizsla.errors import InputError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from vizsla.printable import printable
+from vizsla._internal.terminal import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line an artefact; exit with 1 when any is damaged."""
-    from vizsla.artifacts.check import check
+    from vizsla.artifacts.inspect import check
 
     damaged = False
     for path in arguments.artefacts:

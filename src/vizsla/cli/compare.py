@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare and print."""
-    from vizsla.evaluate import compare
+    from vizsla.evaluation import compare
 
     paths, dataset = system_paths(arguments.systems), open_data(arguments)
     systems = load_systems(paths, arguments)
@@ -66,6 +66,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _depth(measures: list[str], overlap: int | None) -> int | None:
     """How deep answers must be: as the measures say, or deeper where the overlap is counted deeper."""
-    from vizsla.evaluate.measures import depth_needed, parse_measures
+    from vizsla.evaluation.measures import depth_needed, parse_measures
 
     return None if overlap is None else max(overlap, depth_needed(parse_measures(measures)))

@@ -6,12 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import DATA_HELP, add_bundling, add_output, bundling, check_output, unique_names
-from vizsla.cli.reading import add_reading, open_items
+from vizsla.cli.options import (
+    DATA_HELP,
+    add_bundling,
+    add_output,
+    add_reading,
+    bundling,
+    check_output,
+    open_items,
+    unique_names,
+)
 
 if TYPE_CHECKING:
-    from vizsla.retriever import Retriever
-    from vizsla.scorer import Scorer
+    from vizsla.base.retriever import Retriever
+    from vizsla.base.scorer import Scorer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +62,9 @@ def _check_report(path: str | None) -> None:
 
 
 def _loaded(pairs: list[str]) -> dict[str, Scorer]:
-    from vizsla.artifact import load
+    from vizsla.artifacts.artifact import load
+    from vizsla.base.scorer import Scorer
     from vizsla.errors import InputError
-    from vizsla.scorer import Scorer
 
     names: dict[str, Scorer] = {}
     for name, path in unique_names(pairs).items():
@@ -70,8 +78,8 @@ def _loaded(pairs: list[str]) -> dict[str, Scorer]:
 def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriever:
     """Weigh the terms of the sum on held-out clicks, and say how that went."""
     from vizsla.compose import parse
-    from vizsla.compose.terms import sum_terms
-    from vizsla.methods.fuse import learn_fusion
+    from vizsla.compose.parser import sum_terms
+    from vizsla.methods.fusion import learn_fusion
 
     given = {name: getattr(arguments, name) for name in ("clicks", "queries") if getattr(arguments, name)}
     dataset = open_items(arguments.learn, arguments, **given)

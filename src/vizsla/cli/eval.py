@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
-    from vizsla.evaluate import evaluate
+    from vizsla.evaluation import evaluate
 
     (name, path), *others = system_paths([arguments.system]).items()
     if others:

@@ -67,7 +67,7 @@ def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxEncoder:
     """Return the model as an ONNX folder at `folder`."""
     from vizsla.encoders.onnx import MODEL, OnnxEncoder
     from vizsla.encoders.sentence import SentenceEncoder
-    from vizsla.export.onnx_export import copy_onnx, export_onnx
+    from vizsla.export.onnx import copy_onnx, export_onnx
 
     names = ("query_prompt", "item_prompt", "max_tokens")
     options = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
@@ -80,9 +80,9 @@ def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxEncoder:
 
 def _checked(full: OnnxEncoder, arguments: argparse.Namespace) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
-    from vizsla.export.check_sample import check_sample
-    from vizsla.export.onnx_export import copy_onnx
-    from vizsla.export.quantise import quantise
+    from vizsla.export.checks import check_sample
+    from vizsla.export.int8 import quantise
+    from vizsla.export.onnx import copy_onnx
 
     sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}
     sample = check_sample(open_data(arguments), split=arguments.split, **sizes)

@@ -11,7 +11,7 @@ from vizsla.cli.options import open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.pairs.onnx_pairs import OnnxPairModel
+    from vizsla.scorers.pair_models import OnnxPairModel
 
 CANDIDATES = 30
 """What BM25 finds among the drawn items, for both models to order."""
@@ -34,8 +34,8 @@ def export_pairs(arguments: argparse.Namespace) -> int:
 
 
 def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxPairModel:
-    from vizsla.export.pair_export import export_pair_model
-    from vizsla.pairs.torch_pairs import TorchPairModel
+    from vizsla.export.pairs import export_pair_model
+    from vizsla.scorers.pair_models import TorchPairModel
 
     model = TorchPairModel(arguments.model, max_tokens=arguments.max_tokens)
     return export_pair_model(model, folder, overwrite=arguments.overwrite, threads=arguments.threads)
@@ -45,8 +45,8 @@ def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
     import shutil
 
-    from vizsla.export.check_sample import check_sample
-    from vizsla.export.pair_export import quantise_pair_model
+    from vizsla.export.checks import check_sample
+    from vizsla.export.pairs import quantise_pair_model
     from vizsla.io.atomic import writing_folder
 
     sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}

@@ -6,18 +6,30 @@ import argparse
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from vizsla.cli import index_anchors as anchors
-from vizsla.cli import index_bag as bag
-from vizsla.cli import index_dense as dense
-from vizsla.cli import index_pq as pq
-from vizsla.cli import index_sidr as sidr
-from vizsla.cli import index_tfidf as tfidf
+from vizsla.cli import (
+    index_anchors as anchors,
+)
+from vizsla.cli import (
+    index_dense as dense,
+)
+from vizsla.cli import (
+    index_pq as pq,
+)
+from vizsla.cli import (
+    index_sidr as sidr,
+)
+from vizsla.cli import (
+    index_tfidf as tfidf,
+)
+from vizsla.cli import (
+    index_tokens as bag,
+)
 from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.methods.bm25_statistics import Statistics
-    from vizsla.text.analyser import Analyser
+    from vizsla.text.analyzers import Analyser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _add_bm25(parser: argparse.ArgumentParser) -> None:
-    from vizsla.methods.bm25 import VARIANTS
+    from vizsla.methods.bm25_statistics import VARIANTS
 
     add_data(parser)
     add_output(parser)
@@ -70,8 +82,7 @@ def _add_analyser(parser: argparse.ArgumentParser) -> None:
 
 def _analyser(arguments: argparse.Namespace, counted: Statistics | None) -> Analyser:
     """Return the analyser that was asked for; nothing asked for means that of the statistics, or any language."""
-    from vizsla.text.analyser import Analyser
-    from vizsla.text.any_language import AnyLanguage
+    from vizsla.text.analyzers import Analyser, AnyLanguage
 
     plain = arguments.words or arguments.chars or arguments.stop_words or arguments.stem
     if arguments.language and plain:

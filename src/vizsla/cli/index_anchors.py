@@ -8,14 +8,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from vizsla.artifact import load
+from vizsla.artifacts.artifact import load
 from vizsla.artifacts.manifest import MANIFEST
+from vizsla.base.scorer import Scorer
 from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
 from vizsla.errors import InputError
-from vizsla.scorer import Scorer
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
     from vizsla.methods.cur import AnchorScores
 
 MODEL_FILES = ("model.onnx", "config.json")
@@ -24,7 +24,7 @@ MODEL_FILES = ("model.onnx", "config.json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the scorer, the retrievers and the anchors."""
-    from vizsla.methods.cur.anchor_queries import HOW
+    from vizsla.methods.cur.anchors import HOW
     from vizsla.methods.cur.factors import STORAGES
 
     add_data(parser)
@@ -49,11 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def build(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
     from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
-    from vizsla.methods.cur.anchor_queries import anchor_queries
-    from vizsla.methods.cur.fit_cost import fit_seconds
-    from vizsla.methods.cur.prior import check_priors
-    from vizsla.methods.cur.rounds import Plan
-    from vizsla.methods.cur.score_anchors import AnchorCost
+    from vizsla.methods.cur.anchors import AnchorCost, anchor_queries
+    from vizsla.methods.cur.basis_selection import fit_seconds
+    from vizsla.methods.cur.components import check_priors
+    from vizsla.methods.cur.plan import Plan
 
     start, data = perf_counter(), open_data(arguments)
     scorer = _scorer(arguments.scorer, data)
@@ -83,7 +82,7 @@ def build(arguments: argparse.Namespace) -> None:
 def _paid_for(scorer: Scorer, queries: list[str], path: str) -> AnchorScores | None:
     """Return the anchors' scores that an earlier command has paid for, where they are still right."""
     from vizsla.methods.cur import AnchorScores
-    from vizsla.methods.cur.score_anchors import still_right
+    from vizsla.methods.cur.anchors import still_right
 
     known = load(path) if (Path(path) / MANIFEST).exists() else None
     return known if isinstance(known, AnchorScores) and still_right(known, scorer, queries) else None
@@ -91,7 +90,7 @@ def _paid_for(scorer: Scorer, queries: list[str], path: str) -> AnchorScores | N
 
 def _scorer(path: str, data: Dataset) -> Scorer:
     if not (Path(path) / MANIFEST).exists() and any((Path(path) / name).exists() for name in MODEL_FILES):
-        from vizsla.cross_encoder import CrossEncoder
+        from vizsla.scorers.cross_encoder import CrossEncoder
 
         return CrossEncoder(data, path)
     loaded = load(path)

@@ -12,8 +12,8 @@ from vizsla.cli.options import add_bundling, add_data, add_output, bundling, che
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
-    from vizsla.encoder import Encoder
+    from vizsla.base.encoder import Encoder
+    from vizsla.data.dataset import Dataset
     from vizsla.methods.dense import Dense
 
 OPTIONS = {
@@ -74,7 +74,7 @@ def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any
 
 def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any]) -> Dense:
     """Encode with a model, which takes long: the same command continues where it was stopped."""
-    from vizsla.encoders.resume import remove_encoding, resumable_encode
+    from vizsla.encoders.resumable import remove_encoding, resumable_encode
     from vizsla.methods.dense import Dense
 
     working = f"{arguments.output.rstrip('/')}.encoding"

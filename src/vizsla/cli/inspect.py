@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vizsla.cli.reading import add_reading
+from vizsla.cli.options import add_reading
 
 if TYPE_CHECKING:
-    from vizsla.vector_store import StoredCount
+    from vizsla.scorers.lazy_vectors import StoredCount
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _print_vectors(arguments: argparse.Namespace) -> None:
     """Print how many items each encoder has encoded so far; of how many, where the data are given."""
-    from vizsla.vector_store import stored_counts
+    from vizsla.scorers.lazy_vectors import stored_counts
 
     texts = None if arguments.data is None else _texts(arguments)
     counts = stored_counts(arguments.artefact, texts or ())
@@ -48,7 +48,7 @@ def _print_vectors(arguments: argparse.Namespace) -> None:
 
 def _texts(arguments: argparse.Namespace) -> list[str]:
     """Return the data's distinct texts."""
-    from vizsla.cli.reading import open_items
+    from vizsla.cli.options import open_items
 
     return list(dict.fromkeys(item.default_text() for item in open_items(arguments.data, arguments).items))
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vizsla.artifact import kinds_with
+from vizsla.artifacts.artifact import kinds_with
 from vizsla.artifacts.kinds import class_of
+from vizsla.base.retriever import Retriever
 from vizsla.cli.options import load_retriever
 from vizsla.errors import InputError
-from vizsla.retriever import Retriever
 
 MODEL_HELP = "the model's folder; as OUT too, it is replaced"
 

@@ -1,19 +1,98 @@
-"""Arguments that several verbs share."""
+"""Options that several verbs share, and how their values are read."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vizsla.artifact import load
-from vizsla.cli.reading import add_reading, click_reading, open_items, run_reading
-from vizsla.dataset import Dataset
+import numpy as np
+
+from vizsla._internal.terminal import printable
+from vizsla.artifacts.artifact import load
+from vizsla.base.retriever import Retriever
+from vizsla.core.validation import DatasetWarning, Tally
+from vizsla.data.conditions import where
+from vizsla.data.dataset import Dataset
+from vizsla.data.filter import Filter
 from vizsla.errors import DataError, InputError
-from vizsla.io.reading import Reading
-from vizsla.retriever import Retriever
+from vizsla.io.bad_lines import Reading
+from vizsla.io.fields import QUERY_FIELDS, sniff
+from vizsla.io.files import LineFile
+from vizsla.io.readers import read_queries
+
+if TYPE_CHECKING:
+    from vizsla.learning.recency import Build
+
+OPTIONS = (
+    "id", "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
+    "passage_words", "overlap_words",
+)  # fmt: skip
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how data are read."""
+    group = parser.add_argument_group("how data are read")
+    group.add_argument("--id", metavar="FIELD", help="the field or column of an item's id (default: by its name)")
+    group.add_argument("--text", metavar="FIELDS", help="its texts, such as title,description, which are joined")
+    group.add_argument("--title", metavar="FIELD", help="its title")
+    group.add_argument(
+        "--meta", metavar="FIELDS", help="what else is kept, such as price:number,brand (default: all; '' none)"
+    )
+    group.add_argument(
+        "--keep-texts", action="store_true", default=None, help="save texts too, so that answers show them"
+    )
+    group.add_argument(
+        "--format", choices=("csv", "tsv", "jsonl", "parquet"), help="of a file whose name does not tell"
+    )
+    group.add_argument("--separator", metavar="CHAR", help="between columns (default: by the header)")
+    group.add_argument("--encoding", metavar="NAME", help="utf-8 (default), utf-16, latin-1, …")
+    group.add_argument("--on-error", choices=("raise", "warn", "skip"), help="for lines that cannot be read")
+    group.add_argument("--rejected", metavar="FILE", help="write the lines that were left out to this file")
+    group.add_argument("--click-columns", metavar="NAMES", help="of a click log: query=search,item=sku,time=date")
+    group.add_argument("--passage-words", type=int, metavar="N", help="most words of a document's passage (200)")
+    group.add_argument("--overlap-words", type=int, metavar="N", help="words that passages share (0)")
+
+
+def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -> Dataset:
+    """Open a dataset as the arguments say; say which columns were taken for what where nobody named them."""
+    options = {name: value for name in OPTIONS if (value := getattr(arguments, name, None)) is not None}
+    if getattr(arguments, "click_columns", None):
+        options["click_columns"] = _named_columns(arguments.click_columns)
+    dataset = Dataset.open(source, **{**options, **more})
+    if dataset.mapping and not {"id", "text"} <= options.keys():
+        print(printable(f"vizsla: {dataset.mapping}"), file=sys.stderr)
+    return dataset
+
+
+def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how a click log by itself is read."""
+    names = ("encoding", "on_error", "rejected")
+    options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n, None) is not None}
+    if getattr(arguments, "click_columns", None):
+        options["click_columns"] = _named_columns(arguments.click_columns)
+    return options
+
+
+@contextmanager
+def run_reading(arguments: argparse.Namespace) -> Iterator[Reading]:
+    """Say how runs are read, after the data: what is rejected of them follows what was rejected there."""
+    options = {name: value for name in ("encoding", "on_error") if (value := getattr(arguments, name)) is not None}
+    with Path(arguments.rejected).open("ab") if arguments.rejected else nullcontext() as aside:
+        yield Reading(**options, rejected=aside)
+
+
+def _named_columns(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and value.strip() for name, _, value in pairs):
+        raise InputError(f"`--click-columns` must be like query=search,item=sku. Got {text!r}.")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
 
 DATA_HELP = (
     "a file (CSV, TSV, JSONL, Parquet; '-' is standard input), a folder of .md, .txt and .html documents, a BEIR, MS "
@@ -121,7 +200,7 @@ def system_paths(pairs: list[str]) -> dict[str, str]:
 
 
 def _load_system(path: str, how: Reading) -> Any:
-    from vizsla.io.trec_run import read_answers
+    from vizsla.io.trec import read_answers
 
     return read_answers(path, how=how) if Path(path).is_file() else load_retriever(path)
 
@@ -129,7 +208,7 @@ def _load_system(path: str, how: Reading) -> Any:
 def _runs_in(pair: str) -> list[str]:
     """Return the files of a folder that is no artefact, each as NAME=PATH; anything else as it is."""
     from vizsla.artifacts.manifest import MANIFEST
-    from vizsla.evaluate.evaluate import system_name
+    from vizsla.evaluation.evaluate import system_name
 
     path = Path(named(pair)[1])
     if path.is_file():
@@ -144,7 +223,7 @@ def _runs_in(pair: str) -> list[str]:
 
 def read_clicks(arguments: argparse.Namespace) -> Any:
     """Return a dataset, or the triples of a click log."""
-    from vizsla.io.click_texts import read_click_texts
+    from vizsla.io.readers import read_click_texts
 
     path = Path(arguments.clicks)
     if path.is_dir():
@@ -193,3 +272,95 @@ def unique_names(pairs: list[str]) -> dict[str, str]:
 
 def _filled(lines: Iterable[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines if line.strip()]
+
+
+def add_half_life(parser: argparse.ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument("--half-life", metavar="DAYS", help="clicks weigh half after so many days; 'auto' chooses")
+
+
+def chosen_half_life(arguments: argparse.Namespace, clicks: Any, build: Build) -> float | None:
+    """Return the days; for "auto", try some, and say how that went."""
+    given = arguments.half_life
+    if given is None:
+        return None
+    if given == "auto":
+        return _chosen(clicks, build)
+    try:
+        return float(given)
+    except ValueError:
+        raise InputError(f"`--half-life` must be days, or auto. Got {given!r}.") from None
+
+
+def _chosen(clicks: Any, build: Build) -> float | None:
+    from vizsla.learning.recency import choose_half_life
+
+    choice = choose_half_life(clicks, build)
+    for trial in choice.trials:
+        said = "none" if trial["half_life"] is None else f"{trial['half_life']:g} days"
+        print(f"half-life {said}: {choice.measure} {trial['all']:.4f} on the latest clicks")
+    days: float | None = choice.chosen["half_life"]
+    return days
+
+
+_CONDITION = re.compile(r"[=<>{]|\b(in|is|contains|startswith)\b", re.IGNORECASE)
+"""What tells a condition from the name of a file that is not there."""
+
+
+def prepared_where(given: Sequence[str], retriever: Retriever) -> Filter | None:
+    """Return the filter that all of them make, None for none; what no item has is said on standard error."""
+    if not given:
+        return None
+    conditions = [one for one in given if _is_condition(one)]
+    filters = [_listed(one, retriever) for one in given if one not in conditions]
+    if conditions:
+        filters.append(retriever.filter(where(*conditions)))
+        for hint in filters[-1].hints:
+            print(printable(f"vizsla: hint: {hint}"), file=sys.stderr)
+    return Filter(np.logical_and.reduce([filter.mask for filter in filters]), retriever.items)
+
+
+def _listed(path: str, retriever: Retriever) -> Filter:
+    """Return the filter of a file of ids; a list of what is in stock is never quite in step, so others are counted."""
+    if path != "-" and not Path(path).is_file():
+        raise InputError(f"`--where` must be a file of ids, or a condition such as price<20. Got {path!r}.")
+    ids = read_lines(path)
+    unknown = [id for id in ids if id not in retriever.items]
+    if unknown:
+        place = "standard input" if path == "-" else path
+        said = f"{len(unknown):,} of {len(ids):,} ids of {place} are of no item, for example {unknown[0]!r:.60}"
+        warnings.warn(said, DatasetWarning, stacklevel=2)
+    return retriever.filter(ids, unknown="ignore")
+
+
+def _is_condition(text: str) -> bool:
+    return _CONDITION.search(text) is not None and not _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a condition may be longer than any name
+        return False
+
+
+def read_query_texts(path: str, arguments: argparse.Namespace) -> list[str]:
+    """Return the texts to ask for; JSONL, CSV and TSV with ids, Parquet and TREC topics are told from plain lines."""
+    how = Reading(arguments.encoding or "utf-8", arguments.on_error or "raise")
+    if path == "-" or not Path(path).is_file() or not _has_ids(Path(path), how.encoding):
+        return read_lines(path)
+    source, tally = read_queries(Path(path), how=how), Tally()
+    texts = [query.text for query in source]
+    source.report(tally)
+    tally.emit()
+    return texts
+
+
+def _has_ids(path: Path, encoding: str) -> bool:
+    kind = sniff(path, encoding=encoding)
+    if kind in ("jsonl", "parquet"):
+        return True
+    first = next((line.text for line in LineFile(path, encoding=encoding) if line.text.strip()), "").lower()
+    if kind == "csv":
+        return any(name in first.replace('"', "").split(",") for name in QUERY_FIELDS.id)
+    return "\t" in first if kind == "tsv" else kind == "trec" and first.startswith("<top")

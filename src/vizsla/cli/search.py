@@ -1,27 +1,72 @@
-"""vizsla search: answer queries from an artefact, or straight from a folder or a file."""
+"""vizsla search: answer queries from an artifact, or straight from a folder or a file."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vizsla.answers import show_blocks
+from vizsla._internal.terminal import printable, printable_json
 from vizsla.artifacts.manifest import MANIFEST
-from vizsla.candidates import Candidates
-from vizsla.cli.conditions import prepared_where
-from vizsla.cli.options import DATA_HELP, load_retriever, read_lines
-from vizsla.cli.prompt import ask
-from vizsla.cli.query_texts import read_query_texts
-from vizsla.cli.reading import add_reading, open_items
-from vizsla.encoded import Encoded
+from vizsla.base.index_retriever import Encoded
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.cli.options import (
+    DATA_HELP,
+    add_reading,
+    load_retriever,
+    open_items,
+    prepared_where,
+    read_lines,
+    read_query_texts,
+)
+from vizsla.core.candidates import Candidates
+from vizsla.core.display import show_blocks
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError
-from vizsla.filter import Filter
-from vizsla.printable import printable, printable_json
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
+
+HISTORY = Path("~/.cache/vizsla/history")
+MOST = 1000
+HELP = "Type a query, or nothing to leave."
+
+
+def ask(answer: Callable[[str], None]) -> None:
+    """Answer what is typed until an empty line or the end."""
+    print(HELP)
+    with _history():
+        while query := _line():
+            answer(query)
+
+
+def _line() -> str:
+    try:
+        return input("vizsla> ").strip()
+    except EOFError:
+        print()
+        return ""
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Let the arrow keys bring back what was asked before, where the system has a library for it."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    path = HISTORY.expanduser()
+    with suppress(OSError):
+        readline.read_history_file(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            readline.set_history_length(MOST)
+            readline.write_history_file(path)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +187,7 @@ def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:
         raise InputError("`--late` must know the items' texts. Got no --data.")
     if not isinstance(retriever, Encoded):
         raise InputError(f"`--late` must be given to a model with one encoder. Got {retriever}.")
-    from vizsla.late_parametric import LateParametric
+    from vizsla.scorers.lazy_vectors import LateParametric
 
     texts = open_items(arguments.data, arguments)
     late: Retriever = (retriever % arguments.depth) >> LateParametric(retriever.encoder, texts, arguments.late)

@@ -10,8 +10,8 @@ from vizsla.cli.options import add_data, add_evaluation, evaluation_options, loa
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
+    from vizsla.base.retriever import Retriever
     from vizsla.methods.xrlinear.model import XrLinear
-    from vizsla.retriever import Retriever
 
 TIMES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the retriever's own effort: what is tried unless told otherwise."""
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model at every setting, print, and draw."""
-    from vizsla.evaluate.sweep import sweep
+    from vizsla.evaluation.sweep import sweep
 
     setting, systems = _variants(load_retriever(arguments.artefact), arguments)
     result = sweep(setting, systems, open_data(arguments), arguments.split, **evaluation_options(arguments))
@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, Retriever]]]:
-    from vizsla.methods.xrlinear.compact import compact
-    from vizsla.methods.xrlinear.prune import prune
+    from vizsla.methods.xrlinear.compress import compact, prune
 
     if arguments.bits:
         kinds, model = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)], _tree(retriever)

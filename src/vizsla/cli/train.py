@@ -7,8 +7,7 @@ from time import perf_counter
 
 from vizsla.cli import train_sidr as sidr
 from vizsla.cli import train_tokens as tokens
-from vizsla.cli.half_life import add_half_life, chosen_half_life
-from vizsla.cli.options import add_data, add_output, check_output, open_data
+from vizsla.cli.options import add_data, add_half_life, add_output, check_output, chosen_half_life, open_data
 from vizsla.cli.train_cross_encoder import add_arguments as add_cross_encoder
 from vizsla.cli.train_jpq import add_arguments as add_jpq
 
@@ -77,7 +76,7 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
 
 
 def _train_xrlinear(arguments: argparse.Namespace) -> None:
-    from vizsla.methods.xrlinear.train import train_xrlinear
+    from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
     from vizsla.text.ngrams import KINDS, NgramTfidf
 
     check_output(arguments)

@@ -11,7 +11,7 @@ from vizsla.cli.options import add_data, add_output, load_retriever, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.training.watched import Watched
+    from vizsla.learning.checkpoints import Watched
 
 SETTINGS = (
     "epochs", "most_steps", "batch", "negatives", "depth", "loss", "share", "rate", "every", "patience", "held_out",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, write the model, and say how it went; Ctrl-C keeps the best so far."""
-    from vizsla.methods.cross_encoder.train import train_cross_encoder
+    from vizsla.methods.cross_encoder import train_cross_encoder
 
     if arguments.overwrite:
         raise InputError("`--overwrite` must be left out: a trained model is written to a new folder. Got it.")

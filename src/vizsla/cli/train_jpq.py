@@ -8,8 +8,16 @@ from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from vizsla.cli.options import add_bundling, add_output, bundling, check_output, load_retriever, read_clicks, read_lines
-from vizsla.cli.reading import add_reading
+from vizsla.cli.options import (
+    add_bundling,
+    add_output,
+    add_reading,
+    bundling,
+    check_output,
+    load_retriever,
+    read_clicks,
+    read_lines,
+)
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
     """Return the trained retriever, and whether training came to its end."""
-    from vizsla.methods.jpq.train import prepared_run, trained_retriever
+    from vizsla.methods.jpq.train_jpq import prepared_run, trained_retriever
 
     base, teacher = _coded(arguments)
     usual = dict.fromkeys(("handicap", "recodings"), 0 if arguments.bytes is None else "auto")
@@ -114,14 +122,14 @@ def _model(arguments: argparse.Namespace) -> Any:
         if options:
             raise InputError("`--model` must be given with --model-rate or --device. Got none.")
         return None
-    from vizsla.methods.jpq.query_model import QueryModel
+    from vizsla.methods.jpq.query_adapter import QueryModel
 
     return QueryModel(arguments.model, **options)
 
 
 def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:
     """Return the coded retriever that is trained, and its teacher."""
-    from vizsla.indexes.pq import PqIndex
+    from vizsla.indexes.pq.pq_index import PqIndex
     from vizsla.methods.dense import Dense
 
     base = load_retriever(arguments.index)

@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from vizsla.methods.bag.model import bag
-    from vizsla.methods.sidr.quantise import quantise_sidr
-    from vizsla.methods.sidr.train import train_sidr
+    from vizsla.methods.sidr.quantize import quantise_sidr
+    from vizsla.methods.sidr.train_sidr import train_sidr
+    from vizsla.methods.tokens.model import bag
     from vizsla.text.wordpiece import WordPiece
 
     check_output(arguments)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from vizsla.cli.half_life import add_half_life, chosen_half_life
-from vizsla.cli.index_bag import add_building, built
-from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
+from vizsla.cli.index_tokens import add_building, built
+from vizsla.cli.options import (
+    add_data,
+    add_half_life,
+    add_output,
+    check_output,
+    chosen_half_life,
+    load_retriever,
+    open_data,
+)
 from vizsla.errors import InputError
 
 OPTIONS = ("rate", "negatives", "temperature", "expansions", "batch", "seed")
@@ -30,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from vizsla.methods.bag.model import Bag
-    from vizsla.methods.bag.train import train_tokens
+    from vizsla.methods.tokens.model import Bag
+    from vizsla.methods.tokens.train_tokens import train_tokens
 
     check_output(arguments)
     start = perf_counter()

@@ -9,15 +9,14 @@ Examples
 [['a']]
 """
 
-from vizsla.compose.budgeted_rerank import BudgetedRerank
+from vizsla.compose.budgeted import BudgetedRerank
 from vizsla.compose.composition import Composition
-from vizsla.compose.cut import Cut
-from vizsla.compose.normalised import Normalised
+from vizsla.compose.normalize import Normalised, Scaled
 from vizsla.compose.parser import parse
 from vizsla.compose.rerank import Rerank
-from vizsla.compose.scaled import Scaled
 from vizsla.compose.shards import Shards
-from vizsla.compose.sum import Sum
+from vizsla.compose.topk import Cut
 from vizsla.compose.union import Union
+from vizsla.compose.weighted_sum import Sum
 
 __all__ = ["BudgetedRerank", "Composition", "Cut", "Normalised", "Rerank", "Scaled", "Shards", "Sum", "Union", "parse"]

@@ -6,28 +6,26 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.candidates import Candidates
-from vizsla.compose.catalogues import Aligned, align, with_details
-from vizsla.compose.changed_items import Done, grown, known_ids, readable_twice, shrunk
-from vizsla.compose.clicked import changed_parts
-from vizsla.encoder import Encoder
-from vizsla.encoders.given import check_wanted, given_encoder
+from vizsla._internal.lazy import cached_property
+from vizsla._internal.terminal import short_text
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe, builds, held
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import unwrapped
+from vizsla.compose.id_alignment import Aligned, align, with_details
+from vizsla.compose.updates import Done, changed_parts, grown, known_ids, readable_twice, shrunk
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
+from vizsla.encoders.persistence import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.recipe import Recipe, builds, held
-from vizsla.retriever import Retriever
-from vizsla.scorer import unwrapped
-from vizsla.short_text import short_text
-from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
-
+    from vizsla.data.dataset import Dataset
 
 MAX_NESTING = 50
 """How many compositions may lie inside each other: each one more is a few more calls inside calls."""

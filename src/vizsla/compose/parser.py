@@ -1,25 +1,23 @@
-"""Composition strings: a small white-listed grammar with the precedence that Python gives the same symbols.
-
-union   = shift { "|" shift }
-shift   = sum { ">>" sum }
-sum     = product { "+" product }
-product = postfix { ("*" | "%") postfix }
-postfix = atom { "." METHOD "(" [ argument { "," argument } ] ")" }
-atom    = NAME | NUMBER | TEXT | "(" union ")"
-"""
+"""Composition strings: a small white-listed grammar with the operator precedence of Python."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from vizsla.composable import DEPTH, Composable
-from vizsla.compose.sum import Sum
+from vizsla.base.retriever import DEPTH, Composable, Retriever
+from vizsla.base.scorer import Scorer
 from vizsla.compose.union import Union
+from vizsla.compose.weighted_sum import Sum
 from vizsla.errors import CompositionError
-from vizsla.retriever import Retriever
-from vizsla.scorer import Scorer
+
+# Composition strings: a small white-listed grammar with the precedence that Python gives the same symbols.
+#
+# union = shift { "|" shift } shift = sum { ">>" sum } sum = product { "+" product } product = postfix { ("*" | "%")
+# postfix } postfix = atom { "." METHOD "(" [ argument { "," argument } ] ")" } atom = NAME | NUMBER | TEXT | "(" union
+# ")"
 
 METHODS = ("rerank", "union", "plus", "times", "cut", "normalised", "scaled", "shards")
 MAX_CHARACTERS = 10_000
@@ -235,3 +233,39 @@ class _Parser:
 
 def _shown(expression: str) -> str:
     return repr(expression if len(expression) <= _SHOWN else expression[:_SHOWN] + "…")
+
+
+def sum_terms(expression: str) -> list[str]:
+    """Return what stands between the outermost `+` of a composition string.
+
+    Whoever learns the weights of a sum needs its parts before they are added: unlike scales would refuse it.
+
+    Parameters
+    ----------
+    expression : str
+        Such as ``"a + (b >> c)"``; one that is no sum raises.
+
+    Examples
+    --------
+    >>> sum_terms("a + (b >> c + d)")
+    ['a', '(b >> c + d)']
+    """
+    outer = _outermost(tokens_of(expression))
+    other = next((token for token in outer if token.text in ("|", ">>")), None)
+    places = [token.at for token in outer if token.text == "+"]
+    if other is not None or not places:
+        got = "none" if other is None else f"`{other.text}` at character {other.at + 1}, which binds less: add brackets"
+        raise CompositionError(f"{expression!r} must be a sum of two or more parts, such as 'a + b'. Got {got}.")
+    bounds = [-1, *places, len(expression)]
+    return [expression[start + 1 : end].strip() for start, end in pairwise(bounds)]
+
+
+def _outermost(tokens: list[Token]) -> list[Token]:
+    """Return the symbols outside of all brackets."""
+    found, nesting = [], 0
+    for token in tokens:
+        if token.kind == "symbol":
+            nesting += {"(": 1, ")": -1}.get(token.text, 0)
+            if not nesting:
+                found.append(token)
+    return found

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from vizsla.candidates import Candidates
-from vizsla.compose.catalogues import Aligned
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer, check_uncut
 from vizsla.compose.composition import Composition, bracketed, check_nesting
+from vizsla.compose.id_alignment import Aligned
+from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.explanation import Explanation
+from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer, check_uncut
 
 
 class Rerank(Composition):

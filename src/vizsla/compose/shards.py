@@ -10,26 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.cached_property import cached_property
-from vizsla.candidates import Candidates, Numbers, Offsets, Scores
-from vizsla.checked import checked
-from vizsla.compose.catalogues import with_details
-from vizsla.compose.changed_items import Done
+from vizsla._internal.lazy import cached_property
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe, builds
+from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, check_nesting, part_recipes
-from vizsla.compose.sum import _common_scale
+from vizsla.compose.id_alignment import with_details
+from vizsla.compose.updates import Done
+from vizsla.compose.weighted_sum import _common_scale
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.recipe import Recipe, builds
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.stats import Stats
-from vizsla.strings import Strings
-from vizsla.text.item_changes import left_ids
+from vizsla.text.streams import left_ids
+from vizsla.typing import Float32Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 
 class Shards(Composition):
@@ -173,7 +172,7 @@ def build_shards(dataset: Dataset, parts: Sequence[Recipe], sizes: Sequence[int]
 
 def _items_of(dataset: Dataset, numbers: NDArray[np.int64]) -> Dataset:
     """Return the dataset with some of its items only."""
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
     items = dataset.items.only(numbers, left_ids(dataset.item_ids, numbers))
     return Dataset(items, dataset.queries, clicks=dataset.clicks.tocsc()[:, numbers].tocsr())
@@ -193,8 +192,8 @@ def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalogue: St
 
 
 def _rows_joined(
-    found: Sequence[Candidates], moved: list[Numbers], given: list[Scores]
-) -> tuple[Offsets, Numbers, Scores]:
+    found: Sequence[Candidates], moved: list[Int32Array], given: list[Float32Array]
+) -> tuple[Int64Array, Int32Array, Float32Array]:
     """Put row after row, and in each row part after part."""
     lengths = np.array([np.diff(part.offsets) for part in found])
     offsets = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))]).astype(np.int64)

@@ -8,15 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from vizsla import _native
-from vizsla.candidates import Candidates
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.stats import Stats
 
 
 class Union(Composition):

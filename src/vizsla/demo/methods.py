@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from vizsla.retriever import Retriever
+from vizsla.base.retriever import Retriever
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 Method = Callable[["Dataset", Mapping[str, Retriever]], Retriever]
 """Builds a retriever over a dataset's items, perhaps from those built before it, which come by name.
@@ -19,21 +19,21 @@ It may learn from the split "train", never from "test".
 
 def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.bm25 import bm25
-    from vizsla.text.analyser import Analyser
+    from vizsla.text.analyzers import Analyser
 
     # Without them "is" and "that" would fill the explanations; the quality is the same within chance.
     return bm25(dataset, analyser=Analyser(stop_words="english"))
 
 
 def _bag(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.bag.model import bag
+    from vizsla.methods.tokens.model import bag
 
     return bag(dataset)
 
 
 def _tokens(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.bag.model import Bag
-    from vizsla.methods.bag.train import train_tokens
+    from vizsla.methods.tokens.model import Bag
+    from vizsla.methods.tokens.train_tokens import train_tokens
 
     base = built["bag"]
     return train_tokens(base, dataset, epochs=3) if isinstance(base, Bag) else base
@@ -47,7 +47,7 @@ def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 
 def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.xrlinear.train import train_xrlinear
+    from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
     return train_xrlinear(dataset, threads=2)
 
@@ -85,14 +85,14 @@ def _pefa_xl(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 
 def _fused(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.fuse import fuse
+    from vizsla.methods.fusion import fuse
 
     return fuse({name: built[name] for name in ("bm25", "xrlinear", "tfidf + pefa-xs")}, dataset, threads=2)
 
 
 def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.dense import Dense
-    from vizsla.methods.jpq.train import jpq
+    from vizsla.methods.jpq.train_jpq import jpq
 
     base = built["lsa"]
     if not isinstance(base, Dense):

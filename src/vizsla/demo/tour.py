@@ -7,16 +7,16 @@ from shutil import get_terminal_size
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import progress
+from vizsla.base.retriever import Retriever
+from vizsla.core.explanation import Explanation
 from vizsla.demo.budget import show_budget
 from vizsla.demo.methods import METHODS, Method
 from vizsla.demo.python_docs import python_docs
 from vizsla.errors import MissingExtraError
-from vizsla.explanation import Explanation
-from vizsla.progress import progress
-from vizsla.retriever import Retriever
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 EXAMPLES = (
     "eigenvalues of a symmetric matrix",
@@ -94,7 +94,7 @@ def _build(methods: Mapping[str, Method], dataset: Dataset) -> dict[str, Retriev
 
 def _measure(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:
     """Print the table of quality and cost; without the extra that measures, say how to get it."""
-    from vizsla.evaluate import compare
+    from vizsla.evaluation import compare
 
     try:
         measured = compare(retrievers, dataset, "test", MEASURES)

@@ -1,1 +1,1 @@
-"""Encoders: what turns texts into vectors."""
+"""Encoders of queries and items, and how they are saved."""

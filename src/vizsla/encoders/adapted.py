@@ -1,4 +1,4 @@
-"""AdaptedEncoder: an encoder whose query vectors go through a matrix that was learned."""
+"""Encoders whose query side differs from the item side: an adapter, or a second model."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.encoder import Encoder
-from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.errors import InputError
-from vizsla.indexes.dots import pair_dots
-from vizsla.indexes.item_vectors import ItemVectors
+from vizsla.indexes.vectors import ItemVectors, pair_dots
+from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.queries import Queries
-
-Floats = NDArray[np.float32]
+    from vizsla.base.queries import Queries
 
 
 class AdaptedEncoder(Encoder, Artifact):
@@ -40,7 +37,7 @@ class AdaptedEncoder(Encoder, Artifact):
 
     Examples
     --------
-    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.base.encoder import FunctionEncoder
     >>> letters = FunctionEncoder(lambda texts: [[t.count("a"), t.count("b")] for t in texts], dim=2, name="ab")
     >>> swapped = AdaptedEncoder(letters, np.array([[0, 1], [1, 0]], np.float32))
     >>> swapped.queries(["aab"]).tolist(), swapped.items(["aab"]).tolist()
@@ -49,7 +46,7 @@ class AdaptedEncoder(Encoder, Artifact):
 
     kind = "adapted-encoder"
 
-    def __init__(self, base: Encoder, adapter: Floats, constant: Floats | None = None):
+    def __init__(self, base: Encoder, adapter: Float32Array, constant: Float32Array | None = None):
         if base.sparse:
             raise InputError("`base` must give dense vectors. Got a sparse encoder.")
         _check("adapter", adapter, (max(len(adapter), base.dim) if adapter.ndim else 0, base.dim))
@@ -82,7 +79,7 @@ class AdaptedEncoder(Encoder, Artifact):
     def __repr__(self) -> str:
         return f"AdaptedEncoder({self.base!r})"
 
-    def queries(self, texts: Sequence[str]) -> Floats:
+    def queries(self, texts: Sequence[str]) -> Float32Array:
         """Encode query texts with the base and adapt them."""
         return self.adapted(np.asarray(self.base.queries(texts), np.float32))
 
@@ -92,15 +89,15 @@ class AdaptedEncoder(Encoder, Artifact):
         more = self.dim - self.base.dim
         return np.pad(np.asarray(rows, np.float32), ((0, 0), (0, more))) if more else rows
 
-    def encoded(self, queries: Queries) -> Floats:
+    def encoded(self, queries: Queries) -> Float32Array:
         """Adapt what the base made of a call's queries."""
         return self.adapted(np.asarray(queries.encoded(self.base), np.float32))
 
-    def adapted(self, rows: Floats) -> Floats:
+    def adapted(self, rows: Float32Array) -> Float32Array:
         """Return the adapted rows of query vectors; a row of zeros stays so."""
         numbers = np.repeat(np.arange(len(rows), dtype=np.int64), self.dim)
         columns = np.tile(np.arange(self.dim, dtype=np.int32), len(rows))
-        found: Floats = pair_dots(rows, numbers, self._rows, columns).reshape(len(rows), self.dim)
+        found: Float32Array = pair_dots(rows, numbers, self._rows, columns).reshape(len(rows), self.dim)
         return found if self.constant is None else found + np.any(rows != 0, axis=1, keepdims=True) * self.constant
 
     def with_encoder(self, encoder: Encoder) -> AdaptedEncoder:
@@ -122,8 +119,77 @@ class AdaptedEncoder(Encoder, Artifact):
         return cls(read_encoder(reader), reader.array("adapter", np.float32, ndim=2), constant)
 
 
-def _check(name: str, array: Floats, shape: tuple[int, ...]) -> None:
+def _check(name: str, array: Float32Array, shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float32:
         raise InputError(f"`{name}` must be float32 of shape {shape}. Got {array.dtype} of shape {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"`{name}` must hold finite numbers. Got NaN or infinity.")
+
+
+class TwoSidedEncoder(Encoder, Artifact):
+    """Queries go through one encoder, items through another of the same width: what training one side leaves.
+
+    Parameters
+    ----------
+    asking : Encoder
+        For queries.
+    answering : Encoder
+        For items.
+
+    Examples
+    --------
+    >>> from vizsla.base.encoder import FunctionEncoder
+    >>> lengths = FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
+    >>> words = FunctionEncoder(lambda texts: [[len(t.split())] for t in texts], dim=1, name="words")
+    >>> both = TwoSidedEncoder(lengths, words)
+    >>> both.queries(["a fig"]).tolist(), both.items(["a fig"]).tolist()
+    ([[5.0]], [[2.0]])
+    """
+
+    kind = "two-sided-encoder"
+
+    def __init__(self, asking: Encoder, answering: Encoder):
+        if asking.sparse or answering.sparse or asking.dim != answering.dim:
+            raise InputError(f"Both encoders must be dense and of one width. Got {asking!r} and {answering!r}.")
+        self.asking, self.answering = asking, answering
+
+    @property
+    def dim(self) -> int:
+        """The width of both."""
+        return self.asking.dim
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with either side."""
+        return f"two-sided:{self.asking.fingerprint}:{self.answering.fingerprint}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the side that queries go through."""
+        return self.asking.nbytes
+
+    def _byte_counts(self) -> dict[Any, int]:
+        return self.asking._byte_counts()
+
+    def __repr__(self) -> str:
+        return f"TwoSidedEncoder({self.asking!r}, {self.answering!r})"
+
+    def queries(self, texts: Sequence[str]) -> Any:
+        """Encode query texts."""
+        return self.asking.queries(texts)
+
+    def items(self, texts: Sequence[str]) -> Any:
+        """Encode item texts."""
+        return self.answering.items(texts)
+
+    def encoded(self, queries: Queries) -> Any:
+        """Return what the query side made of a call's queries."""
+        return queries.encoded(self.asking)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        write_encoder(writer, self.asking)
+        write_encoder(writer, self.answering, name="items")
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        return cls(read_encoder(reader), read_encoder(reader, name="items"))

@@ -6,25 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import check_seed, check_type
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
-from vizsla.encoders.sample import Sample
+from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.core.linalg import right_singular_vectors, unit_rows
+from vizsla.core.validation import check_seed, check_type, checked
+from vizsla.encoders.batching import Sample
 from vizsla.errors import InputError, check_positive
-from vizsla.linalg.svd import right_singular_vectors
-from vizsla.linalg.unit import unit_rows
 from vizsla.text.ngrams import NgramTfidf
+from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-
-Floats = NDArray[np.float32]
 
 
 class LsaEncoder(Encoder, Artifact):
@@ -51,7 +47,7 @@ class LsaEncoder(Encoder, Artifact):
     kind = "lsa"
 
     @checked
-    def __init__(self, ngrams: NgramTfidf, projection: Floats):
+    def __init__(self, ngrams: NgramTfidf, projection: Float32Array):
         check_type("projection", projection, np.ndarray, "an array")
         if projection.ndim != 2 or projection.shape[0] != ngrams.dim or not projection.shape[1]:
             raise InputError(f"`projection` must have {ngrams.dim} rows and some columns. Got {projection.shape}.")
@@ -116,9 +112,9 @@ class LsaEncoder(Encoder, Artifact):
         """Memory of the vocabularies and the projection."""
         return int(self.ngrams.nbytes + self.projection.nbytes)
 
-    def queries(self, texts: Sequence[str]) -> Floats:
+    def queries(self, texts: Sequence[str]) -> Float32Array:
         """Encode texts to rows of length 1, or zeros."""
-        rows: Floats = np.asarray(self.ngrams.queries(texts).to_scipy() @ self.projection, np.float32)
+        rows: Float32Array = np.asarray(self.ngrams.queries(texts).to_scipy() @ self.projection, np.float32)
         # What is left of a text that lies outside the dimensions is rounding noise, not meaning.
         return unit_rows(rows, least=1e-6)
 

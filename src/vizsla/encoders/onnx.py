@@ -1,31 +1,94 @@
-"""OnnxEncoder: a transformer served by ONNX Runtime, without torch."""
+"""OnnxEncoder: sentence embeddings by ONNX Runtime, without torch."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla._internal.lazy import cached_property, import_extra, typed_errors
+from vizsla._internal.terminal import short_text
+from vizsla.artifacts import strict_json
 from vizsla.artifacts.manifest import NAME
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import check_texts
-from vizsla.encoders.company import batch_for, of_one_length
-from vizsla.encoders.foreign import typed_errors
-from vizsla.encoders.lengths import by_length
-from vizsla.encoders.onnx_settings import OnnxSettings
+from vizsla.base.encoder import check_texts
+from vizsla.core.linalg import unit_rows
+from vizsla.core.validation import checked
+from vizsla.encoders.batching import batch_for, by_length, of_one_length
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
-from vizsla.errors import InputError, check_positive
-from vizsla.extra import import_extra
-from vizsla.linalg.unit import unit_rows
-from vizsla.short_text import short_text
+from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.typing import Float32Array
 
-Floats = NDArray[np.float32]
+POOLINGS = ("mean", "cls")
+
+
+@dataclass(frozen=True)
+class OnnxSettings:
+    """What turns the model's output into vectors.
+
+    Parameters
+    ----------
+    query_prompt, item_prompt : str
+        Put before every query or item text.
+    normalise : bool
+        Bring rows to length 1.
+    max_tokens : int
+        Cut texts after so many tokens.
+    pooling : {"mean", "cls"}
+        What becomes of the tokens' vectors.
+
+    Examples
+    --------
+    >>> OnnxSettings(max_tokens=128).pooling
+    'mean'
+    """
+
+    query_prompt: str = ""
+    item_prompt: str = ""
+    normalise: bool = True
+    max_tokens: int = 512
+    pooling: str = "mean"
+
+    def __post_init__(self) -> None:
+        check_positive("max_tokens", self.max_tokens)
+        check_choice("pooling", self.pooling, POOLINGS)
+        for name in ("query_prompt", "item_prompt"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"`{name}` must be a str. Got {getattr(self, name)!r}.")
+
+    @classmethod
+    def read(cls, file: Path, given: Mapping[str, Any]) -> Self:
+        """Return what the file says, if it is there; what is given and not None goes before it."""
+        stored = _stored(file) if file.exists() else {}
+        return cls(**stored | {name: value for name, value in given.items() if value is not None})
+
+    def write(self, file: Path) -> None:
+        """Write the file that `read` reads."""
+        file.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as options of `OnnxEncoder`."""
+        return asdict(self)
+
+
+def _stored(file: Path) -> dict[str, Any]:
+    types: dict[str, type] = {"query_prompt": str, "item_prompt": str, "normalise": bool, "pooling": str}
+    types["max_tokens"] = int
+    try:
+        stored = strict_json.read(file)
+    except ValueError:
+        stored = None
+    if not isinstance(stored, dict) or any(type(stored.get(n, t())) is not t for n, t in types.items()):
+        raise InputError(f"{file} must hold {', '.join(types)} as JSON. Got something else.")
+    return {name: stored[name] for name in types if name in stored}
+
+
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
 _LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f])(?=([\x00-\xff]{0,127}))", re.DOTALL)
 CUT = 32
@@ -110,11 +173,11 @@ class OnnxEncoder(TokenEncoder):
         """What else than the folder makes this encoder."""
         return self.settings.to_dict()
 
-    def queries(self, texts: Sequence[str]) -> Floats:
+    def queries(self, texts: Sequence[str]) -> Float32Array:
         """Encode query texts, each after the query prompt."""
         return self._encode([self.settings.query_prompt + text for text in check_texts(texts)])
 
-    def items(self, texts: Sequence[str]) -> Floats:
+    def items(self, texts: Sequence[str]) -> Float32Array:
         """Encode item texts, each after the item prompt."""
         return self._encode([self.settings.item_prompt + text for text in check_texts(texts)])
 
@@ -131,20 +194,20 @@ class OnnxEncoder(TokenEncoder):
         tokens: list[str] = self._tokenizer.encode(self.settings.query_prompt + text).tokens
         return tokens
 
-    def _encode(self, texts: list[str]) -> Floats:
+    def _encode(self, texts: list[str]) -> Float32Array:
         rows = np.zeros((len(texts), self.dim), np.float32)
         for chosen, states in self._states(texts):
             rows[chosen] = states[:, 0] if self.settings.pooling == "cls" else states.mean(axis=1)
         return unit_rows(rows) if self.settings.normalise else rows
 
     def _tokens(self, texts: list[str]) -> TokenRows:
-        parts: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(texts)
+        parts: list[Float32Array] = [np.zeros((0, self.dim), np.float32)] * len(texts)
         for chosen, states in self._states(texts):
             for number, vectors in zip(chosen, states, strict=True):
                 parts[number] = unit_rows(vectors) if self.settings.normalise else vectors
         return TokenRows.of(parts, dim=self.dim)
 
-    def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Floats]]:
+    def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Float32Array]]:
         """Yield texts of equally many tokens, and the vectors of these: texts × tokens × dimensions."""
         for some in by_length(texts, CUT * self._batch):
             cut = self._tokenizer.encode_batch([texts[number] for number in some])
@@ -152,7 +215,7 @@ class OnnxEncoder(TokenEncoder):
                 if cut[chosen[0]].ids:  # a text without tokens has no vectors
                     yield [some[place] for place in chosen], self._run([cut[place] for place in chosen])
 
-    def _run(self, cut: list[Any]) -> Floats:
+    def _run(self, cut: list[Any]) -> Float32Array:
         states = onnx_run(self._session, self._inputs, cut, self.path / MODEL)
         if states.ndim != 3 or states.shape[:2] != (len(cut), len(cut[0].ids)) or not states.shape[2]:
             raise InputError(f"{self.path / MODEL} must give one vector a token. Got shape {states.shape}.")
@@ -199,7 +262,7 @@ def _contents(file: Path) -> bytes:
         raise InputError(f"`path` must hold {file.name}. Got {file.parent}: {error.strerror}.") from error
 
 
-def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Floats:
+def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Float32Array:
     """Return a model's first output for tokenised texts of one length; a length that it cannot read raises."""
     known = onnx_inputs(cut)
     rule = f"{file} must read {len(cut[0].ids)} tokens (give a smaller `max_tokens`, if the model ends before)"

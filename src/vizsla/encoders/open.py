@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifacts.manifest import MANIFEST
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
+from vizsla.core.validation import checked
 from vizsla.encoders.onnx import MODEL
 from vizsla.errors import InputError
 
@@ -36,7 +36,7 @@ def open_encoder(name: str | Path, **options: Any) -> Encoder:
 
 
 def _saved(folder: Path, options: dict[str, Any]) -> Encoder:
-    from vizsla.artifact import load
+    from vizsla.artifacts.artifact import load
 
     saved = load(folder)
     if not isinstance(saved, Encoder):

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import array_of
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import Encoder, check_texts
+from vizsla._internal.lazy import cached_property
+from vizsla.base.encoder import Encoder, check_texts
+from vizsla.core.strings import Strings
+from vizsla.core.validation import array_of, checked
 from vizsla.errors import InputError
-from vizsla.strings import Strings
 
 
 class PrecomputedEncoder(Encoder):

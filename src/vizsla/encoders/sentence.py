@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import check_texts
-from vizsla.encoders.foreign import typed_errors
-from vizsla.encoders.modules import refuse_own_code
+from vizsla._internal.lazy import cached_property, import_extra, typed_errors
+from vizsla._internal.terminal import short_text
+from vizsla.base.encoder import check_texts
+from vizsla.core.linalg import unit_rows
+from vizsla.core.validation import checked
+from vizsla.encoders.persistence import (
+    modules_checksum,
+    refuse_own_code,
+    tokenizer_checksum,
+    weights_bytes,
+    weights_checksum,
+)
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
-from vizsla.encoders.weights import modules_checksum, tokenizer_checksum, weights_bytes, weights_checksum
 from vizsla.errors import InputError, check_positive
-from vizsla.extra import import_extra
-from vizsla.linalg.unit import unit_rows
-from vizsla.short_text import short_text
-
-Floats = NDArray[np.float32]
+from vizsla.typing import Float32Array
 
 
 class SentenceEncoder(TokenEncoder):
@@ -102,11 +103,11 @@ class SentenceEncoder(TokenEncoder):
             "max_tokens": self.max_tokens,
         }
 
-    def queries(self, texts: Sequence[str]) -> Floats:
+    def queries(self, texts: Sequence[str]) -> Float32Array:
         """Encode query texts, each after the query prompt."""
         return self._encode([self.query_prompt + text for text in check_texts(texts)])
 
-    def items(self, texts: Sequence[str]) -> Floats:
+    def items(self, texts: Sequence[str]) -> Float32Array:
         """Encode item texts, each after the item prompt."""
         return self._encode([self.item_prompt + text for text in check_texts(texts)])
 
@@ -132,7 +133,7 @@ class SentenceEncoder(TokenEncoder):
         parts = [rows.float().cpu().numpy() for rows in self.model.encode(texts, **options)]
         return TokenRows.of([unit_rows(rows) for rows in parts] if self.normalise else parts, dim=self.dim)
 
-    def _encode(self, texts: list[str]) -> Floats:
+    def _encode(self, texts: list[str]) -> Float32Array:
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         rows = self.model.encode(texts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)

@@ -1,33 +1,151 @@
-"""SidrEncoder: a transformer that says which tokens a text is about, beside what is known of its own tokens."""
+"""SidrEncoder: token weights from a transformer with a vocabulary head."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import array_of
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import Encoder, check_texts
-from vizsla.encoders.sparsify import sparsified, summed
+from vizsla._internal.forking import ForkLock
+from vizsla._internal.lazy import cached_property, import_extra, typed_errors
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder, check_texts
+from vizsla.core.sparse import SparseRows, are_rising
+from vizsla.core.validation import array_of, checked
+from vizsla.encoders.batching import batch_for, of_one_length
 from vizsla.encoders.token_table import TokenTable
-from vizsla.encoders.vocabulary_session import VocabularySession
 from vizsla.errors import InputError, check_choice, check_positive, check_range
-from vizsla.offsets import are_rising
-from vizsla.sparse_rows import SparseRows
-from vizsla.text.bag import BagOfWords
-from vizsla.text.length_norms import length_norms
-from vizsla.text.sequences import sequences
-from vizsla.text.wordpiece import WordPiece
+from vizsla.text.bag_of_words import BagOfWords, length_norms
+from vizsla.text.wordpiece import WordPiece, sequences
+from vizsla.typing import Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+
+
+def sparsified(values: NDArray[np.float32], tokens: NDArray[np.int64], most: int, width: int) -> SparseRows:
+    """Return rows that keep their `most` highest values above 0.
+
+    Parameters
+    ----------
+    values : float32 array, texts × tokens
+        A value for every token of `tokens`.
+    tokens : int64 array
+        Which columns these are, ascending.
+    most : int
+        How many a row keeps.
+    width : int
+        How many columns there are.
+
+    Examples
+    --------
+    >>> rows = sparsified(np.float32([[0.5, 2.0, 1.0]]), np.array([1, 4, 5]), 2, 6)
+    >>> rows.columns.tolist(), rows.values.tolist()
+    ([4, 5], [2.0, 1.0])
+    """
+    if values.shape[1] > most:
+        best = np.sort(np.argpartition(-values, most - 1, axis=1)[:, :most], axis=1)
+        values = np.take_along_axis(values, best, axis=1)
+    else:
+        best = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    kept = values > 0
+    offsets = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+    return SparseRows(offsets, tokens[best[kept]].astype(np.int32), np.ascontiguousarray(values[kept]), width)
+
+
+def summed(one: SparseRows, other: SparseRows) -> SparseRows:
+    """Return the rows' sums.
+
+    Examples
+    --------
+    >>> one = SparseRows.of(np.array([[0, 1, 2]]))
+    >>> summed(one, SparseRows.of(np.array([[3, 0, 2]]))).values.tolist()
+    [3.0, 1.0, 4.0]
+    """
+    return SparseRows.of(one.to_scipy() + other.to_scipy())
+
+
+def columns(matrix: Any, chosen: NDArray[np.int64]) -> Any:
+    """Return a CSR array's chosen columns, ascending, without going through a matrix of all columns.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> columns(csr_array([[1, 0, 2], [0, 3, 4]]), np.array([0, 2])).toarray().tolist()
+    [[1, 2], [0, 4]]
+    """
+    from scipy.sparse import csr_array
+
+    places = np.full(matrix.shape[1], -1, np.int32)
+    places[chosen] = np.arange(len(chosen), dtype=np.int32)
+    found = places[matrix.indices]
+    kept = found >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return csr_array((matrix.data[kept], found[kept], ends), shape=(matrix.shape[0], len(chosen)))
+
+
+INPUTS = {"input_ids", "attention_mask"}
+
+
+class VocabularySession:
+    """Loads the model when the first text comes, and runs texts of one length together.
+
+    Parameters
+    ----------
+    model : uint8 array
+        The bytes of an ONNX model: `input_ids` and `attention_mask` in, texts × tokens out.
+    width : int
+        How many tokens its head scores.
+    batch : int
+        How many texts are run together; only one by one where the model would round them by each other.
+    threads : int
+        What ONNX Runtime may use.
+    """
+
+    def __init__(self, model: NDArray[np.uint8], width: int, *, batch: int = 8, threads: int = 1):
+        self.model, self.width, self.batch, self.threads = model, width, batch, threads
+        self._made: Any = None
+        self._lock = ForkLock()
+
+    def values(self, texts: Sequence[Int64Array]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Yield some texts' numbers and their values, until all had their turn."""
+        for chosen in of_one_length([len(text) for text in texts], self._together):
+            yield chosen, self._run([texts[number] for number in chosen])
+
+    @cached_property
+    def _together(self) -> int:
+        return batch_for(self.model, self.batch)
+
+    def _run(self, texts: list[Int64Array]) -> NDArray[np.float32]:
+        ids = np.array(texts, np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        with typed_errors("The model must run on token ids"):
+            values = np.asarray(self._session().run(None, given)[0])
+        if values.dtype != np.float32 or values.shape != (len(texts), self.width) or not np.isfinite(values).all():
+            wanted = f"{len(texts)} × {self.width} finite float32 numbers"
+            raise InputError(f"The model must give {wanted}. Got {values.dtype} of shape {values.shape}.")
+        return values
+
+    def _session(self) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = self._load()
+            return self._made
+
+    def _load(self) -> Any:
+        runtime = import_extra("onnxruntime", "Encoding with SiDR", "onnx")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = self.threads, 1, 4
+        with typed_errors("The model must be sound ONNX"):
+            made = runtime.InferenceSession(self.model.tobytes(), options, providers=["CPUExecutionProvider"])
+        if {entry.name for entry in made.get_inputs()} != INPUTS:
+            raise InputError("The model must take input_ids and attention_mask. Got one that takes others.")
+        return made
+
 
 FORMS = ("full", "learned", "lexical", "binary", "bag")
 SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}

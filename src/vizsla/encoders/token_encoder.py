@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
+from vizsla.base.queries import Queries
+from vizsla.core.sparse import are_offsets
 from vizsla.errors import InputError
-from vizsla.offsets import are_offsets
-from vizsla.queries import Queries
-
-Floats = NDArray[np.float32]
+from vizsla.typing import Float32Array
 
 
 class TokenRows:
@@ -34,7 +33,7 @@ class TokenRows:
     (2, [0, 2, 3], [[0.0, 0.0, 0.0]])
     """
 
-    def __init__(self, offsets: NDArray[np.int64], rows: Floats):
+    def __init__(self, offsets: NDArray[np.int64], rows: Float32Array):
         self.offsets, self.rows = offsets, rows
 
     @classmethod

@@ -1,4 +1,4 @@
-"""TokenTable: what each token of a query weighs, and which other tokens it calls to mind."""
+"""TokenTable: learned token weights and expansions for queries."""
 
 from __future__ import annotations
 
@@ -9,21 +9,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.encoder import Encoder
+from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.core.explanation import Explanation
+from vizsla.core.sparse import SparseRows, are_offsets
 from vizsla.errors import InputError
-from vizsla.offsets import are_offsets
-from vizsla.sparse_rows import SparseRows
-from vizsla.text.bag import BagOfWords
+from vizsla.text.bag_of_words import BagOfWords
+from vizsla.typing import Float32Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-Floats = NDArray[np.float32]
-Offsets = NDArray[np.int64]
-Tokens = NDArray[np.int32]
+
+def token_shares(bag: BagOfWords, query: str, asked: SparseRows, given: SparseRows) -> list[Explanation]:
+    """Return what each shared token gives, the most first; tokens that the query does not say are expansions.
+
+    Parameters
+    ----------
+    bag : BagOfWords
+        Whose tokens they are.
+    query : str
+        What was asked.
+    asked, given : SparseRows
+        The query's vector and the item's, one row each.
+    """
+    gives = dict(zip(given.columns.tolist(), given.values.tolist(), strict=True))
+    own = set(bag.queries([query]).columns.tolist())
+    parts = [
+        _share(bag.terms[token], weight, gives[token], own=token in own)
+        for token, weight in zip(asked.columns.tolist(), asked.values.tolist(), strict=True)
+        if token in gives
+    ]
+    return sorted(parts, key=lambda part: -part.score)
+
+
+def _share(token: str, asked: float, given: float, *, own: bool) -> Explanation:
+    name = f"{token!r}{'' if own else ' (expansion)'}"
+    return Explanation(float(np.float32(asked) * np.float32(given)), f"{name}: {asked:.4f} × {given:.4f}")
 
 
 class TokenTable(Encoder, Artifact):
@@ -60,10 +84,10 @@ class TokenTable(Encoder, Artifact):
     def __init__(
         self,
         bag: BagOfWords,
-        weights: Floats,
-        offsets: Offsets | None = None,
-        targets: Tokens | None = None,
-        gains: Floats | None = None,
+        weights: Float32Array,
+        offsets: Int64Array | None = None,
+        targets: Int32Array | None = None,
+        gains: Float32Array | None = None,
     ):
         self.bag, self.weights = bag, weights
         self.offsets = np.zeros(bag.dim + 1, np.int64) if offsets is None else offsets
@@ -124,7 +148,7 @@ class TokenTable(Encoder, Artifact):
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
         return np.repeat(rows.row_numbers(), counts), places
 
-    def with_edges(self, offsets: Offsets, targets: Tokens) -> TokenTable:
+    def with_edges(self, offsets: Int64Array, targets: Int32Array) -> TokenTable:
         """Return the table with room for more expansions, at 0; those it has stay as they are.
 
         Examples
@@ -165,7 +189,7 @@ class TokenTable(Encoder, Artifact):
         return cls(reader.child("bag", BagOfWords), *arrays, *more)
 
 
-def _summed(keys: NDArray[np.int64], values: Floats, count: int, width: int) -> SparseRows:
+def _summed(keys: NDArray[np.int64], values: Float32Array, count: int, width: int) -> SparseRows:
     """Add up the values of equal keys, in float64 and in their order, and leave out what is not above 0."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]

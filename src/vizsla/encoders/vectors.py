@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import check_type
-from vizsla.artifact import Artifact
-from vizsla.checked import checked
-from vizsla.dataset import Dataset
-from vizsla.encoder import Encoder
-from vizsla.encoders.resume import remove_encoding, resumable_encode
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.core.strings import Strings
+from vizsla.core.validation import check_type, checked
+from vizsla.data.dataset import Dataset
+from vizsla.encoders.resumable import remove_encoding, resumable_encode
 from vizsla.errors import FormatError, InputError
-from vizsla.strings import Strings
-from vizsla.text.catalogue import TextStream
+from vizsla.text.streams import TextStream
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader

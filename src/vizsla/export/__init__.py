@@ -1,1 +1,1 @@
-"""Models written for other runtimes, and checked before they are trusted."""
+"""Models written as ONNX, and int8 checked before it is used."""

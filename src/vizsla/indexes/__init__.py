@@ -1,1 +1,1 @@
-"""Indexes: immutable structures over items that answer encoded queries."""
+"""Index structures over encoded items."""

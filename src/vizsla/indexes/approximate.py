@@ -1,23 +1,24 @@
-"""ApproximateIndex: a structure proposes items, exact inner products score them."""
+"""Base classes of approximate indexes, which search candidates and score them exactly."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
+from vizsla import _native
+from vizsla.core.candidates import Candidates, Stats
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
-from vizsla.filter import Filter
-from vizsla.index import Mask
-from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.item_vectors import Floats
+from vizsla.indexes.dense_index import DenseIndex, StoredIndex
+from vizsla.indexes.flat import FlatIndex
+from vizsla.typing import BoolArray, Float32Array
 
 if TYPE_CHECKING:
-    from vizsla.encoder import Rows
-    from vizsla.sparse_rows import Matrix
+    from vizsla.base.encoder import Rows
+    from vizsla.core.sparse import Matrix
 
 
 class ApproximateIndex(DenseIndex):
@@ -34,7 +35,7 @@ class ApproximateIndex(DenseIndex):
         queries: Rows | Matrix,
         k: int,
         *,
-        filter: Filter | Mask | None = None,
+        filter: Filter | BoolArray | None = None,
         threads: int = 1,
         exact: bool = False,
     ) -> Candidates:
@@ -48,7 +49,7 @@ class ApproximateIndex(DenseIndex):
             return self.flat().search(queries, k, filter=filter, threads=threads)
         return super().search(queries, k, filter=filter, threads=threads)
 
-    def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+    def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
         reachable = len(self) if filter is None else filter.count
         k = min(k, reachable)
         # Where the structure would have to visit most of what it may return, visiting all of it is faster and exact.
@@ -60,23 +61,23 @@ class ApproximateIndex(DenseIndex):
             found = _replaced(found, short, self._exactly(rows[short], k, filter, threads))
         return found
 
-    def _exactly(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+    def _exactly(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Answer as the exact twin does."""
         return self.flat()._search(rows, k, filter, threads)
 
     @abstractmethod
-    def _propose(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
+    def _propose(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
         """Return at most k item numbers for each row, -1 where there is none."""
 
     @abstractmethod
     def _pays(self, k: int, reachable: int) -> bool:
         """Say whether scanning the `reachable` items exactly is about as fast as asking the structure."""
 
-    def _asked(self, rows: Floats) -> Floats:
+    def _asked(self, rows: Float32Array) -> Float32Array:
         """Return queries as the structure compares them with what it holds."""
         return rows
 
-    def _scored(self, rows: Floats, proposed: NDArray[np.int64]) -> Candidates:
+    def _scored(self, rows: Float32Array, proposed: NDArray[np.int64]) -> Candidates:
         numbers, columns = np.nonzero(proposed >= 0)
         items = proposed[numbers, columns].astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
@@ -101,3 +102,21 @@ def check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
     if not least <= check_positive(name, value) <= most:
         raise InputError(f"`{name}` must be between {least} and {most}. Got {value}.")
     return int(value)
+
+
+class ApproximateStoredIndex(ApproximateIndex, StoredIndex):
+    """HNSW or IVF over stored vectors."""
+
+    def flat(self) -> FlatIndex:
+        """Return the exact twin over the same stored vectors."""
+        return FlatIndex(self.stored)
+
+    def _scored(self, rows: Float32Array, proposed: NDArray[np.int64]) -> Candidates:
+        stored, proposed = self.stored, np.ascontiguousarray(proposed, np.int64)
+        try:
+            packed: Any = _native.score_proposed(rows, proposed, stored.rows, stored.low, stored.step)
+        except ValueError as error:
+            raise InputError(f"`vectors` must give finite scores. Got others: {error}.") from error
+        offsets, items, scores = map(np.frombuffer, packed, (np.int64, np.int32, np.float32))
+        # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
+        return Candidates.trusted(offsets, items, scores, None, Stats())

@@ -1,4 +1,4 @@
-"""DenseIndex: what all indexes share that answer by inner products."""
+"""Base classes of indexes over dense item vectors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import array_of
-from vizsla.candidates import Candidates, Numbers, Scores
+from vizsla.base.index import Index
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.validation import array_of
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.index import Index, Mask
-from vizsla.indexes.item_vectors import Floats
-from vizsla.scored import Scored
-from vizsla.stats import Stats
+from vizsla.indexes.vectors import ItemVectors, pair_dots
+from vizsla.typing import BoolArray, Float32Array, Int32Array
 
 if TYPE_CHECKING:
-    from vizsla.encoder import Rows
-    from vizsla.sparse_rows import Matrix
+    from vizsla.base.encoder import Rows
+    from vizsla.core.sparse import Matrix
 
 
 class DenseIndex(Index):
@@ -32,15 +31,15 @@ class DenseIndex(Index):
         """What `build` was given, so that other vectors can be indexed alike."""
 
     @abstractmethod
-    def take(self, items: NDArray[Any] | slice) -> Floats:
+    def take(self, items: NDArray[Any] | slice) -> Float32Array:
         """Return these items' vectors, as far as they are kept, in float32."""
 
-    def explain(self, row: Floats, item: int) -> tuple[str, list[Explanation]]:
+    def explain(self, row: Float32Array, item: int) -> tuple[str, list[Explanation]]:
         """Return what was compared with the query, and the shares of the score where there are some to tell."""
         return "item", []
 
     def search(
-        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | BoolArray | None = None, threads: int = 1
     ) -> Candidates:
         """Return the `k` items of every row with the largest inner product."""
         rows = self._query_rows(queries)
@@ -55,11 +54,11 @@ class DenseIndex(Index):
         return Scored(self._pairs(rows, _rows_of(candidates), candidates.items), self._cost(len(candidates.items)))
 
     @abstractmethod
-    def _search(self, rows: Floats, k: int, filter: Filter | None, threads: int) -> Candidates:
+    def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Answer checked queries."""
 
     @abstractmethod
-    def _pairs(self, rows: Floats, numbers: NDArray[np.int64], items: Numbers) -> Scores:
+    def _pairs(self, rows: Float32Array, numbers: NDArray[np.int64], items: Int32Array) -> Float32Array:
         """Score pairs of a query's row and an item: the same bits as in a search."""
 
     def _cost(self, pairs: int) -> Stats:
@@ -70,7 +69,7 @@ class DenseIndex(Index):
     def _row_bytes(self) -> int:
         """Bytes that are read to score one item."""
 
-    def _query_rows(self, queries: Rows | Matrix) -> Floats:
+    def _query_rows(self, queries: Rows | Matrix) -> Float32Array:
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)
         if dense.ndim != 2 or dense.shape[1] != self.dim:
             raise InputError(f"`queries` must have {self.dim} columns. Got shape {dense.shape}.")
@@ -89,3 +88,57 @@ def _rows_of(candidates: Candidates) -> NDArray[np.int64]:
 
 def _dense(queries: Any) -> Any:
     return queries.toarray() if hasattr(queries, "toarray") else array_of("queries", queries, np.float32)
+
+
+class StoredIndex(DenseIndex):
+    """Inner products with stored vectors. Every score is that of `pair_dots`, whoever found the item.
+
+    Parameters
+    ----------
+    vectors : ItemVectors
+        The items' vectors as they are stored.
+    """
+
+    def __init__(self, vectors: ItemVectors):
+        self.stored = vectors
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector."""
+        return self.stored.dim
+
+    @property
+    def vectors(self) -> Any:
+        """The stored rows: float32 or float16, memory-mapped after a load; for bytes, the decoded float32 rows."""
+        return self.stored.take(slice(None)) if self.stored.storage == "int8" else self.stored.rows
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the stored vectors."""
+        return self.stored.nbytes
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `build` was given, so that other vectors can be indexed alike.
+
+        Examples
+        --------
+        >>> from vizsla.indexes.flat import FlatIndex
+        >>> FlatIndex.build([[1.0]], storage="float16").options
+        {'storage': 'float16'}
+        """
+        return {"storage": self.stored.storage}
+
+    def take(self, items: NDArray[Any] | slice) -> Float32Array:
+        """Return these items' vectors in float32; a slice of float32 vectors is not copied."""
+        return self.stored.take(items)
+
+    def _pairs(self, rows: Float32Array, numbers: NDArray[np.int64], items: Int32Array) -> Float32Array:
+        return pair_dots(rows, numbers, self.stored, items)
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.dim * self.stored.rows.itemsize

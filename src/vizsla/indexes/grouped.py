@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates, Numbers, Offsets, Scores
+from vizsla.base.index import Index
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_positive
-from vizsla.filter import Filter
-from vizsla.index import Index, Mask
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.scored import Scored
-from vizsla.stats import Stats
+from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.encoder import Rows
-    from vizsla.sparse_rows import Matrix
+    from vizsla.base.encoder import Rows
+    from vizsla.core.sparse import Matrix
 
 
 class GroupedIndex(Index):
@@ -43,7 +42,7 @@ class GroupedIndex(Index):
 
     kind = "grouped"
 
-    def __init__(self, index: DenseIndex, owners: Numbers):
+    def __init__(self, index: DenseIndex, owners: Int32Array):
         self.index, self.owners, self.exact = index, owners, index.exact
         if len(owners) != len(index) or (len(owners) and not 0 <= owners.min() <= owners.max() < len(owners)):
             raise InputError(f"`owners` must name an item for each of {len(index)} vectors. Got others.")
@@ -76,14 +75,14 @@ class GroupedIndex(Index):
         return type(self)(self.index.with_effort(effort), self.owners)
 
     def search(
-        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | BoolArray | None = None, threads: int = 1
     ) -> Candidates:
         """Return the best `k` items of every row: more vectors are fetched until `k` items are certain."""
         wanted = min(check_positive("k", k), max(1, len(self)))
         prepared = self._prepared(filter)
         inner = None if prepared is None else prepared.form(self, lambda given: given.translated(self.owners))
         rows = self.index._query_rows(queries)
-        parts: list[tuple[Numbers, Scores]] = [(np.zeros(0, np.int32), np.zeros(0, np.float32))] * len(rows)
+        parts: list[tuple[Int32Array, Float32Array]] = [(np.zeros(0, np.int32), np.zeros(0, np.float32))] * len(rows)
         open_rows, depth = np.arange(len(rows)), 2 * wanted
         stats = Stats(exact=True)
         while len(open_rows):
@@ -99,7 +98,9 @@ class GroupedIndex(Index):
             open_rows, depth = np.array(left, np.int64), 2 * depth
         return _joined(parts, stats)
 
-    def _best(self, vectors: Numbers, scores: Scores | None, k: int, depth: int) -> tuple[Numbers, Scores] | None:
+    def _best(
+        self, vectors: Int32Array, scores: Float32Array | None, k: int, depth: int
+    ) -> tuple[Int32Array, Float32Array] | None:
         """Return the best `k` items among the vectors found, or None when one that was not found could matter."""
         if scores is None:
             raise InputError("The index over the vectors must give scores. Got none.")
@@ -146,8 +147,8 @@ class GroupedIndex(Index):
             raise FormatError(f"{reader.path / 'owners.npy'}: {error}") from error
 
 
-def _joined(parts: list[tuple[Numbers, Scores]], stats: Stats) -> Candidates:
-    offsets: Offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
+def _joined(parts: list[tuple[Int32Array, Float32Array]], stats: Stats) -> Candidates:
+    offsets: Int64Array = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
     items = np.concatenate([np.zeros(0, np.int32), *(items for items, _ in parts)])
     scores = np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in parts)])
     return Candidates.trusted(offsets, items, scores, None, stats)

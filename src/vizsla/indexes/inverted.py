@@ -1,4 +1,4 @@
-"""InvertedIndex: for each term, the items that hold it and what it gives them."""
+"""InvertedIndex: exact search over weighted posting lists."""
 
 from __future__ import annotations
 
@@ -8,26 +8,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.candidates import Candidates, Numbers, Offsets, Scores
+from vizsla.base.index import Index
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.sparse import SparseRows
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
-from vizsla.filter import Filter
-from vizsla.index import Index, Mask
-from vizsla.indexes.filtered_postings import FilteredPostings
-from vizsla.scored import Scored
-from vizsla.sparse_rows import SparseRows
-from vizsla.stats import Stats
+from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array, Uint8Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.encoder import Rows
-    from vizsla.sparse_rows import Matrix
+    from vizsla.base.encoder import Rows
+    from vizsla.core.sparse import Matrix
+
+MOST_SHARE = 0.25
+"""Filters that allow more of the items stay masks: half a copy of an index is no small thing to keep."""
+
+
+class FilteredPostings:
+    """A mask at first; postings of the allowed items alone once the filter has earned them.
+
+    Under a mask lists are read in full length, and pruning sets in late, for the best items may be forbidden. The
+    allowed items' own postings have neither fault, but to copy them all postings are read once, which takes about
+    twice as long as searches take to read as many. So they are made when searches under the mask have read as many:
+    whoever asks once pays nothing, and whoever asks on has it back soon. They take at most a quarter of the index's
+    postings, and a table of its terms. Either way the answer is the same, bit for bit.
+
+    Parameters
+    ----------
+    filter : Filter
+        What is allowed.
+    """
+
+    def __init__(self, filter: Filter):
+        # Neither is kept: the index is what this form is filed under and may go when nobody else needs it, and the
+        # filter holds this form, so that both would wait for the garbage collector.
+        self.read = 0
+        self.bits = np.packbits(filter.mask, bitorder="little")
+        self.own: InvertedIndex | None = None
+
+    def search(self, index: InvertedIndex, filter: Filter, rows: SparseRows, k: int, threads: int) -> Candidates:
+        """Return the best `k` of the items that the filter allows."""
+        if self.own is None and self.read > index.postings and filter.count <= MOST_SHARE * len(index):
+            self.own = index.restricted(filter.numbers)
+        if self.own is not None:
+            return self.own._search(rows, k, None, threads, filter.numbers)
+        found = index._search(rows, k, self.bits, threads)
+        self.read += found.stats.postings
+        return found
+
 
 POSTING_BYTES = 8
-Bits = NDArray[np.uint8]
-"""A bit an item, the lowest of a byte first."""
 
 
 class InvertedIndex(Index):
@@ -68,9 +101,9 @@ class InvertedIndex(Index):
     def __init__(
         self,
         count: int,
-        offsets: Offsets,
-        items: Numbers,
-        impacts: Scores,
+        offsets: Int64Array,
+        items: Int32Array,
+        impacts: Float32Array,
         *,
         absent: NDArray[np.float64] | None = None,
         priorities: NDArray[np.float32] | None = None,
@@ -151,7 +184,7 @@ class InvertedIndex(Index):
         return csc_array((self._impacts, self._items, self._offsets), shape=(len(self), self.width)).tocsr()
 
     def search(
-        self, queries: Rows | Matrix, k: int, *, filter: Filter | Mask | None = None, threads: int = 1
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | BoolArray | None = None, threads: int = 1
     ) -> Candidates:
         """Return the best `k` items of every row that share a term with it; a term that is named twice counts twice.
 
@@ -164,7 +197,7 @@ class InvertedIndex(Index):
             return self._search(rows, k, None, threads)
         return prepared.form(self, FilteredPostings).search(self, prepared, rows, k, threads)
 
-    def restricted(self, numbers: Numbers) -> Self:
+    def restricted(self, numbers: Int32Array) -> Self:
         """Return the index of these items alone, numbered anew in their order, which must ascend; scores stay.
 
         Examples
@@ -199,7 +232,7 @@ class InvertedIndex(Index):
         return self._postings.source(rows.offsets, rows.columns, rows.values)
 
     def _search(
-        self, rows: SparseRows, k: int, allowed: Bits | None, threads: int, numbers: Numbers | None = None
+        self, rows: SparseRows, k: int, allowed: Uint8Array | None, threads: int, numbers: Int32Array | None = None
     ) -> Candidates:
         """Answer checked rows; with `numbers`, item `i` is called ``numbers[i]``."""
         try:

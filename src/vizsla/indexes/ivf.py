@@ -1,18 +1,193 @@
-"""IvfIndex: items in lists around centres, of which a search reads the nearest."""
+"""IvfIndex: approximate search in the lists of the nearest centroids."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from vizsla.candidates import Numbers
-from vizsla.indexes.approximate_stored import ApproximateStoredIndex
-from vizsla.indexes.faiss_storage import load_faiss, set_scale
-from vizsla.indexes.item_vectors import Floats, ItemVectors
-from vizsla.indexes.list_reading import ListReading, Lists
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.core.validation import generator
+from vizsla.data.filter import Filter
+from vizsla.errors import InputError, check_range
+from vizsla.indexes._faiss import SELECTOR, faiss_seed, faiss_threads, in_threads, load_faiss, selector, set_scale
+from vizsla.indexes.approximate import ApproximateIndex, ApproximateStoredIndex, check_whole
+from vizsla.indexes.flat import flat_search
+from vizsla.indexes.vectors import ItemVectors, blocks
+from vizsla.typing import Float32Array, Int32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+
+SAMPLE = 256
+"""Vectors a centre that k-means learns from: more hardly move it."""
+LARGEST = 1e15
+"""Of the numbers that k-means learns from as they are."""
+ASKED, DEPTH = 400, 100
+"""How many items are asked as queries, and how many neighbours of each are looked for, to choose the probes."""
+
+
+def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: int) -> Float32Array:
+    """Return `count` centres of length 1, learned with Faiss from a seeded sample, on one thread."""
+    faiss = load_faiss()
+
+    if not len(vectors):
+        return np.ones((1, vectors.dim), np.float32)
+    chosen = generator(seed).permutation(len(vectors))[: count * SAMPLE]
+    sample = _bearable(vectors.take(np.sort(chosen)))
+    settings = {"niter": rounds, "seed": faiss_seed(seed) + 1, "spherical": True, "min_points_per_centroid": 1}
+    means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=SAMPLE, **settings)
+    with faiss_threads(1):
+        means.train(np.ascontiguousarray(sample))
+    centres: Float32Array = np.ascontiguousarray(means.centroids, np.float32)
+    return np.nan_to_num(centres)
+
+
+def _bearable(sample: Float32Array) -> Float32Array:
+    """Return vectors in the same directions whose sums fit float32: where they do not, Faiss ends the process."""
+    largest = float(np.abs(sample).max(initial=0.0))
+    return sample if largest < LARGEST else sample / np.float32(largest)
+
+
+def assigned(vectors: ItemVectors, centres: Float32Array) -> Int32Array:
+    """Return each item's list: the centre with the largest inner product."""
+    among = ItemVectors.of(centres)
+    lists = np.zeros(len(vectors), np.int32)
+    for start, end in blocks(len(vectors), max(vectors.dim, len(centres)), size=1 << 20):
+        lists[start:end] = flat_search(vectors.take(slice(start, end)), among, 1).items
+    return lists
+
+
+def enough_probes(vectors: ItemVectors, centres: Float32Array, lists: Int32Array, *, recall: float, seed: int) -> int:
+    """Return how many lists must be read to find a share `recall` of the nearest items of sampled items.
+
+    One exact search shows in which lists the nearest are, and at which place each of these stands among the query's
+    nearest lists; the probes are then read off the sorted places.
+    """
+    check_range("recall", recall, 0.0, 1.0)
+    if not len(vectors):
+        return 1
+    chosen = np.sort(generator(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
+    queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
+    found = flat_search(queries, vectors, depth).items.reshape(-1, depth)
+    order = flat_search(queries, ItemVectors.of(centres), len(centres)).items.reshape(-1, len(centres))
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.arange(len(centres), dtype=np.int32)[None], axis=1)
+    others = found != chosen[:, None]  # an item's own list is always read
+    needed = np.sort(np.take_along_axis(places, lists[found], axis=1)[others]) + 1
+    return int(needed[min(len(needed) - 1, int(np.ceil(recall * len(needed))) - 1)]) if len(needed) else 1
+
+
+MOST_LISTS = 1 << 24
+
+
+class Lists(NamedTuple):
+    """Centres, each item's list, and how many lists a search reads."""
+
+    centres: Float32Array
+    members: Int32Array
+    probes: int
+
+    @classmethod
+    def built(
+        cls, stored: ItemVectors, lists: int | None, probes: int | None, *, recall: float, rounds: int, seed: int
+    ) -> Self:
+        """Find centres, four times the square root of the number of items unless given, and enough probes."""
+        wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MOST_LISTS)
+        count = max(1, min(wanted, len(stored)))
+        centres = spherical_centres(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
+        members = assigned(stored, centres)
+        enough = enough_probes(stored, centres, members, recall=recall, seed=seed) if probes is None else probes
+        return cls(centres, members, enough)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader) -> Self:
+        """Read what `ListReading._write_lists` has stored; `_take_lists` checks it."""
+        arrays = reader.array("centres", np.float32, ndim=2), reader.array("lists", np.int32)
+        return cls(*arrays, reader.parameter("probes", int))
+
+
+class ListReading(ApproximateIndex):
+    """What inverted files of vectors and of codes share: which lists are read, and how Faiss is asked to read them."""
+
+    centres: ItemVectors
+    lists: Int32Array
+    probes: int
+
+    def _take_lists(self, lists: Lists, dim: int) -> None:
+        """Check and take them."""
+        centres, members = lists.centres, lists.members
+        if centres.shape[1] != dim or not 1 <= len(centres) <= MOST_LISTS:
+            raise InputError(f"`centres` must be some rows of {dim} numbers. Got shape {centres.shape}.")
+        if members.shape != (len(self),) or (len(members) and not 0 <= members.min() <= members.max() < len(centres)):
+            raise InputError(f"`lists` must be {len(self)} numbers below {len(centres)}. Got others.")
+        self.centres, self.lists = ItemVectors.of(centres), members
+        self.probes = check_whole("probes", lists.probes, MOST_LISTS)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How many lists there are and are read, so that other vectors can be indexed alike."""
+        stored = super().options  # type: ignore[safe-super]  # of the class that stands beside this one
+        return stored | {"lists": len(self.centres), "probes": self.probes}
+
+    @property
+    def effort(self) -> int:
+        """How many lists a search reads: `probes`."""
+        return self.probes
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index, sharing all arrays, that reads so many lists when it searches."""
+        other = copy(self)
+        other.probes = check_whole("effort", effort, MOST_LISTS)
+        return other
+
+    def _propose(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
+        faiss = load_faiss()
+        probes = self._masked_probes(len(self) if filter is None else filter.count)
+        chosen = None if filter is None else filter.form(SELECTOR, selector)
+        how = faiss.SearchParametersIVF(nprobe=probes, sel=chosen)
+
+        def part(given: Float32Array) -> NDArray[np.int64]:
+            # Faiss would choose the lists by BLAS, and a query in a large batch could get other lists than alone.
+            near = flat_search(given, self.centres, probes)
+            numbers, scores = np.empty((len(given), k), np.int64), np.empty((len(given), k), np.float32)
+            asked = self._asked(given)
+            arrays = (asked, near.items.astype(np.int64), near.scores, scores, numbers)  # named: Faiss gets addresses
+            parts = [faiss.swig_ptr(array) for array in arrays]
+            self._faiss.search_preassigned_c(len(given), parts[0], k, *parts[1:], False, how)
+            return numbers
+
+        return in_threads(part, rows, threads)
+
+    def _masked_probes(self, reachable: int) -> int:
+        return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))
+
+    def _pays(self, k: int, reachable: int) -> bool:
+        if reachable == len(self):  # however many are asked for: a short answer is the head of a long one
+            return False
+        return reachable <= k or self._masked_probes(reachable) == len(self.centres)
+
+    def _fill(self, index: Any, take: Callable[[NDArray[np.int64]], NDArray[Any]]) -> None:
+        """Hand the stored rows or codes of each list's items, as `take` gives them, to Faiss, list by list."""
+        faiss = load_faiss()
+        index.is_trained = True
+        order = np.argsort(self.lists, kind="stable").astype(np.int64)
+        bounds = np.searchsorted(self.lists[order], np.arange(index.nlist + 1))
+        for number in range(index.nlist):
+            members = np.ascontiguousarray(order[bounds[number] : bounds[number + 1]])
+            if len(members):
+                codes = np.ascontiguousarray(take(members)).view(np.uint8)
+                index.invlists.add_entries(number, len(members), faiss.swig_ptr(members), faiss.swig_ptr(codes))
+        index.ntotal = len(self)
+        self._faiss = index
+
+    def _write_lists(self, writer: ArtifactWriter) -> None:
+        writer.parameters(probes=self.probes)
+        writer.array("centres", self.centres.rows)
+        writer.array("lists", self.lists)
 
 
 class IvfIndex(ListReading, ApproximateStoredIndex):
@@ -42,7 +217,7 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
 
     kind = "ivf"
 
-    def __init__(self, vectors: ItemVectors, centres: Floats, lists: Numbers, *, probes: int):
+    def __init__(self, vectors: ItemVectors, centres: Float32Array, lists: Int32Array, *, probes: int):
         super().__init__(vectors)
         self._take_lists(Lists(centres, lists, probes), vectors.dim)
         self._fill(self._empty(), lambda members: vectors.rows[members])

@@ -1,1 +1,1 @@
-"""Readers and writers of datasets: one format per file."""
+"""Reading and writing data sets, one module per format."""

@@ -1,15 +1,16 @@
-"""Which fields of a record are its id, text and title, and what else is kept of it."""
+"""Fields of records by their usual names, and the format of a file by its first bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from vizsla.details.values import KINDS
+from vizsla.core.catalog import NO_METADATA, Item, Query
+from vizsla.core.validation import path_of
+from vizsla.data.values import KINDS
 from vizsla.errors import InputError
-from vizsla.io.line_file import Line
-from vizsla.item import NO_METADATA, Item
-from vizsla.query import Query
+from vizsla.io.files import Line, LineFile, without_packing
 
 Names = str | Sequence[str] | None
 Meta = str | Sequence[str] | Mapping[str, str | None] | None
@@ -193,3 +194,33 @@ def metadata_from(record: Mapping[str, Any], used: set[str | None]) -> Mapping[s
         del rest["metadata"]
         rest = {**nested, **rest}
     return rest or NO_METADATA
+
+
+PARQUET = b"PAR1"
+SUFFIXES = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+}  # fmt: skip
+
+
+def sniff(path: Path, *, encoding: str = "utf-8") -> str | None:
+    """Return "jsonl", "csv", "tsv", "parquet", "trec" (topics), or None."""
+    kind = SUFFIXES.get(Path(without_packing(path_of(path).name)).suffix.lower())
+    if kind is not None:
+        return kind
+    with path.open("rb") as stream:
+        if stream.read(4) == PARQUET:
+            return "parquet"
+    first = next((line.text for line in LineFile(path, encoding=encoding) if line.text.strip()), "")
+    if first.lstrip().startswith("<"):
+        return "trec"
+    if first.startswith("{"):
+        return "jsonl"
+    if "\t" in first:
+        return "tsv"
+    return "csv" if _is_header(first) else None
+
+
+def _is_header(first: str) -> bool:
+    """Return whether a line names an id among other columns."""
+    names = {name.strip(' "').lower() for separator in ",;|" for name in first.split(separator)}
+    return len(names) > 1 and any(name in names for name in ITEM_FIELDS.id)

@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line."""
+"""JSON Lines files of items and queries, and BEIR's folders of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vizsla.dataset import Dataset
+from vizsla._internal.terminal import progress
+from vizsla.core.catalog import Item, Query
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
-from vizsla.io.atomic import writing
+from vizsla.io.atomic import writing, writing_folder
+from vizsla.io.bad_lines import STRICT, Reading
+from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
-from vizsla.io.line_file import Line, LineFile
-from vizsla.io.line_source import LineSource
-from vizsla.io.reading import STRICT, Reading
-from vizsla.item import Item
-from vizsla.progress import progress
-from vizsla.query import Query
+from vizsla.io.files import Line, LineFile, found
+from vizsla.io.interactions import read_clicks, read_qrels, splits_to_write, write_clicks, write_entries
+from vizsla.io.records import LineSource
 
 
 def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> LineSource[Item]:
@@ -82,3 +83,37 @@ def _refuse(constant: str) -> None:
 
 # One decoder for all lines: json.loads would make one for each, which takes longer than the line itself.
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
+    """Return the parts of a BEIR folder; `clicks.tsv`, if there, is a click log by query id."""
+    folder = Path(folder)
+    corpus, queries, clicks = (found(folder, name) for name in ("corpus.jsonl", "queries.jsonl", "clicks.tsv"))
+    if corpus is None:
+        raise DataError("there is no corpus.jsonl or corpus.jsonl.gz.", path=folder, remedy="Give a BEIR folder.")
+    return Parts(
+        read_items(corpus, fields=fields, how=how),
+        read_queries(queries, how=how) if queries else None,
+        read_clicks(clicks, how=how) if clicks else None,
+        {split: read_qrels(path, how=how) for split, path in _splits(folder).items()},
+    )
+
+
+def write_beir(dataset: Dataset, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a dataset as a BEIR folder; a click log becomes `clicks.tsv`, which other readers of BEIR pass over."""
+    with writing_folder(folder, overwrite=overwrite) as out:
+        write_items(dataset, out / "corpus.jsonl")
+        if len(dataset.queries):
+            write_queries(dataset, out / "queries.jsonl")
+        if dataset.has_click_log:
+            write_clicks(dataset, out / "clicks.tsv")
+        for split in splits_to_write(dataset):
+            write_entries(dataset, dataset.qrels(split), out / "qrels" / f"{split}.tsv", "score")
+
+
+def _splits(folder: Path) -> dict[str, Path]:
+    files = sorted([*folder.glob("qrels/*.tsv"), *folder.glob("qrels/*.tsv.gz")])
+    splits = {path.name.removesuffix(".gz").removesuffix(".tsv"): path for path in files}
+    if len(splits) < len(files):
+        raise DataError("a split is there twice, plain and gzipped.", path=folder / "qrels", remedy="Keep one of them.")
+    return splits

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vizsla.core.catalog import Item, Query
 from vizsla.errors import DataError
-from vizsla.io.chain_source import ChainSource
-from vizsla.io.found import found
-from vizsla.io.line_file import Line, LineFile
-from vizsla.io.line_source import LineSource
-from vizsla.io.parts import Parts
-from vizsla.io.qrels import read_qrels
-from vizsla.io.reading import STRICT, Reading
-from vizsla.io.source import Source
-from vizsla.item import Item
-from vizsla.query import Query
+from vizsla.io.bad_lines import STRICT, Reading
+from vizsla.io.builder import Parts
+from vizsla.io.files import Line, LineFile, found
+from vizsla.io.interactions import read_qrels
+from vizsla.io.records import ChainSource, LineSource, Source
 
 
 def read_msmarco(folder: str | Path, *, how: Reading = STRICT) -> Parts:

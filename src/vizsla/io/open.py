@@ -6,25 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from vizsla.checked import checked
-from vizsla.dataset import Dataset
+from vizsla.core.validation import checked
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
-from vizsla.io.beir import read_beir
-from vizsla.io.documents import TYPES
+from vizsla.io.bad_lines import ON_ERROR, Reading, putting_aside
+from vizsla.io.builder import Parts, assemble
+from vizsla.io.documents import SPLITTERS, TYPES, WORDS, FolderSource
 from vizsla.io.fields import Fields
-from vizsla.io.folder_source import FolderSource
-from vizsla.io.found import found
-from vizsla.io.ir_dataset import is_ir_dataset, read_ir_dataset
-from vizsla.io.item_file import FORMATS, item_parts
-from vizsla.io.parts import Parts, assemble
-from vizsla.io.passages import WORDS
+from vizsla.io.files import StandardInput, found
+from vizsla.io.ir_datasets import is_ir_dataset, read_ir_dataset
+from vizsla.io.jsonl import read_beir
 from vizsla.io.pecos import read_pecos
-from vizsla.io.query_files import read_entries, read_queries
-from vizsla.io.reading import ON_ERROR, Reading
-from vizsla.io.rejected import putting_aside
-from vizsla.io.sections import SPLITTERS
-from vizsla.io.standard_input import StandardInput
+from vizsla.io.readers import FORMATS, item_parts, read_entries, read_queries
 
 PREFIX = "ir_datasets:"
 STANDARD_INPUT = "-"
@@ -181,6 +175,6 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: M
 
 def _has_records(path: Path, how: Reading) -> bool:
     """Return whether a .txt file holds records: JSON, or columns with tabs."""
-    from vizsla.io.sniff import sniff
+    from vizsla.io.fields import sniff
 
     return path.suffix.lower() == ".txt" and sniff(path, encoding=how.encoding) in ("jsonl", "tsv")

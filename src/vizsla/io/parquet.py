@@ -1,25 +1,120 @@
-"""Parquet: a file of items, or a folder with corpus, queries, clicks and qrels/SPLIT (extra `parquet`)."""
+"""Read and write Parquet files (extra `parquet`)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from vizsla.dataset_warning import Tally
+from vizsla._internal.lazy import cached_property
+from vizsla._internal.terminal import progress
+from vizsla.core.catalog import Item, Query
+from vizsla.core.validation import Tally
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
-from vizsla.io.entry_columns import EntryColumns
+from vizsla.io.atomic import writing_folder
+from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
-from vizsla.io.line_file import Line
-from vizsla.io.pairs import Pairs
-from vizsla.io.parquet_rows import rows_of
-from vizsla.io.parquet_source import ParquetSource
-from vizsla.io.parts import Parts
-from vizsla.io.reading import STRICT, Reading
-from vizsla.io.refusals import Refusals
-from vizsla.item import Item
-from vizsla.query import Query
+from vizsla.io.files import Line
+from vizsla.io.frames import EntryColumns
+from vizsla.io.interactions import Pairs, entries_of, events_of, splits_to_write
+from vizsla.io.records import Record
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+BATCH = 2048
+
+
+def rows_of(file: Any, path: str | Path, *, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an open file, or these columns of them; damage, and what no type of Python holds, raises."""
+    batches = file.iter_batches(batch_size=BATCH, columns=columns)
+    while True:
+        with readable(path):
+            batch = next(batches, None)
+            rows = [] if batch is None else batch.to_pylist()
+        if batch is None:
+            return
+        yield from rows
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Turn what pyarrow raises while it reads into a DataError."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        problem = f"a value of this Parquet file cannot be read ({error})."
+        raise DataError(problem, path=path, remedy="Write the column as text or numbers.") from None
+
+
+class ParquetSource(Generic[Record]):
+    """Items or queries, one a row.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    make : function of a row and its place
+        Returns the row's record or raises a DataError.
+    how : Reading
+        What becomes of rows that cannot be read.
+    """
+
+    def __init__(self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT):
+        self.name, self._path, self._make = str(path), Path(path), make
+        self._refusals = Refusals(how, str(path), what="rows")
+        self._group: tuple[int, Any] = (-1, None)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for _, record in self._walk())
+
+    def place(self, number: int) -> Line:
+        """Read again up to the record: only an error message pays for it."""
+        return next(line for at, (line, _) in enumerate(self._walk()) if at == number)
+
+    def pick(self, number: int) -> Record | None:
+        """Read the row group that holds the record; the last one read stays in memory."""
+        if self._refusals.count:
+            return None
+        group = bisect_right(self._starts, number) - 1
+        if self._group[0] != group:
+            with readable(self._path):
+                self._group = (group, self._file.read_row_group(group))
+        with readable(self._path):
+            row = self._group[1].slice(number - self._starts[group], 1).to_pylist()[0]
+        return self._make(row, Line(self._path, number + 1))
+
+    def report(self, tally: Tally) -> None:
+        """Count unreadable rows."""
+        self._refusals.report(tally)
+
+    @property
+    def _file(self) -> Any:
+        return open_parquet(self._path)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        metadata = self._file.metadata
+        return [0, *accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))]
+
+    def _walk(self) -> Iterator[tuple[Line, Record]]:
+        self._refusals.begin()
+        for number, row in enumerate(rows_of(self._file, self._path), 1):
+            line = Line(self._path, number)
+            try:
+                record = self._make(row, line)
+            except DataError as error:
+                self._refusals.add(error, json.dumps(row, ensure_ascii=False, default=str))
+            else:
+                yield line, record
 
 
 def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
@@ -83,3 +178,75 @@ def open_parquet(path: Path) -> Any:
         return ParquetFile(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"this is no readable Parquet file ({error}).", path=path, remedy="Check the path.") from None
+
+
+ROWS = 4096
+
+
+def write_parquet(dataset: Dataset, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write corpus, queries, clicks and qrels/SPLIT; an item's metadata become columns.
+
+    The columns are those of the first 4096 records; a later record with other metadata raises.
+    """
+    with writing_folder(folder, overwrite=overwrite) as out:
+        items = ({"_id": item.id, "title": item.title, "text": item.text, **item.metadata} for item in dataset.items)
+        _write(progress(items, total=len(dataset.items), what="items"), out / "corpus.parquet")
+        if len(dataset.queries):
+            queries = ({"_id": query.id, "text": query.text, **query.metadata} for query in dataset.queries)
+            _write(queries, out / "queries.parquet")
+        if dataset.has_click_log:
+            _write(_clicks(dataset), out / "clicks.parquet")
+        (out / "qrels").mkdir()
+        for split in splits_to_write(dataset):
+            _write(_entries(dataset, dataset.qrels(split), "score"), out / "qrels" / f"{split}.parquet")
+
+
+def _clicks(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    if dataset.events is None:
+        return _entries(dataset, dataset.clicks, "weight")
+    names = ("query-id", "corpus-id", "weight", "time")
+    return (dict(zip(names, event, strict=True)) for event in events_of(dataset.events, dataset))
+
+
+def _entries(dataset: Dataset, matrix: csr_array, value: str) -> Iterator[dict[str, Any]]:
+    return (
+        {"query-id": query, "corpus-id": item, value: weight} for query, item, weight in entries_of(dataset, matrix)
+    )
+
+
+def _write(rows: Iterable[dict[str, Any]], path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise MissingExtraError("Writing Parquet", "parquet") from None
+    rows = iter(rows)
+    first = list(islice(rows, ROWS))
+    try:
+        table = pyarrow.Table.from_pylist(first, schema=_schema(first))
+        with ParquetWriter(path, table.schema) as writer:
+            while table.num_rows:
+                writer.write_table(table)
+                table = _table(list(islice(rows, ROWS)), table.schema)
+    except pyarrow.ArrowException as error:
+        raise DataError(f"the metadata do not fit columns ({error}).", path=path.name, remedy="Write BEIR.") from None
+
+
+def _schema(rows: list[dict[str, Any]]) -> Any:
+    """Unite the fields of all rows: Arrow looks at the first row's names only."""
+    import pyarrow
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    fields = [(name, pyarrow.infer_type([row.get(name) for row in rows])) for name in names]
+    return pyarrow.schema(fields)
+
+
+def _table(rows: list[dict[str, Any]], schema: Any) -> Any:
+    import pyarrow
+
+    known = set(schema.names)
+    for row in rows:
+        if not row.keys() <= known:
+            new = sorted(row.keys() - known)
+            raise DataError(f"{row.get('_id')!r} has metadata that earlier items lack: {new}.", remedy="Write BEIR.")
+    return pyarrow.Table.from_pylist(rows, schema=schema)

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import Tally
+from vizsla.core.catalog import Item, Query
+from vizsla.core.strings import Strings
+from vizsla.core.validation import Tally
+from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
-from vizsla.io.limits import is_bomb
-from vizsla.io.line_file import Line, LineFile
-from vizsla.io.line_source import LineSource
-from vizsla.io.list_source import ListSource
-from vizsla.io.records import Records, scan
-from vizsla.io.source import Source
-from vizsla.item import Item
-from vizsla.query import Query
-from vizsla.strings import Strings
+from vizsla.io.files import Line, LineFile, is_bomb
+from vizsla.io.records import LineSource, ListSource, Records, Source, scan
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -132,7 +127,7 @@ def _items(path: Path, count: int, tally: Tally) -> Records[Item]:
 
 
 def _queries(folder: Path, counts: dict[str, int], tally: Tally) -> Records[Query]:
-    from vizsla.io.chain_source import ChainSource
+    from vizsla.io.records import ChainSource
 
     paths = [folder / f"X{name}.txt" for name in counts]
     total = sum(counts.values())

@@ -1,24 +1,221 @@
-"""The items or the queries of a dataset: streamed, counted, and found by id."""
+"""Records of a data set, read again from their source or kept in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.cached_property import cached_property
-from vizsla.catalogue import Catalogue
-from vizsla.dataset_warning import Tally
-from vizsla.details.details import Details
-from vizsla.details.gather import selected
+from vizsla._internal.lazy import cached_property
+from vizsla._internal.terminal import progress
+from vizsla.core.catalog import Catalogue, Item, Query
+from vizsla.core.strings import Strings
+from vizsla.core.validation import Tally
+from vizsla.data.metadata import Details
+from vizsla.data.metadata_builder import selected
 from vizsla.errors import DataError
-from vizsla.io.packed import Packed
-from vizsla.io.source import Record, Source
-from vizsla.progress import progress
-from vizsla.strings import Strings
+from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.files import Line, LineFile
+
+Record = TypeVar("Record", bound=Item | Query)
+RecordOut = TypeVar("RecordOut", bound=Item | Query, covariant=True)
+
+
+class Source(Protocol[RecordOut]):
+    """Reads all records from the start, each time it is iterated."""
+
+    name: str
+
+    def __iter__(self) -> Iterator[RecordOut]:
+        """Read from the start."""
+        ...
+
+    def place(self, number: int) -> Line:
+        """Say where record `number` stands, for an error message."""
+        ...
+
+    def pick(self, number: int) -> RecordOut | None:
+        """Return one record by its number; None if only reading from the start is possible."""
+        ...
+
+    def report(self, tally: Tally) -> None:
+        """Count what the last complete reading skipped."""
+        ...
+
+
+class Numbered(Protocol[RecordOut]):
+    """Records by number: a list, or something that makes them when asked."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        ...
+
+    def __getitem__(self, number: int, /) -> RecordOut:
+        """Return one record."""
+        ...
+
+
+class ListSource(Generic[Record]):
+    """Records that are in memory already."""
+
+    def __init__(self, records: Numbered[Record], *, name: str = "input"):
+        self.name, self._records = name, records
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self._records[number] for number in range(len(self._records)))
+
+    def place(self, number: int) -> Line:
+        """Records in memory are counted from 1."""
+        return Line(self.name, number + 1)
+
+    def pick(self, number: int) -> Record | None:
+        """Return one record."""
+        return self._records[number]
+
+    def report(self, tally: Tally) -> None:
+        """Nothing is ever skipped."""
+
+
+class ChainSource(Generic[Record]):
+    """Several sources, one after another."""
+
+    def __init__(self, parts: Sequence[Source[Record]]):
+        self.name, self._parts = ", ".join(part.name for part in parts), parts
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for part in self._parts for record in part)
+
+    def place(self, number: int) -> Line:
+        """Ask the part that holds the record."""
+        for part in self._parts:
+            count = sum(1 for _ in part)
+            if number < count:
+                return part.place(number)
+            number -= count
+        return Line(self.name, number)
+
+    def pick(self, number: int) -> Record | None:
+        """A chain is read from the start."""
+        return None
+
+    def report(self, tally: Tally) -> None:
+        """Count what the parts skipped."""
+        for part in self._parts:
+            part.report(tally)
+
+
+class StringsSource:
+    """Queries made from distinct texts.
+
+    Examples
+    --------
+    >>> list(StringsSource(Strings.of(["red fig"]), name="log.tsv"))
+    [Query(id='0', text='red fig', metadata={})]
+    """
+
+    def __init__(self, texts: Strings, *, name: str):
+        self.name, self._texts = name, texts
+        self.ids = Strings.of(map(str, range(len(texts))))
+
+    def __iter__(self) -> Iterator[Query]:
+        return map(Query, self.ids, self._texts)
+
+    def place(self, number: int) -> Line:
+        """Say which text it is."""
+        return Line(self.name, number + 1)
+
+    def pick(self, number: int) -> Query | None:
+        """Return one query."""
+        return Query(self.ids[number], self._texts[number])
+
+    def report(self, tally: Tally) -> None:
+        """Nothing is ever skipped."""
+
+
+class LineSource(Generic[Record]):
+    """Records that stand one a line in a file.
+
+    Parameters
+    ----------
+    file : LineFile
+        The file.
+    parse : function of a Line
+        Returns the line's record or raises a DataError.
+    how : Reading
+        What becomes of lines that cannot be read.
+    """
+
+    def __init__(self, file: LineFile, parse: Callable[[Line], Record], *, how: Reading = STRICT):
+        self.name, self._file, self._parse, self._skips = file.name, file, parse, how.skips
+        self._blank, self._refusals = 0, Refusals(how, file.name)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for _, record in self._walk())
+
+    def place(self, number: int) -> Line:
+        """Read again up to the record: only an error message pays for it."""
+        return next(line for at, (line, _) in enumerate(self._walk()) if at == number)
+
+    def pick(self, number: int) -> Record | None:
+        """Jump to the record; a packed file cannot jump."""
+        if not self._file.jumps:
+            return None
+        return self._parse(self._file.at(int(self._offsets[number])))
+
+    def report(self, tally: Tally) -> None:
+        """Count blank and unreadable lines."""
+        tally.add(self._blank, f"blank lines skipped in {self.name}")
+        self._refusals.report(tally)
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        if self._skips:
+            return np.fromiter((line.offset for line, _ in self._walk()), dtype=np.int64)
+        return np.fromiter((line.offset for line in self._file if line.text.strip()), dtype=np.int64)
+
+    def _walk(self) -> Iterator[tuple[Line, Record]]:
+        blank = 0
+        self._refusals.begin()
+        for line in self._file.lines(self._refusals.add):
+            if not line.text.strip():
+                blank += 1
+                continue
+            try:
+                record = self._parse(line)
+            except DataError as error:
+                self._refusals.add(error, line.text)
+            else:
+                yield line, record
+        self._blank = blank
+
+
+class Packed(Generic[Record]):
+    """All records as JSON bytes in one buffer: far smaller than a list of objects.
+
+    Examples
+    --------
+    >>> from vizsla.core.catalog import Item
+    >>> Packed([Item("d1", "a fig"), Item("d2", "a pear")])[1]
+    Item(id='d2', text='a pear', title='', metadata={})
+    """
+
+    def __init__(self, records: Iterable[Record]):
+        self._kind: Any = None
+        self._data, self._offsets = bytearray(), array("q", [0])
+        for record in records:
+            self._kind = type(record)
+            self._data += json.dumps([*record[:-1], dict(record[-1])], ensure_ascii=False).encode()
+            self._offsets.append(len(self._data))
+
+    def __getitem__(self, number: int) -> Record:
+        record: Record = self._kind(*json.loads(self._data[self._offsets[number] : self._offsets[number + 1]]))
+        return record
+
 
 BATCH = 1024
 """Records that are looked at together: much faster than one by one."""
@@ -41,7 +238,7 @@ class Records(Generic[Record]):
 
     Examples
     --------
-    >>> from vizsla.dataset import Dataset
+    >>> from vizsla.data.dataset import Dataset
     >>> items = Dataset.of(["a red fig", "a pear"]).items
     >>> len(items), items[1].text, [item.id for item in items]
     (2, 'a pear', ['0', '1'])

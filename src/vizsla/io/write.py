@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vizsla.dataset import Dataset
-from vizsla.dataset_warning import Tally
+from vizsla.core.validation import Tally
+from vizsla.data.dataset import Dataset
 from vizsla.errors import check_choice
 from vizsla.io.atomic import writing_folder
-from vizsla.io.beir import write_beir
-from vizsla.io.jsonl import write_items
-from vizsla.io.trec_qrels import write_qrels
-from vizsla.io.write_entries import splits_to_write
-from vizsla.io.write_parquet import write_parquet
+from vizsla.io.interactions import splits_to_write
+from vizsla.io.jsonl import write_beir, write_items
+from vizsla.io.parquet import write_parquet
+from vizsla.io.trec import write_qrels
 
 FORMATS = ("beir", "parquet", "jsonl", "trec")
 

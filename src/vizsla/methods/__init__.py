@@ -1,1 +1,1 @@
-"""Methods: each turns a catalogue, and perhaps clicks, into a Retriever."""
+"""Retrieval methods, one module or package per method."""

@@ -1,8 +1,9 @@
-"""Statistics: what BM25 must know of a whole catalogue, apart from any shard's postings."""
+"""Corpus statistics of BM25, which shards can share, and the variants of its formula."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -11,22 +12,229 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.errors import FormatError, InputError
-from vizsla.methods.bm25_languages import ARRAYS, LanguageCounts
-from vizsla.progress import progress
-from vizsla.sparse_rows import SparseRows
-from vizsla.text.analyser import Analyser
-from vizsla.text.any_language import AnyLanguage
-from vizsla.text.bag import BagOfWords
-from vizsla.text.catalogue import TextStream
+from vizsla._internal.lazy import cached_property
+from vizsla._internal.terminal import progress
+from vizsla.artifacts.artifact import Artifact
+from vizsla.core.sparse import SparseRows
+from vizsla.core.validation import checked
+from vizsla.errors import FormatError, InputError, check_choice, check_range
+from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.bag_of_words import BagOfWords
+from vizsla.text.streams import TextStream
+from vizsla.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
+
+VARIANTS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+"""As Kamphuis et al. (ECIR 2020) distinguish them."""
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """A variant and its parameters.
+
+    In every variant a word that occurs `count` times in an item gives it idf × f(count), where f rises from
+    f(0) and saturates. Written as f(0) plus the rest, the rest is always a constant × count / (count + norm), with
+    a norm that grows with the item's length. Only bm25l and bm25+ have an f(0) above 0, the `absent` share, which
+    every item gets.
+
+    Parameters
+    ----------
+    variant : str
+        One of `VARIANTS`.
+    k1 : float
+        How slowly repeated words saturate.
+    b : float
+        How much an item's length counts, from 0 to 1.
+    delta : float
+        The floor of bm25l and bm25+.
+
+    Examples
+    --------
+    >>> Weighting().idf(np.array([1, 3]), 3).round(4).tolist()
+    [0.9808, 0.1335]
+    """
+
+    variant: str = "lucene"
+    k1: float = 1.5
+    b: float = 0.75
+    delta: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+        for name in ("k1", "b", "delta"):
+            if isinstance(value := getattr(self, name), bool) or not isinstance(value, (int, float, np.number)):
+                raise InputError(f"`{name}` must be a number. Got {value!r}.")
+            object.__setattr__(self, name, float(value))
+        check_range("k1", self.k1, 0, 1e6)
+        check_range("b", self.b, 0, 1)
+        check_range("delta", self.delta, 0, 1e6)
+        if self.variant == "bm25l" and self.k1 + self.delta == 0:
+            raise InputError("`k1` and `delta` must not both be 0 for bm25l. Got 0 and 0.")
+
+    def idf(self, frequencies: NDArray[np.int64], count: int | NDArray[np.int64]) -> Float64Array:
+        """Return how rare each term is, from the number of items that hold it; 0 for a term of no item."""
+        df = np.maximum(frequencies, 1).astype(np.float64)
+        if self.variant in ("lucene", "robertson"):
+            odds = (count - df + 0.5) / (df + 0.5)
+            inner = 1 + odds if self.variant == "lucene" else np.maximum(odds, 1)
+        else:
+            above, below = {"atire": (0, 0.0), "bm25l": (1, 0.5), "bm25+": (1, 0.0)}[self.variant]
+            inner = (count + above) / (df + below)
+        return np.where(frequencies > 0, np.log(np.maximum(inner, 1)), 0.0)
+
+    def gains(self, idf: Float64Array) -> Float64Array:
+        """Return what each term gives at most, beyond its `absent` share."""
+        if self.variant in ("lucene", "robertson"):
+            return idf
+        if self.variant == "bm25l":
+            return idf * (self.k1 + 1) * self.k1 / (self.k1 + self.delta)
+        return idf * (self.k1 + 1)
+
+    def norms(self, lengths: Float64Array, average: float | Float64Array) -> Float64Array:
+        """Return the count at which each item gets half of a gain; `average` may be given for each item."""
+        rate = self.k1 + self.delta if self.variant == "bm25l" else self.k1
+        return np.asarray(rate * (1 - self.b + self.b * lengths / np.where(average, average, 1.0)), np.float64)
+
+    def absent(self, idf: Float64Array) -> Float64Array | None:
+        """Return what each term gives an item without it; None where that is nothing."""
+        if self.delta == 0 or self.variant not in ("bm25l", "bm25+"):
+            return None
+        if self.variant == "bm25+":
+            return idf * self.delta
+        return idf * (self.k1 + 1) * self.delta / (self.k1 + self.delta)
+
+
+ARRAYS = {"keys": np.int64, "frequencies": np.int64, "documents": np.int64, "lengths": np.float64}
+"""What there is to store, and its type."""
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageCounts:
+    """How many items of each language hold each term, how many items each language has, and how long they are.
+
+    An item is in exactly one language, so every count of a catalog is the sum of its languages' counts. All of them are
+    whole numbers (lengths may hold halves): counts of shards add up exactly, and those of deleted items can be
+    subtracted.
+
+    A term's items are kept apart by language: `keys` names the lists that are not empty.
+
+    Parameters
+    ----------
+    keys : int64 array
+        term × number of languages + language for each list, ascending.
+    frequencies : int64 array
+        The number of items in each list.
+    documents : int64 array
+        The number of items in each language.
+    lengths : float64 array
+        The number of tokens of each language's items; roots count by half.
+
+    Examples
+    --------
+    >>> rows = SparseRows(np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([1, 2, 1], np.float32), 2)
+    >>> counts = LanguageCounts.of_rows(rows, np.array([0, 1], np.int32), 2)
+    >>> counts.keys.tolist(), counts.frequencies.tolist(), counts.lengths.tolist()
+    ([0, 1, 2], [1, 1, 1], [3.0, 1.0])
+    """
+
+    keys: Int64Array
+    frequencies: Int64Array
+    documents: Int64Array
+    lengths: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("keys", "frequencies", "documents"):
+            values = getattr(self, name)
+            if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
+                raise InputError(f"`{name}` must be an int64 array. Got {type(values).__name__}.")
+        if len(self.keys) != len(self.frequencies) or len(self.documents) != len(self.lengths):
+            raise InputError("`frequencies` must be as many as `keys`, and `lengths` as many as `documents`.")
+        if len(self.keys) and (self.keys[0] < 0 or (np.diff(self.keys) <= 0).any()):
+            raise InputError("`keys` must ascend from 0 or above. Got others.")
+        if (self.frequencies <= 0).any() or (self.frequencies > self.documents[self.languages]).any():
+            raise InputError("`frequencies` must be between 1 and the number of the language's items. Got others.")
+        if (self.documents < 0).any() or not (self.lengths >= 0).all() or (self.lengths * 2 % 1).any():
+            raise InputError("`documents` and `lengths` must be 0 or more, in whole numbers or halves. Got others.")
+
+    @classmethod
+    def of_rows(cls, rows: SparseRows, places: NDArray[np.int32], languages: int) -> Self:
+        """Count items: `places` has the language of each row."""
+        keys, frequencies = np.unique(keys_of(rows, places, languages), return_counts=True)
+        sums = _native.row_sums(rows.offsets, rows.values)
+        lengths = np.asarray(np.bincount(places, sums, languages), np.float64)
+        documents = np.bincount(places, minlength=languages)
+        return cls(keys, frequencies.astype(np.int64), documents.astype(np.int64), lengths)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All counts by name."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    @property
+    def count(self) -> int:
+        """The number of languages."""
+        return len(self.documents)
+
+    @property
+    def terms(self) -> Int64Array:
+        """The term of each list."""
+        return self.keys // max(self.count, 1)
+
+    @property
+    def languages(self) -> Int64Array:
+        """The language of each list."""
+        return self.keys % max(self.count, 1)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Tokens an item in each language, 0 without items."""
+        return np.asarray(self.lengths / np.maximum(self.documents, 1), np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all counts."""
+        return int(self.keys.nbytes + self.frequencies.nbytes + self.documents.nbytes + self.lengths.nbytes)
+
+    def totals(self, terms: int) -> Int64Array:
+        """Return how many items hold each term, in any language."""
+        found = np.zeros(terms, np.int64)
+        np.add.at(found, self.terms, self.frequencies)
+        return found
+
+    def find(self, terms: NDArray[np.int32], languages: Int64Array) -> Int64Array:
+        """Return the number of the list of each term in a language, -1 for an empty one; both may be -1 for none."""
+        keys = np.where((terms < 0) | (languages < 0), -1, terms.astype(np.int64) * self.count + languages)
+        places = np.searchsorted(self.keys, keys)
+        inside = places < len(self.keys)
+        inside[inside] = self.keys[places[inside]] == keys[inside]
+        return np.where(inside, places, -1)
+
+    def merged(self, other: LanguageCounts, numbers: Int64Array) -> LanguageCounts:
+        """Return the sum of both; `numbers` has the term that each of the other's terms is here."""
+        moved = numbers[other.terms] * self.count + other.languages
+        keys, places = np.unique(np.append(self.keys, moved), return_inverse=True)
+        frequencies = np.zeros(len(keys), np.int64)
+        np.add.at(frequencies, places, np.append(self.frequencies, other.frequencies))
+        return LanguageCounts(keys, frequencies, self.documents + other.documents, self.lengths + other.lengths)
+
+    def lists_of(self, rows: SparseRows, places: NDArray[np.int32]) -> SparseRows | None:
+        """Return rows over terms as rows over lists and one column more; None if there is no such list."""
+        keys = keys_of(rows, places, self.count)
+        found = np.searchsorted(self.keys, keys)
+        if len(keys) and (found.max() >= len(self.keys) or (self.keys[found] != keys).any()):
+            return None
+        return SparseRows(rows.offsets, found.astype(np.int32), rows.values, len(self.keys) + 1)
+
+
+def keys_of(rows: SparseRows, places: NDArray[np.int32], languages: int) -> Int64Array:
+    """Return the key of the list that each entry of the rows belongs to."""
+    owners = np.repeat(places.astype(np.int64), np.diff(rows.offsets))
+    return rows.columns.astype(np.int64) * languages + owners
+
 
 CHUNK = 16_384
 """Texts that are counted at once; the result does not depend on it."""

@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
-from vizsla.encoders.encode import encode_items
-from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.base.encoder import Encoder
+from vizsla.base.index_retriever import Movable
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
+from vizsla.encoders.batching import encode_items
+from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.errors import InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
-from vizsla.indexes.make import make_index
-from vizsla.indexes.pq import PqIndex
-from vizsla.movable import Movable
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.strings import Strings
-from vizsla.text.catalogue import TextStream
-from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
+from vizsla.indexes.factory import make_index
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 
 class Dense(Movable):
@@ -47,7 +46,7 @@ class Dense(Movable):
 
     Examples
     --------
-    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.base.encoder import FunctionEncoder
     >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgpr"] for t in texts], dim=6, name="letters")
     >>> search = Dense.build({"a": "fig", "b": "grape", "c": "pear"}, letters)
     >>> search("ripe fig", k=2).to_dict()
@@ -178,7 +177,7 @@ def dense(
 
     Examples
     --------
-    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.base.encoder import FunctionEncoder
     >>> lengths = FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
     >>> dense(["fig", "apple"], lengths)("pear").ids
     [['1', '0']]

@@ -10,29 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.candidates import Candidates, Scores
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
-from vizsla.encoders.read_texts import ReadTexts
-from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla.base.encoder import Encoder
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
+from vizsla.encoders.batching import ReadTexts
+from vizsla.encoders.late import TokenVectors, WordEncoder
+from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.encoders.token_encoder import QueryTokens, TokenRows, check_gives_tokens
-from vizsla.encoders.token_vectors import TokenVectors
-from vizsla.encoders.word_encoder import WordEncoder
 from vizsla.errors import InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.stats import Stats
-from vizsla.strings import Strings
-from vizsla.text.catalogue import TextStream
+from vizsla.text.streams import TextStream
+from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 
 class LateInteraction(Retriever):
@@ -51,8 +49,8 @@ class LateInteraction(Retriever):
 
     Examples
     --------
-    >>> from vizsla.encoder import FunctionEncoder
-    >>> from vizsla.encoders.word_encoder import WordEncoder
+    >>> from vizsla.base.encoder import FunctionEncoder
+    >>> from vizsla.encoders.late import WordEncoder
     >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "fgip"] for t in texts], dim=4, name="fgip")
     >>> search = late_interaction({"a": "fig tree", "b": "ripe pear"}, WordEncoder(letters))
     >>> search("ripe fig").to_dict()
@@ -121,7 +119,9 @@ class LateInteraction(Retriever):
         tokens: Any = queries.encoded(self._asking)
         return tokens  # type: ignore[no-any-return]
 
-    def _max_sims(self, asked: TokenRows, rows: NDArray[np.int64], candidates: Candidates, threads: int) -> Scores:
+    def _max_sims(
+        self, asked: TokenRows, rows: NDArray[np.int64], candidates: Candidates, threads: int
+    ) -> Float32Array:
         stored = self.tokens.stored
         given = (asked.rows, asked.offsets, stored.rows, stored.low, stored.step, self.tokens.offsets)
         scores: Any = _native.max_sims(*given, rows, candidates.items, threads)

@@ -6,14 +6,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from vizsla.base.recipe import builds
 from vizsla.errors import InputError
-from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.dense_index import DenseIndex, StoredIndex
 from vizsla.indexes.grouped import GroupedIndex
-from vizsla.indexes.pq import PqIndex
-from vizsla.indexes.stored_index import StoredIndex
+from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.xs import PefaXs
-from vizsla.recipe import builds
 
 Model = TypeVar("Model", Dense, PefaXs)
 
@@ -33,7 +32,7 @@ def pq(base: Model, **options: Any) -> Model:
 
     Examples
     --------
-    >>> from vizsla.encoder import FunctionEncoder
+    >>> from vizsla.base.encoder import FunctionEncoder
     >>> from vizsla.methods.dense import dense
     >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgpr"] for t in texts], dim=6, name="letters")
     >>> small = pq(dense({"a": "fig", "b": "grape", "c": "pear"}, letters), bytes=3)

@@ -1,4 +1,4 @@
-"""TF-IDF: words, pairs of words and character trigrams that items share with the query, by the cosine of their rows."""
+"""TF-IDF over words, word pairs and character trigrams, scored by cosine."""
 
 from __future__ import annotations
 
@@ -8,31 +8,83 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
+from vizsla._internal.terminal import progress
+from vizsla.base.encoder import Encoder
+from vizsla.base.index_retriever import Movable
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.core.candidates import Candidates
+from vizsla.core.explanation import Explanation
+from vizsla.core.linalg import largest_entries
+from vizsla.core.sparse import SparseRows, as_scipy
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.dataset import Dataset
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.linalg.largest_entries import largest_entries
-from vizsla.methods.tfidf_explain import explain_tfidf
-from vizsla.methods.tfidf_fit import fit_ngrams_of
-from vizsla.movable import Movable
-from vizsla.progress import progress
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.sparse_rows import SparseRows, as_scipy
-from vizsla.strings import Strings
-from vizsla.text.catalogue import TextStream
-from vizsla.text.item_changes import grown_ids, kept_items, left_ids, new_items
+from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.text.ngrams import EQUAL, NgramTfidf, check_shares
+from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+
+
+def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = EQUAL) -> NgramTfidf:
+    """Fit XR-Linear's n-grams to a catalogue's texts and, where it is a Dataset with clicks, to the clicked queries.
+
+    R@10 of 1,500 held-out queries, which were not counted: .476 so and .445 from the items' texts alone on tldr, .809
+    and .793 on squad-sent.
+    """
+    encoder = default_encoder([*clicked_texts(items), *texts])
+    return encoder if tuple(kind_shares) == EQUAL else encoder.with_shares(kind_shares)
+
+
+def clicked_texts(items: Any) -> list[str]:
+    """Return the texts of the queries that have clicks, of a Dataset; nothing of any other catalogue.
+
+    Examples
+    --------
+    >>> log = Dataset.of({"f": "a fig"}, queries=["red", "green"], clicks=[("1", "f")])
+    >>> clicked_texts(log), clicked_texts(["a fig"])
+    (['green'], [])
+    """
+    if not isinstance(items, Dataset):
+        return []
+    clicked = np.diff(items.clicks.indptr) > 0
+    return [query.text for row, query in enumerate(items.queries) if clicked[row]] if clicked.any() else []
+
+
+MOST_SHARES = 12
+
+
+def explain_tfidf(score: float, encoder: NgramTfidf, index: InvertedIndex, queries: Queries, item: int) -> Explanation:
+    """Return the shares of the query's n-grams, the largest one by one; they add up to `score`."""
+    row: SparseRows = queries.encoded(encoder)  # type: ignore[assignment]
+    count = len(row.columns)
+    alone = SparseRows(np.arange(count + 1), row.columns, row.values, row.width)
+    shares = index.scores(alone, Candidates.matches([np.array([item], np.int32)] * count)).scores.astype(float)
+    order = np.argsort(-shares, kind="stable")
+    shared = order[: int(np.count_nonzero(shares))]
+    parts = [
+        Explanation(float(shares[at]), _named(encoder, int(row.columns[at]), float(row.values[at])))
+        for at in shared[:MOST_SHARES]
+    ]
+    if len(shared) > MOST_SHARES:
+        others = float(shares[shared[MOST_SHARES:]].sum())
+        parts.append(Explanation(others, f"{len(shared) - MOST_SHARES} other n-grams"))
+    if len(shared) < count:
+        parts.append(Explanation(0.0, f"{count - len(shared)} n-grams of the query that the item lacks"))
+    return Explanation(score, "tf-idf, the sum over the n-grams that query and item share", parts)
+
+
+def _named(encoder: NgramTfidf, feature: int, value: float) -> str:
+    return f"{encoder.feature_name(feature)!r}: {encoder.feature_kind(feature)}, {value:.4f} in the query"
+
 
 ROW_LENGTHS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
 

@@ -1,1 +1,1 @@
-"""Text: analysers, and bags of words."""
+"""Analyzers, vocabularies and text encoders."""

@@ -4,29 +4,95 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.arguments import array_of
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
-from vizsla.checked import checked
-from vizsla.encoder import Encoder
+from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.encoder import Encoder
+from vizsla.core.sparse import SparseRows
+from vizsla.core.strings import Strings
+from vizsla.core.validation import array_of, checked
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
-from vizsla.sparse_rows import SparseRows
-from vizsla.strings import Strings
-from vizsla.text.ngram_fit import Budgets, fit_ngrams
-from vizsla.text.texts import call_with, listed
-from vizsla.text.vocabulary import read_vocabulary
+from vizsla.text.bag_of_words import joined, read_vocabulary
+from vizsla.text.streams import batches, call_with, listed
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.text.grown_ngrams import GrownNgrams
+
+MOST = 2**31 - 1
+
+
+class Budgets(NamedTuple):
+    """What a fit may keep.
+
+    Parameters
+    ----------
+    kinds : sequence of int
+        The largest vocabulary of unigrams, bigrams and trigrams; 0 leaves the kind out.
+    min_texts : int
+        N-grams in fewer texts are left out.
+    bins : int
+        How many features the n-grams that are left out share, for each kind.
+    room : int
+        How many n-grams of a kind are counted at once.
+    """
+
+    kinds: Sequence[int]
+    min_texts: int
+    bins: int
+    room: int
+
+    def check(self) -> None:
+        """Raise unless a fit can keep to them."""
+        for name, budget in zip(("unigrams", "bigrams", "trigrams"), self.kinds, strict=True):
+            if not isinstance(budget, int) or isinstance(budget, bool) or not 0 <= budget <= MOST:
+                raise InputError(f"`{name}` must be a whole number from 0 to {MOST}. Got {budget!r}.")
+        if not any(self.kinds):
+            raise InputError("One of `unigrams`, `bigrams`, `trigrams` must be above 0. Got 0 for all.")
+        if self.bins > MOST:
+            raise InputError(f"`bins` must be at most {MOST}. Got {self.bins}.")
+        check_positive("room", self.room)
+
+
+def fit_ngrams(
+    texts: Iterable[str], budgets: Budgets, lower: bool
+) -> tuple[list[Strings], NDArray[np.float32], list[int]]:
+    """Return the vocabularies, the weight of every feature, and each kind's number of shared features."""
+    budgets.check()
+    most = [min(budgets.room, MOST) if budget else 0 for budget in budgets.kinds]
+    builder = _native.NgramBuilder(lower, most, budgets.bins)
+    for batch in batches(texts):
+        call_with(builder.add, batch)
+    names, weights, bins = [], [], []
+    for kind, budget in enumerate(budgets.kinds):
+        if not budget:
+            names.append(Strings.of([]))
+            bins.append(0)
+            continue
+        data, offsets, known, unseen = builder.choose(kind, budget, budgets.min_texts)
+        names.append(Strings(data, offsets, _native.build_slots(data, offsets)[0]))
+        weights += [idf(known, builder.texts), np.where(unseen > 0, idf(unseen, builder.texts), 0)]
+        bins.append(budgets.bins)
+    return names, np.concatenate(weights).astype(np.float32), bins
+
+
+def idf(texts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    """Return the smoothed inverse document frequency, 1 + ln((1 + N) / (1 + n)), n at most N.
+
+    Examples
+    --------
+    >>> idf(np.array([9, 0]), 9).round(3).tolist()
+    [1.0, 3.303]
+    """
+    weights: NDArray[np.float64] = 1 + np.log((1 + total) / (1 + np.minimum(texts, total)))
+    return weights
+
 
 KINDS = ("unigram", "bigram", "trigram")
 NORMS = ("row", "kinds")
@@ -176,7 +242,6 @@ class NgramTfidf(Encoder, Artifact):
         >>> ngrams.dim, ngrams.grown(["red onions"]).dim, ngrams.grown(["red fig"]) is ngrams
         (4, 5, True)
         """
-        from vizsla.text.grown_ngrams import grow_ngrams
 
         return grow_ngrams(self, texts)
 
@@ -353,3 +418,93 @@ def check_shares(shares: Sequence[float]) -> None:
             raise InputError(f"`shares` must be 0 or between {LEAST_SHARE} and 1. Got {share!r}.")
     if not any(shares):
         raise InputError("One of `shares` must be above 0. Got 0 for all.")
+
+
+Parts = list[NDArray[Any]]
+
+
+class GrownNgrams(Encoder):
+    """Encodes as its base does, with a column more for each n-gram that is new to it; old columns keep their numbers.
+
+    A new n-gram weighs as much as the rarest of its kind that the base knows. A text without new n-grams has the base's
+    own row; in another row the new ones take their part of its length. `NgramTfidf.grown` makes one.
+
+    Parameters
+    ----------
+    base : NgramTfidf
+        What has grown.
+    more : sequence of Strings
+        For each kind, the n-grams that are new.
+
+    Examples
+    --------
+    >>> base = NgramTfidf.fit(["a red fig"], trigrams=0)
+    >>> grown = base.grown(["red onion"])
+    >>> [grown.feature_name(column) for column in grown.queries(["red onion"]).columns]
+    ['red', 'onion', 'red#onion']
+    """
+
+    sparse = True
+
+    def __init__(self, base: NgramTfidf, more: Sequence[Strings]):
+        self.base, self.more = base, tuple(more)
+        self._starts = list(accumulate(map(len, self.more), initial=base.dim))
+        self._tables = [joined(old, new) for old, new in zip(base.names, self.more, strict=True)]
+        self._weights, self._columns = self._numbered()
+        self._lookup = base.native_lookup(self._tables, self._weights, self._columns)
+
+    def _numbered(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Return weight and column of every feature, kind by kind: known n-grams, new ones, what the others share."""
+        weights: Parts = []
+        columns: Parts = []
+        for kind, (old, new) in enumerate(zip(self.base.names, self.more, strict=True)):
+            first, end = self.base.starts[kind], self.base.starts[kind + 1]
+            own = self.base.weights[first:end]
+            rarest = float(own[: len(old)].max(initial=0.0)) or 1.0
+            weights += [own[: len(old)], np.full(len(new), rarest), own[len(old) :]]
+            news = np.arange(self._starts[kind], self._starts[kind + 1])
+            columns += [np.arange(first, first + len(old)), news, np.arange(first + len(old), end)]
+        return np.concatenate(weights).astype(np.float32), np.concatenate(columns).astype(np.int32)
+
+    @property
+    def dim(self) -> int:
+        """The number of features."""
+        return self._starts[-1]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the base and with what is new."""
+        said = repr((self.base.fingerprint, [table.fingerprint for table in self.more])).encode()
+        return f"grown-ngrams:{_native.checksum(np.frombuffer(said, np.uint8)):016x}"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the vocabularies, weights and columns."""
+        return sum(table.nbytes for table in self._tables) + int(self._weights.nbytes + self._columns.nbytes)
+
+    def queries(self, texts: Sequence[str], *, threads: int = 1) -> SparseRows:
+        """Return the texts' features and values; the answer does not depend on `threads`."""
+        return self.base.rows_of(self._lookup, texts, self.dim, threads=threads)
+
+    def feature_name(self, feature: int) -> str:
+        """Return the n-gram of a column; see `NgramTfidf.feature_name`."""
+        if feature < self.base.dim:
+            return self.base.feature_name(feature)
+        kind = bisect_right(self._starts, feature) - 1
+        return self.more[kind][feature - self._starts[kind]]
+
+
+def grow_ngrams(base: NgramTfidf, texts: Iterable[str]) -> NgramTfidf | GrownNgrams:
+    """Return an encoder that also knows the n-grams of these texts, or the base where none is new."""
+    used = [share > 0 and end > first for share, (first, end) in zip(base.shares, pairwise(base.starts), strict=True)]
+    builder = _native.NgramBuilder(base.lower, [MOST if use else 0 for use in used], 0)
+    for batch in batches(texts):
+        call_with(builder.add, batch)
+    more = [_new(builder, kind, base.names[kind]) if used[kind] else Strings.of([]) for kind in range(len(KINDS))]
+    return GrownNgrams(base, more) if any(map(len, more)) else base
+
+
+def _new(builder: _native.NgramBuilder, kind: int, known: Strings) -> Strings:
+    data, offsets, _, _ = builder.choose(kind, MOST, 1)
+    met = list(Strings(data, offsets, np.zeros(0, np.uint32)))
+    return Strings.of(met[place] for place in np.flatnonzero(known.find_all(met) < 0).tolist())

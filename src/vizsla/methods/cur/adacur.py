@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.arguments import check_seed, generator
-from vizsla.checked import checked
-from vizsla.compose.catalogues import Aligned
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer
+from vizsla.compose.id_alignment import Aligned
+from vizsla.core.candidates import Stats
+from vizsla.core.validation import check_seed, checked, generator
+from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive, check_range
-from vizsla.filter import Filter
-from vizsla.methods.cur.anchor_scores import AnchorScores
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
-from vizsla.methods.cur.damping import damping
-from vizsla.methods.cur.estimates import CurEstimates, Estimates, Items, PooledEstimates
-from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.parts import check_catalogue, check_cheap, found_by, scorer_artifact
-from vizsla.methods.cur.plan_file import read_plan, write_plan
-from vizsla.methods.cur.pool import Pool
-from vizsla.methods.cur.rounds import Plan
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.retriever import Retriever
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
+from vizsla.methods.cur.anchors import AnchorScores
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, Pool
+from vizsla.methods.cur.components import check_catalogue, check_cheap, found_by, scorer_artifact
+from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
+from vizsla.methods.cur.factors import Factors, damping
+from vizsla.methods.cur.plan import Plan, read_plan, write_plan
+from vizsla.typing import Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -65,7 +62,7 @@ class Adacur(BudgetedSearch):
         plan: Plan,
         *,
         first: Retriever | None = None,
-        fixed: Items | None = None,
+        fixed: Int64Array | None = None,
         ridge: float = RIDGE,
         pool: Retriever | None = None,
         pool_size: int = 10_000,
@@ -117,7 +114,7 @@ class Adacur(BudgetedSearch):
 
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
-    ) -> tuple[list[Items] | None, Stats]:
+    ) -> tuple[list[Int64Array] | None, Stats]:
         if self.fixed is not None:
             return [pool.places(at, self.fixed) for at in range(len(rows))], Stats(exact=True)
         if self._aligned_first is None:

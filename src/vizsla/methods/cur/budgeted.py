@@ -1,39 +1,211 @@
-"""BudgetedSearch: what searches under a budget share: batches, pools, the final ranking by exact scores."""
+"""BudgetedSearch: buy scores round by round, estimate the rest, and return the best."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vizsla.candidates import Candidates
-from vizsla.checked import checked
-from vizsla.compose.catalogues import Aligned
-from vizsla.compose.spender import Spender
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer, check_uncut, unwrapped
+from vizsla.compose.budgeted import Bought, Spender
+from vizsla.compose.id_alignment import Aligned
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.methods.cur.estimates import Estimates, Floats, Items
+from vizsla.methods.cur.components import check_cheap, found_by
+from vizsla.methods.cur.estimates import Estimates, Settled
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.parts import check_cheap, found_by
-from vizsla.methods.cur.pool import Pool
-from vizsla.methods.cur.purchase import Batch, Purchase
-from vizsla.methods.cur.rounds import Plan, spend
-from vizsla.methods.cur.trace import Trace, explained
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.scorer import Scorer, check_uncut, unwrapped
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.methods.cur.plan import Ledger, Plan, spend
+from vizsla.typing import Float32Array, Int64Array
 
 if TYPE_CHECKING:
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Places are numbers within a query's pool; without pools they are item numbers.
+
+    Parameters
+    ----------
+    queries : int
+        How many there are.
+    count : int
+        Items of the catalogue.
+    numbers : list of arrays, optional
+        Each query's items, ascending; None for all.
+    """
+
+    queries: int
+    count: int
+    numbers: list[Int64Array] | None = None
+
+    @property
+    def width(self) -> int:
+        """The most items of a query."""
+        return self.count if self.numbers is None else max(map(len, self.numbers), default=0)
+
+    def items(self, at: int, places: Int64Array) -> Int64Array:
+        """Return item numbers by places."""
+        return places if self.numbers is None else self.numbers[at][places]
+
+    def places(self, at: int, items: NDArray[np.integer]) -> Int64Array:
+        """Return the places of items, without those that are not in the pool."""
+        if self.numbers is None:
+            return items.astype(np.int64)
+        own = self.numbers[at]
+        where = np.minimum(np.searchsorted(own, items), max(0, len(own) - 1))
+        return where[own[where] == items] if len(own) else np.zeros(0, np.int64)
+
+    def allowed(self, filter: Filter | None) -> NDArray[np.bool_]:
+        """Return which places may be scored, queries × places."""
+        if self.numbers is not None:
+            return np.arange(self.width) < np.array([len(own) for own in self.numbers])[:, None]
+        mask = np.ones(self.count, np.bool_) if filter is None else filter.mask
+        return np.broadcast_to(mask, (self.queries, self.count)).copy()
+
+    def padded(self, at: int) -> Int64Array:
+        """Return a query's items, filled up to the common width with its first one."""
+        own = np.arange(self.count) if self.numbers is None else self.numbers[at]
+        return np.concatenate([own, np.full(self.width - len(own), own[0] if len(own) else 0, np.int64)])
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One query's search.
+
+    Parameters
+    ----------
+    ids : Strings
+        The catalogue.
+    items : int array
+        What was bought, in that order, by item number.
+    rounds : int array
+        In which round each was bought, from 1.
+    exact : float32 array
+        Exact scores.
+    before : float32 array
+        What was estimated right before; NaN where nothing was known.
+    pool : int array
+        The items that were considered.
+    estimates : float32 array
+        The final estimates of these.
+    prior : float32 array, optional
+        What the retrievers alone say of these.
+    """
+
+    ids: Strings
+    items: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    exact: Float32Array
+    before: Float32Array
+    pool: NDArray[np.int64]
+    estimates: Float32Array
+    prior: Float32Array | None
+
+    @classmethod
+    def of(cls, pool: Pool, ledger: Ledger, estimates: Float32Array, prior: Float32Array | None, ids: Strings) -> Trace:
+        """Gather what a ledger and the last estimates say."""
+        rounds = np.repeat(np.arange(1, len(ledger.items) + 1), [len(items) for items in ledger.items])
+        own = np.arange(pool.count) if pool.numbers is None else pool.numbers[0]
+        before = np.concatenate([np.zeros(0, np.float32), *ledger.before])
+        known = None if prior is None else prior[: len(own)]
+        bought = pool.items(0, ledger.all_items())
+        return cls(ids, bought, rounds, ledger.all_scores(), before, own, estimates[: len(own)], known)
+
+
+def explained(trace: Trace, item: int, score: float, scorer: str, calls: int) -> Explanation:
+    """Say in which round an item was found, what was believed of it, and what the exact score corrected."""
+    scored = len(trace.items)
+    spent = f"{scored:,} items scored for this query, " + (
+        f"{calls:,} calls" if calls == scored else f"{calls:,} of them by new calls"
+    )
+    at, where = np.flatnonzero(trace.items == item), np.flatnonzero(trace.pool == item)
+    prior = np.nan if trace.prior is None else _at(trace.prior, where)
+    if not len(at):
+        why = "not found within the budget" if len(where) else "not in the pool"
+        reason = f"estimate of the score by {scorer}, {why}; {spent}"
+        return Explanation(score, reason, _told(prior, score))
+    found, estimate = f"found in round {trace.rounds[at[0]]} of {trace.rounds.max()}", float(trace.before[at[0]])
+    reason = f"score by {scorer}, {found}; {spent}"
+    if np.isnan(estimate):
+        return Explanation(score, reason)
+    guess = Explanation(estimate, "estimate before the exact score", _told(prior, estimate))
+    return Explanation(score, reason, (guess, Explanation(score - estimate, "correction by the exact score")))
+
+
+def _told(prior: float, estimate: float) -> tuple[Explanation, ...]:
+    """Return what an estimate is made of, where retrievers told anything."""
+    if np.isnan(prior):
+        return ()
+    learned = Explanation(estimate - prior, "residual: learned from items scored before")
+    return (Explanation(prior, "prior: what the retrievers' scores tell"), learned)
+
+
+def _at(values: Float32Array, where: NDArray[np.int64]) -> float:
+    return float(values[where[0]]) if len(where) else float("nan")
+
+
+class Batch(NamedTuple):
+    """What some queries bought together, and what cheap parts and the scorer cost."""
+
+    pool: Pool
+    ledgers: list[Ledger]
+    estimates: Estimates
+    cheap: Stats
+    paid: Stats
+
+
+class Purchase(Bought):
+    """Exact scores of what was bought, and the weights that estimate the rest.
+
+    Parameters
+    ----------
+    found : Candidates
+        What was bought, ranked.
+    settled : Settled
+        The weights of every query when its budget was spent.
+    calls : int
+        Calls that were made.
+    only : Batch or None
+        Of a call with one query, all that happened.
+    """
+
+    def __init__(self, found: Candidates, settled: Settled, calls: int, only: Batch | None):
+        super().__init__(found)
+        self.settled, self.calls, self.only = settled, calls, only
+
+    @classmethod
+    def of(cls, batches: Iterable[Batch], items: Strings, allowed: int) -> Purchase:
+        """Gather batches of a call that may buy `allowed` items; each is let go before the next one begins."""
+        rows: list[tuple[Int64Array, Float32Array]] = []
+        settled, cheap, paid, only = [], Stats(exact=True), Stats(), None
+        for batch in batches:
+            rows += [(batch.pool.items(at, one.all_items()), one.all_scores()) for at, one in enumerate(batch.ledgers)]
+            settled.append(batch.estimates.settled())
+            cheap, paid, only = cheap + batch.cheap, paid + batch.paid, batch if len(rows) == 1 else None
+        complete = all(len(numbers) == allowed for numbers, _ in rows)
+        found = _ranked(rows, items, (cheap + paid).with_exact(complete))
+        return cls(found, Settled.joined(settled), paid.model_calls + paid.scored, only)
+
+
+def _ranked(rows: Sequence[tuple[Int64Array, Float32Array]], items: Strings, stats: Stats) -> Candidates:
+    offsets = np.cumsum([0, *(len(numbers) for numbers, _ in rows)], dtype=np.int64)
+    numbers = np.concatenate([np.zeros(0, np.int32), *(some.astype(np.int32) for some, _ in rows)])
+    scores = np.concatenate([np.zeros(0, np.float32), *(some for _, some in rows)])
+    return Candidates.trusted(offsets, numbers, None, items, Stats()).rescored(Scored(scores, stats))
+
 
 CELLS = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
@@ -138,7 +310,7 @@ class BudgetedSearch(Spender):
     @abstractmethod
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
-    ) -> tuple[list[Items] | None, Stats]:
+    ) -> tuple[list[Int64Array] | None, Stats]:
         """Return the items of each query's first round, by the pool's places, or None to go by the estimates."""
 
     @property
@@ -203,7 +375,7 @@ class _Bill:
         self._scorer, self._queries, self._rows, self._pool, self._threads = scorer, queries, rows, pool, threads
         self.stats = Stats()
 
-    def score(self, chosen: list[Items]) -> list[Floats]:
+    def score(self, chosen: list[Int64Array]) -> list[Float32Array]:
         items = [self._pool.items(at, places).astype(np.int32) for at, places in enumerate(chosen)]
         # Queries of other batches keep their places with empty rows, so that limits for each query see all of a call.
         counts = np.zeros(len(self._queries), np.int64)

@@ -1,33 +1,83 @@
-"""Estimates: what is believed of every item's score, for some queries, as their scores come in."""
+"""Estimate the scores of all items from those already bought."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.linalg.blas_threads import blas_threads
-from vizsla.methods.cur.damped_span import DampedSpan
+from vizsla._internal.blas import blas_threads
+from vizsla.core.candidates import Candidates
 from vizsla.methods.cur.factors import Best, Factors, Own
-from vizsla.methods.cur.settled import Settled
-from vizsla.methods.cur.span import Span
+from vizsla.methods.cur.least_squares import DampedSpan, Span
+from vizsla.typing import Float32Array, Float64Array, Int64Array
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Items = NDArray[np.int64]
+PAIRS = 1 << 14
+"""Pairs whose factors are read at a time."""
+
+
+class Settled(NamedTuple):
+    """Small enough to be kept for all queries of a call; estimates of any pairs can be made of it.
+
+    Parameters
+    ----------
+    weights : float32 array, queries × dimensions
+        Of the items' factors.
+    bias : float32 array
+        A number a query.
+    own : float32 array, queries × retrievers
+        Of the retrievers' scores.
+    """
+
+    weights: Float32Array
+    bias: Float32Array
+    own: Float32Array
+
+    @classmethod
+    def joined(cls, parts: Sequence[Settled]) -> Settled:
+        """Return the weights of several batches as one."""
+        if not parts:
+            return cls(np.zeros((0, 0), np.float32), np.zeros(0, np.float32), np.zeros((0, 0), np.float32))
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def pairs(self, factors: Factors, pairs: Candidates) -> Float64Array:
+        """Return what factors tell of each pair, added in one order: the same in any company.
+
+        Examples
+        --------
+        >>> one = Settled(np.float32([[2.0]]), np.float32([0.5]), np.zeros((1, 0), np.float32))
+        >>> asked = Candidates.matches([np.int32([2, 0])])
+        >>> one.pairs(Factors.of(np.float32([[1.0, 2.0, 3.0]])), asked).tolist()
+        [6.5, 2.5]
+        """
+        rows, found = _rows(pairs), np.zeros(len(pairs.items))
+        for start in range(0, len(rows), PAIRS):
+            some = slice(start, start + PAIRS)
+            columns = factors.columns(pairs.items[some])
+            found[some] = np.sum(columns * self.weights[rows[some]], axis=1, dtype=np.float64)
+        return found + self.bias[rows]
+
+    def told(self, retriever: int, pairs: Candidates, scores: Float32Array) -> Float64Array:
+        """Return what a retriever's scores of the pairs add."""
+        return np.asarray(self.own[_rows(pairs), retriever] * scores.astype(np.float64))
+
+
+def _rows(pairs: Candidates) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(pairs)), np.diff(pairs.offsets))
 
 
 class Estimates(ABC):
     """Scores of all items for each of some queries, the better the more exact scores were added."""
 
     @abstractmethod
-    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+    def learn(self, chosen: Sequence[Int64Array], scores: Sequence[Float32Array]) -> None:
         """Learn exact scores of some items of each query."""
 
     @abstractmethod
-    def scores(self) -> Floats:
+    def scores(self) -> Float32Array:
         """Return the estimates now: queries × items."""
 
     @abstractmethod
@@ -38,15 +88,15 @@ class Estimates(ABC):
     def settled(self) -> Settled:
         """Return the weights that the estimates are made of now."""
 
-    def prior(self) -> Floats | None:
+    def prior(self) -> Float32Array | None:
         """Return what was believed before any score, where anything was."""
         return None
 
-    def prior_of(self, row: int, items: Items) -> Floats:
+    def prior_of(self, row: int, items: Int64Array) -> Float32Array:
         """Return what was believed of a query's items before any score; NaN where nothing was."""
         return np.full(len(items), np.nan, np.float32)
 
-    def features(self) -> Floats:
+    def features(self) -> Float32Array:
         """Return what is known of the items for these queries only: queries × features × items."""
         raise NotImplementedError
 
@@ -66,7 +116,7 @@ class FactorEstimates(Estimates):
         self._factors, self._threads = factors, threads
 
     @blas_threads(1)  # whatever `threads` is: sums that BLAS splits have other last bits
-    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+    def learn(self, chosen: Sequence[Int64Array], scores: Sequence[Float32Array]) -> None:
         """Read the columns of all items, and let each query learn its own; infinite scores teach nothing."""
         chosen, scores = _finite(chosen, scores)
         edges = np.cumsum([0, *map(len, chosen)]).tolist()
@@ -75,7 +125,7 @@ class FactorEstimates(Estimates):
             if len(items):
                 self._add(row, items, columns[edges[row] : edges[row + 1]], known)
 
-    def scores(self) -> Floats:
+    def scores(self) -> Float32Array:
         """Return the estimates now: queries × items."""
         factors, weights, own = self._weights()
         return factors.products(weights, own, threads=self._threads)
@@ -92,11 +142,11 @@ class FactorEstimates(Estimates):
         return Settled(weights, bias, told)
 
     @abstractmethod
-    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+    def _add(self, row: int, items: Int64Array, columns: Float32Array, scores: Float32Array) -> None:
         """Learn exact scores of items, whose columns are given, for one query."""
 
     @abstractmethod
-    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+    def _weights(self) -> tuple[Factors, Float32Array, Own | None]:
         """Return factors, each query's weights of them, and what is added for the query alone."""
 
 
@@ -120,11 +170,11 @@ class CurEstimates(FactorEstimates):
         dim = factors.dim
         self._spans = [DampedSpan(dim, ridge) if ridge > 0 else Span(dim) for _ in range(queries)]
 
-    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+    def _add(self, row: int, items: Int64Array, columns: Float32Array, scores: Float32Array) -> None:
         self._spans[row].add(columns, scores)
 
     @blas_threads(1)
-    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+    def _weights(self) -> tuple[Factors, Float32Array, Own | None]:
         return self._factors, np.array([span.weights() for span in self._spans], np.float32), None
 
 
@@ -152,10 +202,10 @@ class RidgeEstimates(FactorEstimates):
     def __init__(
         self,
         factors: Factors,
-        own: Floats,
-        mean: Doubles,
-        penalty: Doubles,
-        start: Floats | None = None,
+        own: Float32Array,
+        mean: Float64Array,
+        penalty: Float64Array,
+        start: Float32Array | None = None,
         threads: int = 1,
     ):
         super().__init__(factors, threads)
@@ -164,48 +214,50 @@ class RidgeEstimates(FactorEstimates):
         self._gram = np.broadcast_to(penalty, (len(own), *penalty.shape)).copy()
         self._right = np.zeros((len(own), len(penalty)))
 
-    def _add(self, row: int, items: Items, columns: Floats, scores: Floats) -> None:
+    def _add(self, row: int, items: Int64Array, columns: Float32Array, scores: Float32Array) -> None:
         own = self._own[row][:, items].T
         features = np.concatenate([columns, np.ones((len(items), 1)), own], axis=1).astype(np.float64)
         self._gram[row] += features.T @ features
         self._right[row] += features.T @ (scores - self._expected(row, items, columns))
 
-    def _expected(self, row: int, items: Items, columns: Floats) -> Doubles:
+    def _expected(self, row: int, items: Int64Array, columns: Float32Array) -> Float64Array:
         told = self._mean[0] + self._mean[1:] @ self._own[row][:, items]
         return np.asarray(told + columns @ self._start[row], np.float64)
 
     @blas_threads(1)
-    def _weights(self) -> tuple[Factors, Floats, Own | None]:
+    def _weights(self) -> tuple[Factors, Float32Array, Own | None]:
         return self._moved(solved(self._gram, self._right))
 
-    def _moved(self, found: Doubles) -> tuple[Factors, Floats, Own | None]:
+    def _moved(self, found: Float64Array) -> tuple[Factors, Float32Array, Own | None]:
         """Return the weights that are so far from those that were expected."""
         dim = self._factors.dim
         weights = (found[:, dim:] + self._mean).astype(np.float32)
         own = Own(self._own, np.ascontiguousarray(weights[:, 1:]), np.ascontiguousarray(weights[:, 0]))
         return self._factors, (found[:, :dim] + self._start).astype(np.float32), own
 
-    def prior(self) -> Floats:
+    def prior(self) -> Float32Array:
         """Return what the retrievers' scores tell."""
         factors, weights, own = self._moved(np.zeros_like(self._right))
         return factors.products(weights, own, threads=self._threads)
 
     @blas_threads(1)
-    def prior_of(self, row: int, items: Items) -> Floats:
+    def prior_of(self, row: int, items: Int64Array) -> Float32Array:
         """Return what the retrievers' scores tell of some items."""
         return self._expected(row, items, self._factors.columns(items)).astype(np.float32)
 
-    def features(self) -> Floats:
+    def features(self) -> Float32Array:
         """Return the retrievers' scores."""
         return self._own
 
 
-def _finite(chosen: Sequence[Items], scores: Sequence[Floats]) -> tuple[list[Items], list[Floats]]:
+def _finite(
+    chosen: Sequence[Int64Array], scores: Sequence[Float32Array]
+) -> tuple[list[Int64Array], list[Float32Array]]:
     kept = [np.isfinite(known) for known in scores]
     return [items[k] for items, k in zip(chosen, kept, strict=True)], [s[k] for s, k in zip(scores, kept, strict=True)]
 
 
-def solved(gram: Doubles, right: Doubles) -> Doubles:
+def solved(gram: Float64Array, right: Float64Array) -> Float64Array:
     """Return each query's weights; where its equations do not settle them, the shortest that fit; else none.
 
     Examples
@@ -235,12 +287,12 @@ class PooledEstimates(Estimates):
     def __init__(self, parts: list[Estimates]):
         self._parts = parts
 
-    def learn(self, chosen: Sequence[Items], scores: Sequence[Floats]) -> None:
+    def learn(self, chosen: Sequence[Int64Array], scores: Sequence[Float32Array]) -> None:
         """Let each query's part learn."""
         for part, items, known in zip(self._parts, chosen, scores, strict=True):
             part.learn([items], [known])
 
-    def scores(self) -> Floats:
+    def scores(self) -> Float32Array:
         """Return the parts' estimates."""
         return np.concatenate([part.scores() for part in self._parts])
 
@@ -252,15 +304,15 @@ class PooledEstimates(Estimates):
         """Return the parts' weights."""
         return Settled.joined([part.settled() for part in self._parts])
 
-    def features(self) -> Floats:
+    def features(self) -> Float32Array:
         """Return the parts' features."""
         return np.concatenate([part.features() for part in self._parts])
 
-    def prior(self) -> Floats | None:
+    def prior(self) -> Float32Array | None:
         """Return the parts' priors, where they have any."""
         priors = [part.prior() for part in self._parts]
         return None if priors[0] is None else np.concatenate([prior for prior in priors if prior is not None])
 
-    def prior_of(self, row: int, items: Items) -> Floats:
+    def prior_of(self, row: int, items: Int64Array) -> Float32Array:
         """Return what the query's part believed."""
         return self._parts[row].prior_of(0, items)

@@ -1,4 +1,4 @@
-"""Factors: a column of numbers an item, stored small, and the products of queries' weights with all of them."""
+"""Factors: low-rank factors of anchor scores, and the ridge that their noise calls for."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.artifact import Artifact
-from vizsla.cached_property import cached_property
+from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.artifact import Artifact
 from vizsla.errors import FormatError, InputError, check_choice
+from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-Floats = NDArray[np.float32]
-Best = list[tuple[NDArray[np.int64], Floats]]
+Best = list[tuple[NDArray[np.int64], Float32Array]]
 """Items and their sums, the best first, for each query."""
 STORAGES = ("float32", "float16", "int8")
 BLOCK = 1 << 14
@@ -40,9 +40,9 @@ class Own(NamedTuple):
         One number a query.
     """
 
-    features: Floats
-    weights: Floats
-    bias: Floats
+    features: Float32Array
+    weights: Float32Array
+    bias: Float32Array
 
     @classmethod
     def none(cls, queries: int, items: int) -> Self:
@@ -76,7 +76,7 @@ class Factors(Artifact):
 
     kind = "cur-factors"
 
-    def __init__(self, values: NDArray[Any], steps: Floats):
+    def __init__(self, values: NDArray[Any], steps: Float32Array):
         self.values, self.steps = values, steps
         if values.ndim != 2 or values.dtype.name not in STORAGES:
             raise InputError(f"`values` must be dimensions × items of {', '.join(STORAGES)}. Got {values.dtype}.")
@@ -122,7 +122,7 @@ class Factors(Artifact):
     def __repr__(self) -> str:
         return f"Factors({self.dim:,} dimensions, {self.count:,} items, {self.storage})"
 
-    def columns(self, items: NDArray[Any]) -> Floats:
+    def columns(self, items: NDArray[Any]) -> Float32Array:
         """Return the numbers of some items, one row an item."""
         found: Any = _native.gather_columns(self.values, self.steps, np.ascontiguousarray(items, np.int64))
         return np.frombuffer(found, np.float32).reshape(len(items), self.dim)
@@ -152,7 +152,7 @@ class Factors(Artifact):
         ones = np.ones(self.dim, np.float32)
         return [type(self)(part.reshape(self.dim, len(some)), ones) for part, some in zip(parts, numbers, strict=True)]
 
-    def gathered(self, rows: Floats) -> NDArray[np.float64]:
+    def gathered(self, rows: Float32Array) -> NDArray[np.float64]:
         """Return the sum of all items' columns, weighted by each row's numbers: rows × dimensions."""
         filled = np.concatenate([rows, np.zeros((-len(rows) % ROWS, self.count), np.float32)])
         found = np.zeros((len(filled), self.dim), np.float32)
@@ -162,13 +162,13 @@ class Factors(Artifact):
                 found[first : first + ROWS] += filled[first : first + ROWS, start : start + BLOCK] @ block
         return np.asarray(found[: len(rows)] * self.steps, np.float64)
 
-    def products(self, weights: Floats, own: Own | None = None, *, threads: int = 1) -> Floats:
+    def products(self, weights: Float32Array, own: Own | None = None, *, threads: int = 1) -> Float32Array:
         """Return the inner product of each query's weights with every item, queries × items, plus what is its own."""
         found: Any = _native.column_sums(*self._given(weights, own), threads)
         return np.frombuffer(found, np.float32).reshape(len(weights), self.count)
 
     def best(
-        self, weights: Floats, free: NDArray[np.bool_], count: int, own: Own | None = None, *, threads: int = 1
+        self, weights: Float32Array, free: NDArray[np.bool_], count: int, own: Own | None = None, *, threads: int = 1
     ) -> Best:
         """Return the `count` free items of each query with the largest products; of equals, the lower items."""
         if count <= 0 or not self.count:
@@ -178,7 +178,7 @@ class Factors(Artifact):
         cuts = offsets[1:-1]
         return list(zip(np.split(items, cuts), np.split(sums, cuts), strict=True))
 
-    def _given(self, weights: Floats, own: Own | None) -> tuple[Any, Any, Any, Any, Any]:
+    def _given(self, weights: Float32Array, own: Own | None) -> tuple[Any, Any, Any, Any, Any]:
         scaled = np.ascontiguousarray(weights * self.steps, np.float32)
         features, own_weights, bias = Own.none(len(weights), self.count) if own is None else own
         return self.values, scaled, bias, features, own_weights
@@ -197,3 +197,28 @@ class Factors(Artifact):
         if storage != "int8" and not np.isfinite(values).all():
             raise FormatError(f"{reader.path / 'values.npy'}: every number must be finite.")
         return cls(values, reader.array("steps", np.float32))
+
+
+SAMPLE = 10_000
+"""Items that are looked at, evenly over the catalogue."""
+LEAST = 1e-9
+"""Of a column's squared length: less than this would drown in rounding, and counts as nothing."""
+
+
+def damping(factors: Factors, ridge: float) -> float:
+    """Return `ridge` times the mean square of a column around its mean, where a column is what anchors say of an item.
+
+    So neither a scorer's unit nor a constant in all of its scores matters. 0 where all anchors say the same.
+
+    Examples
+    --------
+    >>> damping(Factors.of(np.array([[10.0, 20.0], [12.0, 20.0]])), 0.5)
+    0.5
+    """
+    if not ridge or not factors.count:
+        return 0.0
+    sample = np.unique(np.linspace(0, factors.count - 1, min(SAMPLE, factors.count)).astype(np.int64))
+    columns = factors.columns(sample).astype(np.float64)
+    lengths = float(np.mean(np.sum(columns**2, axis=1)))
+    found = ridge * factors.dim * float(np.mean(columns.var(axis=1)))
+    return found if found > LEAST * lengths else 0.0

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.arguments import check_seed
-from vizsla.candidates import Candidates
-from vizsla.checked import checked
-from vizsla.compose.catalogues import Aligned
+from vizsla._internal.blas import blas_threads
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer
+from vizsla.compose.id_alignment import Aligned
+from vizsla.core.candidates import Candidates, Stats
+from vizsla.core.strings import Strings
+from vizsla.core.validation import check_seed, checked
+from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
-from vizsla.filter import Filter
-from vizsla.linalg.blas_threads import blas_threads
-from vizsla.methods.cur.anchor_scores import AnchorScores
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch
-from vizsla.methods.cur.decomposition import BASES, decomposed
-from vizsla.methods.cur.estimates import Estimates, Items, PooledEstimates
+from vizsla.methods.cur.anchors import AnchorScores
+from vizsla.methods.cur.basis_selection import RANKS, RIDGES, Tried, choose_fit
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, Pool
+from vizsla.methods.cur.components import check_catalogue, check_priors, prior_scores, scorer_artifact
+from vizsla.methods.cur.estimates import Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.first_round import first_rounds
-from vizsla.methods.cur.parts import check_catalogue, scorer_artifact
-from vizsla.methods.cur.plan_file import read_plan, write_plan
-from vizsla.methods.cur.pool import Pool
-from vizsla.methods.cur.prior import check_priors, prior_scores
-from vizsla.methods.cur.residual_choice import RANKS, RIDGES, Tried, choose_fit
-from vizsla.methods.cur.residual_file import read_fit, write_fit
-from vizsla.methods.cur.residual_fit import ResidualFit
-from vizsla.methods.cur.rounds import Plan
-from vizsla.methods.cur.vector_fit import fit_vectors, vectors_of
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.retriever import Retriever
-from vizsla.scorer import Scorer
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.methods.cur.plan import Plan, first_rounds, read_plan, write_plan
+from vizsla.methods.cur.residual_model import (
+    BASES,
+    ResidualFit,
+    decomposed,
+    fit_vectors,
+    read_fit,
+    vectors_of,
+    write_fit,
+)
+from vizsla.typing import Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -136,7 +136,7 @@ class ResidualCur(BudgetedSearch):
 
     def _firsts(
         self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
-    ) -> tuple[list[Items] | None, Stats]:
+    ) -> tuple[list[Int64Array] | None, Stats]:
         size = self.plan.sizes()[0]
         return first_rounds(estimates, self.fit.explained, pool.allowed(filter), size), Stats(exact=True)
 

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.checked import checked
-from vizsla.clicks.choice import Choice
-from vizsla.encoder import Encoder
+from vizsla.base.encoder import Encoder
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import refit
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
 from vizsla.encoders.adapted import AdaptedEncoder
-from vizsla.encoders.reference import read_encoder
+from vizsla.encoders.persistence import read_encoder
 from vizsla.errors import InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
-from vizsla.indexes.pq import PqIndex
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.learning.selection import Choice
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.settings import JpqSettings
-from vizsla.queries import Queries
-from vizsla.recipe import refit
-from vizsla.strings import Strings
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 
 class Jpq(Dense):

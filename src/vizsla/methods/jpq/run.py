@@ -7,17 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vizsla.clicks.choice import Choice
-from vizsla.clicks.measures import PerQuery
-from vizsla.indexes.pq import PqIndex
-from vizsla.methods.jpq.held_out import MEASURE, HeldOutClicks
-from vizsla.methods.jpq.lessons import Lessons
-from vizsla.methods.jpq.query_side import Adapter, QuerySide
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.selection import Choice
+from vizsla.methods.jpq.query_adapter import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
-from vizsla.methods.jpq.training import JpqTraining
-from vizsla.methods.jpq.trial import Trial
-from vizsla.training.code_scores import Floats
-from vizsla.training.state import TrainingState
+from vizsla.methods.jpq.trainer import JpqTraining
+from vizsla.methods.jpq.training_data import MEASURE, HeldOutClicks, Lessons, Trial
+from vizsla.typing import Float32Array, Float64Array
 
 
 class Watched(NamedTuple):
@@ -63,7 +60,7 @@ class Trained(NamedTuple):
     """
 
     coded: PqIndex
-    centroids: Floats
+    centroids: Float32Array
     query_side: Any
     mark_weight: float
     settings: JpqSettings
@@ -108,7 +105,7 @@ class JpqRun:
         shares: Sequence[float] = (),
         handicaps: Sequence[float] = (),
         trial: Trial | None = None,
-        vectors: Floats | None = None,
+        vectors: Float32Array | None = None,
         checkpoint: Path | None = None,
         watch: Watch | None = None,
         side: QuerySide | None = None,
@@ -120,7 +117,7 @@ class JpqRun:
         self.shares, self.handicaps = list(shares) or [settings.share], list(handicaps) or [settings.handicap]
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
-        self.measured: list[PerQuery] = []
+        self.measured: list[Float64Array] = []
         self._last_held_out: dict[str, float] = {}
 
     def run(self) -> Trained:
@@ -176,7 +173,7 @@ class JpqRun:
             if self.checkpoint is not None:
                 training.state(measured).save(self.checkpoint / phase.replace(", ", "-"), overwrite=True)
 
-    def _resumed(self, training: JpqTraining, phase: str, held: HeldOutClicks | None) -> list[PerQuery]:
+    def _resumed(self, training: JpqTraining, phase: str, held: HeldOutClicks | None) -> list[Float64Array]:
         """Go on from the phase's checkpoint, and note again what was measured before it."""
         path = None if self.checkpoint is None else self.checkpoint / phase.replace(", ", "-")
         if path is None or not path.exists():
@@ -191,7 +188,7 @@ class JpqRun:
                 self._note(epoch, values, training, kept=epoch == len(epochs))
         return measured
 
-    def _note(self, epochs: int, values: Sequence[PerQuery], training: JpqTraining, *, kept: bool = True) -> None:
+    def _note(self, epochs: int, values: Sequence[Float64Array], training: JpqTraining, *, kept: bool = True) -> None:
         """Remember a trial of every handicap, and what was trained if nothing before was better."""
         share, before = training.settings.share, len(self.trials)
         self.trials += [{"share": share, "epochs": epochs, "handicap": handicap} for handicap in self.handicaps]
@@ -204,7 +201,7 @@ class JpqRun:
         if kept and best >= before:
             self.best = _trained(training, self.trials[best]["handicap"])
 
-    def _falls(self, measured: Sequence[PerQuery]) -> bool:
+    def _falls(self, measured: Sequence[Float64Array]) -> bool:
         """Say whether the last epoch's held-out queries did worse than those of the epoch before."""
         best = [max(float(values.mean()) for values in epoch) for epoch in batched(measured, len(self.handicaps))]
         return len(best) > 1 and best[-1] < best[-2]
@@ -220,7 +217,7 @@ def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:
     return Trained(training.index, training.scores.centroids.copy(), training.query_side(), weight, settings)
 
 
-def batched(measured: Sequence[PerQuery], size: int) -> Iterator[Sequence[PerQuery]]:
+def batched(measured: Sequence[Float64Array], size: int) -> Iterator[Sequence[Float64Array]]:
     """Yield what was measured an epoch at a time."""
     for first in range(0, len(measured), size):
         yield measured[first : first + size]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from vizsla.core.validation import ABOVE_0, COUNT, COUNT_FROM_0, SHARE, NumberRange, check_numbers
 from vizsla.errors import InputError, check_choice
-from vizsla.number_range import ABOVE_0, COUNT, COUNT_FROM_0, SHARE, NumberRange, check_numbers
-from vizsla.training.losses import LOSSES
+from vizsla.learning.losses import LOSSES
 
 STAGES = ("negatives", "loss", "centroids", "distillation")
 """The steps of section 5.3 of the paper, each with all before it; the last one is ours."""

@@ -1,42 +1,76 @@
-"""PefaXl: any retriever, and the past queries nearest to a query vote for what was clicked for them."""
+"""PefaXl: any retriever, and the nearest past queries vote for what was clicked for them (Eq. 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.candidates import Candidates, Scores
-from vizsla.clicks.choice import Choice
-from vizsla.clicks.log import ClickLog
-from vizsla.clicks.matrices import divided, lengths_of
-from vizsla.compose.changed_items import Done, grown, known_ids, readable_twice, shrunk
-from vizsla.encoder import Encoder
-from vizsla.encoders.given import check_wanted, given_encoder
-from vizsla.encoders.reference import read_encoder, write_encoder
+from vizsla._internal.terminal import short_text
+from vizsla.base.encoder import Encoder
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.compose.updates import Done, grown, known_ids, readable_twice, shrunk
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
+from vizsla.encoders.persistence import check_wanted, given_encoder, read_encoder, write_encoder
 from vizsla.errors import InputError, check_positive
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
+from vizsla.indexes.factory import make_index
 from vizsla.indexes.flat import FlatIndex
-from vizsla.indexes.make import make_index
-from vizsla.methods.pefa.refit import clicks_elsewhere
-from vizsla.methods.pefa.votes import VoteCounter, Votes
-from vizsla.methods.pefa.xl_settings import XlSettings
-from vizsla.queries import Queries
-from vizsla.retriever import Retriever
-from vizsla.scored import Scored
-from vizsla.short_text import short_text
-from vizsla.stats import Stats
-from vizsla.strings import Strings
+from vizsla.learning.clicks import ClickLog
+from vizsla.learning.matrices import divided, lengths_of
+from vizsla.learning.selection import Choice
+from vizsla.methods.pefa.options import XlSettings, clicks_elsewhere
+from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
+
+
+class Votes(NamedTuple):
+    """A row a query: the items with votes, ascending, and their votes."""
+
+    offsets: Int64Array
+    items: Int32Array
+    values: Float64Array
+
+
+class VoteCounter:
+    """Counts the votes of past queries; the log is checked once.
+
+    Parameters
+    ----------
+    log : ClickLog
+        What was clicked for the past queries.
+
+    Examples
+    --------
+    >>> from vizsla.core.strings import Strings
+    >>> log = ClickLog.of([("a", "x", 2), ("a", "y", 1)], Strings.of(["x", "y"]), lambda texts: np.eye(1))
+    >>> near = Candidates([0, 1], [0], [0.5])
+    >>> VoteCounter(log).count(near, XlSettings(weight=0.5, neighbours=1)).values.tolist()
+    [0.5, 0.25]
+    """
+
+    def __init__(self, log: ClickLog):
+        self._clicks = _native.ClickVotes(log.offsets, log.items, log.units, log.width)
+
+    def count(self, neighbours: Candidates, settings: XlSettings, filter: Filter | None = None) -> Votes:
+        """Return what these past queries, nearest first, say about items; a query's strongest item has share 1."""
+        arrays = self._clicks.count(
+            neighbours.offsets, neighbours.items, neighbours._required_scores(),
+            settings.neighbours, settings.near, settings.votes == "max", None if filter is None else filter.mask,
+        )  # fmt: skip
+        return Votes(*map(np.frombuffer, arrays, (np.int64, np.int32, np.float64)))
+
 
 DEPTH = 100
 
@@ -296,8 +330,8 @@ def joined_with_votes(
 
 
 def with_votes(
-    candidates: Candidates, scores: Scores, votes: Votes, settings: XlSettings, clicked: NDArray[np.bool_]
-) -> Scores:
+    candidates: Candidates, scores: Float32Array, votes: Votes, settings: XlSettings, clicked: NDArray[np.bool_]
+) -> Float32Array:
     """Return the base's scores of candidates with their votes, in the candidates' order."""
     scored = candidates.offsets, candidates.items, np.ascontiguousarray(scores, np.float32)
     totals: Any = _native.add_votes(scored, votes, settings.worth, settings.threshold, clicked)

@@ -1,4 +1,4 @@
-"""PefaXs: one index over item vectors that have moved towards the queries they were clicked for."""
+"""PefaXs: one index over item vectors moved towards the queries they were clicked for."""
 
 from __future__ import annotations
 
@@ -6,32 +6,128 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla.candidates import Candidates
-from vizsla.clicks.choice import Choice
-from vizsla.clicks.log import ClickLog
-from vizsla.encoded import Encoded
-from vizsla.encoder import Encoder, Rows
+from vizsla._internal.terminal import short_text
+from vizsla.base.encoder import Encoder, Rows
+from vizsla.base.index_retriever import Encoded, Movable
+from vizsla.base.queries import Queries
+from vizsla.core.candidates import Candidates
+from vizsla.core.explanation import Explanation
+from vizsla.core.sparse import SparseRows
+from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.pq import PqIndex
-from vizsla.methods.pefa.blend import blended, length_factor, past_query_rows, query_rows
-from vizsla.methods.pefa.explain_xs import explain_xs
-from vizsla.methods.pefa.grown_rows import grown_column_weights, grown_encode, grown_item_rows, narrowed
-from vizsla.methods.pefa.refit import clicks_elsewhere
-from vizsla.methods.pefa.settings import XsSettings
-from vizsla.movable import Movable
-from vizsla.queries import Queries
-from vizsla.short_text import short_text
-from vizsla.sparse_rows import SparseRows
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.learning.clicks import UNIT, ClickLog
+from vizsla.learning.selection import Choice
+from vizsla.methods.pefa.blending import (
+    blended,
+    grown_column_weights,
+    grown_encode,
+    grown_item_rows,
+    length_factor,
+    narrowed,
+    past_query_rows,
+    query_rows,
+)
+from vizsla.methods.pefa.options import XsSettings, clicks_elsewhere
+from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
+
+MOST_VOTES = 10
+LEFT_OUT = 1e-4
+"""Rounding is smaller; more is what a base that cuts its rows left out."""
+
+
+def explain_xs(
+    score: float,
+    query: Float32Array,
+    own: float,
+    log: ClickLog,
+    item: int,
+    settings: XsSettings,
+    weights: Float32Array | None = None,
+    length_factor: float = 1.0,
+) -> Explanation:
+    """Return shares that add up to `score`, or say which past query made it alone; `own` is the base's score.
+
+    The item's row was multiplied by `length_factor` after it was blended.
+    """
+    row = query.astype(np.float64)
+    clicks = np.flatnonzero(log.items == item)
+    voters = log.rows[clicks]
+    if not len(voters) or (settings.weight == 1 and not settings.best):
+        reason = "no clicks: the base's full score" if not len(voters) else "weight 1: the base's full score"
+        return Explanation(score, reason, [Explanation(own, "base")])
+    weighted = row if weights is None else row * weights
+    similar = log.vectors[voters].astype(np.float64) @ weighted
+    alone = _alone(score, own, similar, voters, log, settings, bool(np.any(row)))
+    if alone is not None:
+        return alone
+    shares = log.units[clicks] / UNIT
+    total = shares @ log.vectors[voters].astype(np.float64)
+    length = float(np.linalg.norm(total if weights is None else total * weights))
+    factors = (length_factor, (1 - settings.weight) * settings.scale * length_factor / (length or 1.0))
+    return _shares(score, own, similar, voters, shares, factors, log, settings, bool(np.any(row)))
+
+
+def _alone(
+    score: float, own: float, similar: Float64Array, voters: Int64Array, log: ClickLog, settings: XsSettings, says: bool
+) -> Explanation | None:
+    """Return the reason if the best past query's own vector made the score."""
+    if settings.margin is None:
+        return None
+    best = int(np.argmax(similar))
+    parts = [
+        Explanation(settings.item_weight * own, f"base: {settings.item_weight:g} × {own:.4f}"),
+        Explanation((1 - settings.item_weight) * float(similar[best]), f"similarity {similar[best]:.4f} to that query"),
+        Explanation(-settings.margin if says else 0.0, "the margin by which a past query must be ahead to score alone"),
+    ]
+    total = sum(part.score for part in parts)
+    if abs(total - score) > 1e-4 * max(1.0, abs(score)):
+        return None
+    return Explanation(score, f"the best past query scores alone: {log.queries[int(voters[best])]!r}", parts)
+
+
+def _shares(
+    score: float,
+    own: float,
+    similar: Float64Array,
+    voters: Int64Array,
+    weights: Float64Array,
+    factors: tuple[float, float],
+    log: ClickLog,
+    settings: XsSettings,
+    says: bool,
+) -> Explanation:
+    votes = factors[1] * weights * similar
+    order = np.argsort(-votes, kind="stable")
+    parts = [
+        Explanation(
+            float(votes[at]),
+            f"{log.queries[int(voters[at])]!r}: weight {weights[at]:g}, similarity {similar[at]:.4f}",
+        )
+        for at in order[:MOST_VOTES]
+    ]
+    if len(order) > MOST_VOTES:
+        others = float(votes[order[MOST_VOTES:]].sum())
+        parts.append(Explanation(others, f"{len(order) - MOST_VOTES} other past queries"))
+    shift = (1 - settings.weight) * settings.shift if says else 0.0
+    if shift:
+        parts.append(Explanation(shift, "shift to the base's mean"))
+    longer = "" if factors[0] == 1 else f" × {factors[0]:.4f}, for its row's length"
+    base = Explanation(factors[0] * settings.weight * own, f"base: {settings.weight:g} × {own:.4f}{longer}")
+    clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
+    left_out = score - base.score - clicks.score
+    if left_out < -LEFT_OUT * max(1.0, abs(score)):
+        cut = Explanation(left_out, "what was cut off: rows hold only their heaviest entries")
+        return Explanation(score, "base share and click share, less what was cut off", [base, clicks, cut])
+    return Explanation(score, "base share and click share", [base, clicks])
 
 
 class PefaXs(Encoded):

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from vizsla.checked import checked
-from vizsla.encoded import Encoded
+from vizsla._internal.terminal import progress
+from vizsla.base.index_retriever import Encoded
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.core.explanation import Explanation
+from vizsla.core.sparse import SparseRows
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter
 from vizsla.encoders.sidr import SidrEncoder
-from vizsla.encoders.token_shares import token_shares
+from vizsla.encoders.token_table import token_shares
 from vizsla.errors import InputError
-from vizsla.explanation import Explanation
-from vizsla.filter import Filter
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.late_parametric import parametric_index
-from vizsla.progress import progress
-from vizsla.queries import Queries
-from vizsla.recipe import builds
-from vizsla.sparse_rows import SparseRows
-from vizsla.strings import Strings
-from vizsla.text.catalogue import TextStream
+from vizsla.scorers.lazy_vectors import parametric_index
+from vizsla.text.streams import TextStream
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.dataset import Dataset
+    from vizsla.data.dataset import Dataset
 
 PART = 256
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vizsla.number_range import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
+from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
 
 RANGES = {
     **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs"), COUNT),

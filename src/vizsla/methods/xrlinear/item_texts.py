@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.cached_property import cached_property
+from vizsla._internal.lazy import cached_property
+from vizsla.core.sparse import are_offsets
 from vizsla.errors import FormatError
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.offsets import are_offsets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -1,0 +1,1 @@
+"""Helpers of the library itself; nothing here is public."""

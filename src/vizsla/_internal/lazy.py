@@ -1,0 +1,89 @@
+"""Optional libraries, imported on first use, and cached properties."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
+
+
+def import_extra(module: str, feature: str, extra: str) -> Any:
+    """Import a package of an extra; when it is missing, say what needs it and how to install it.
+
+    Examples
+    --------
+    >>> import_extra("no_such_package", "Flying", "wings")
+    Traceback (most recent call last):
+    vizsla.errors.MissingExtraError: Flying needs an extra. Install it with: pip install 'vizsla[wings]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(feature, extra) from None
+
+
+_OURS = (VizslaError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@contextmanager
+def typed_errors(rule: str) -> Iterator[None]:
+    """Turn whatever a foreign library raises into an InputError that begins with the rule.
+
+    A panic of Rust code, as `tokenizers` is, arrives as a BaseException that no `except Exception` sees.
+
+    Examples
+    --------
+    >>> with typed_errors("The model must be sound"):
+    ...     [][0]
+    Traceback (most recent call last):
+    vizsla.errors.InputError: The model must be sound. Got an error: list index out of range.
+    """
+    try:
+        yield
+    except _OURS:
+        raise
+    except BaseException as error:
+        said = " ".join(f"{error!s:.200}".split()) or type(error).__name__
+        raise InputError(f"{rule}. Got an error: {said}.") from error
+
+
+@contextmanager
+def stored_model(what: str) -> Iterator[None]:
+    """Turn what a model inside an artefact makes a library raise into a FormatError; a missing extra stays one."""
+    try:
+        with typed_errors(f"{what} must be sound"):
+            yield
+    except InputError as error:
+        raise FormatError(str(error)) from error
+
+
+# cached_property without a lock, as Python has it from 3.12 on.
+#
+# Before, one lock served all objects of a class while one of them computed: a child that was forked meanwhile found it
+# held for good. Without it two threads may both compute, to the same value.
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property
+else:
+
+    class cached_property:  # noqa: N801 - as in functools
+        """A property that is computed on first use and then kept among the object's attributes."""
+
+        def __init__(self, function):
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, thing, owner=None):
+            if thing is None:
+                return self
+            value = thing.__dict__[self.name] = self.function(thing)
+            return value
+
+
+__all__ = ["cached_property", "import_extra", "stored_model", "typed_errors"]

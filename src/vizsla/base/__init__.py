@@ -1,0 +1,1 @@
+"""Interfaces: encoder, index, scorer and retriever, and the contract of kinds defined by users."""

@@ -1,0 +1,143 @@
+"""Kinds that are defined outside of the library: what they answer is checked where it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.validation import array_of
+from vizsla.errors import CompositionError, InputError
+from vizsla.typing import Float32Array
+
+Method = Callable[..., Any]
+
+
+def hold_to_contract(kind: type, search: str, score: str) -> None:
+    """Let what a class defines under these names be checked whenever it is called.
+
+    Built-in kinds keep the contract by their tests; nobody has tested the others, and a composition would make wrong
+    answers of theirs, far from where they came in.
+
+    Parameters
+    ----------
+    kind : type
+        A Retriever, Scorer or Index.
+    search, score : str
+        The names of its methods that return Candidates and Scored.
+    """
+    if kind.__module__.partition(".")[0] == "vizsla":
+        return
+    for name, check in ((search, _checked_search), (score, _checked_score)):
+        if name in vars(kind):
+            setattr(kind, name, check(vars(kind)[name]))
+
+
+def _checked_search(search: Method) -> Method:
+    @wraps(search)
+    def checked(self: Any, *given: Any, **named: Any) -> Candidates:
+        queries, k = _first_two(search, self, given, named)
+        rows = queries.shape[0] if hasattr(queries, "shape") else len(queries)
+        return checked_answer(self, search(self, *given, **named), rows, k)
+
+    return checked
+
+
+def _checked_score(score: Method) -> Method:
+    @wraps(score)
+    def checked(self: Any, *given: Any, **named: Any) -> Scored:
+        _, candidates = _first_two(score, self, given, named)
+        scored = score(self, *given, **named)
+        if not isinstance(scored, Scored) or not isinstance(scored.stats, Stats):
+            got = f"{type(scored).__name__} with other stats" if isinstance(scored, Scored) else type(scored).__name__
+            raise _broken(self, f"scoring must return Scored(scores, stats). Got {got}")
+        return Scored(checked_numbers(scored.scores, len(candidates.items)), scored.stats)
+
+    return checked
+
+
+def _first_two(method: Method, self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    if len(given) < 2:
+        given = tuple(signature(method).bind(self, *given, **named).arguments.values())[1:]
+    return given[0], given[1]
+
+
+def checked_answer(who: Any, found: Any, rows: int, k: int) -> Candidates:
+    """Return the answer, ranked and of at most `k` items a row; what cannot be an answer raises.
+
+    Parameters
+    ----------
+    who : Retriever or Index
+        Whose answer it is.
+    found : Candidates
+        What it returned.
+    rows, k : int
+        For how many queries, and how many items of each were asked for.
+    """
+    if not isinstance(found, Candidates):
+        raise _broken(who, f"a search must return Candidates. Got {type(found).__name__}")
+    if len(found) != rows:
+        raise _broken(who, f"a search must return a row for each of {rows} queries. Got {len(found)}")
+    if found.scores is None and getattr(who, "scale", "") != "none":
+        raise _broken(who, 'a search must return scores. Got a match set, whose `scale` must be "none"')
+    own = _in_own_numbers(who, found)
+    _check_once(who, own)
+    return own.top(k) if own.scores is None or _is_ranked(own) else own.rescored(Scored(own.scores, own.stats), k=k)
+
+
+def checked_numbers(given: Any, count: int) -> Float32Array:
+    """Return the numbers that a scorer gave as float32; another count, or NaN, raises.
+
+    Examples
+    --------
+    >>> checked_numbers([1, 2.5], 2).tolist()
+    [1.0, 2.5]
+    """
+    scores: Float32Array = array_of("scores", given, np.float32)
+    if scores.shape != (count,):
+        raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
+    if np.isnan(scores).any():
+        raise InputError(f"The scorer must return numbers. Got NaN for pair {int(np.argmax(np.isnan(scores)))}.")
+    return scores
+
+
+def _in_own_numbers(who: Any, found: Candidates) -> Candidates:
+    if found.scores is not None:
+        checked_numbers(found.scores, len(found.items))
+    items = getattr(who, "items", None)  # an index has numbers only
+    if found.catalogue is not None and found.catalogue is items:
+        return found
+    inside = int(found.items.max(initial=-1)) < (len(who) if items is None else len(items))
+    same = found.catalogue is None or found.catalogue == items
+    if not inside or not same:
+        raise _broken(who, "a search must return its own items. Got others: give catalogue=self.items")
+    return found if items is None else found.with_catalogue(items)
+
+
+def _check_once(who: Any, found: Candidates) -> None:
+    width = int(found.items.max(initial=-1)) + 1
+    keys = np.sort(_rows(found) * np.int64(width) + found.items)
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(twice):
+        number = int(keys[twice[0]] % width)
+        item = number if found.catalogue is None else found.catalogue[number]
+        raise _broken(who, f"a search must return an item once. Got {item!r} twice for a query")
+
+
+def _is_ranked(found: Candidates) -> bool:
+    """Whether the best come first, and equals go by item number."""
+    scores, same = found._required_scores(), np.diff(_rows(found)) == 0
+    right = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (found.items[:-1] < found.items[1:]))
+    return bool(right[same].all())
+
+
+def _rows(found: Candidates) -> Any:
+    return np.repeat(np.arange(len(found), dtype=np.int64), np.diff(found.offsets))
+
+
+def _broken(who: Any, what: str) -> CompositionError:
+    return CompositionError(f"{type(who).__name__} must keep the contract: {what}.")

@@ -1,0 +1,102 @@
+"""Index: an immutable structure over items that answers encoded queries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+from vizsla.artifacts.artifact import Artifact
+from vizsla.base.contract import hold_to_contract
+from vizsla.core.candidates import Candidates, Scored
+from vizsla.data.filter import Filter
+from vizsla.errors import InputError
+from vizsla.typing import BoolArray
+
+if TYPE_CHECKING:
+    from vizsla.base.encoder import Rows
+    from vizsla.core.sparse import Matrix
+
+_ANSWERS = ("live_source", "search", "scores", "_search", "_scores")
+
+
+class Index(Artifact):
+    """Answers encoded queries with item numbers; knows nothing of texts or string ids."""
+
+    exact: bool = True
+    """Whether `search` gives the same answer as scoring every item."""
+
+    entry_bytes: int = 0
+    """Bytes that are read for each entry that `live_source` counts."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold_to_contract(cls, "search", "scores")
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of items."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The width of a query's row."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that searching and scoring read, as they are held now: the arrays, and what is derived from them.
+
+        A call's working memory does not count, nor what was derived from a filter.
+        """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} items, {self.dim:,} dimensions)"
+
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        return None
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same index, sharing all arrays, whose searches try as hard as this."""
+        raise InputError(f"`effort` must be left alone: {type(self).__name__} is exact. Got {effort!r}.")
+
+    @abstractmethod
+    def search(
+        self, queries: Rows | Matrix, k: int, *, filter: Filter | BoolArray | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items of every row; with `filter`, only items that it allows."""
+
+    @abstractmethod
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+        """Score the given items for every row, in the order in which they are given."""
+
+    def score(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Candidates:
+        """Score the given items for every row, and rank them."""
+        return candidates.rescored(self.scores(queries, candidates, threads=threads))
+
+    def live_source(self, queries: Rows | Matrix) -> Any:
+        """Return the queries with this index as native code takes them, which then asks the index by itself."""
+        raise InputError(f"`index` must be a native part of sums. Got {type(self).__name__}: search it instead.")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether native code may ask the index by itself: nobody has redefined how it searches and scores since."""
+        kinds = type(self).__mro__
+        places = [next((at for at, kind in enumerate(kinds) if name in vars(kind)), len(kinds)) for name in _ANSWERS]
+        return type(self).live_source is not Index.live_source and places[0] == min(places)
+
+    def _prepared(self, filter: Filter | BoolArray | None) -> Filter | None:
+        if filter is None:
+            return None
+        prepared = filter if isinstance(filter, Filter) else Filter(filter)
+        if len(prepared) != len(self):
+            raise InputError(f"`filter` must have a flag for each of {len(self)} items. Got {len(prepared)}.")
+        return None if prepared.allows_everything else prepared
+
+    def _check_candidates(self, rows: int, candidates: Candidates) -> None:
+        if len(candidates) != rows:
+            raise InputError(f"`candidates` must have a row for each of {rows} queries. Got {len(candidates)} rows.")
+        items: Any = candidates.items
+        if len(items) and int(items.max()) >= len(self):
+            raise InputError(f"Every candidate must be an item below {len(self)}. Got {int(items.max())}.")

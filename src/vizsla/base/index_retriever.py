@@ -1,0 +1,179 @@
+"""Retrievers made of an encoder and an index, and those whose item rows another method may change."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.base.encoder import Encoder, Rows
+from vizsla.base.index import Index
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.sparse import SparseRows
+from vizsla.core.strings import Strings
+from vizsla.core.validation import checked
+from vizsla.data.filter import Filter, Where
+from vizsla.errors import InputError, check_positive
+
+
+class Encoded(Retriever):
+    """Queries become rows, and an index over the items answers them: BM25, dense search and XR-Linear are kinds of it.
+
+    A query whose row holds nothing but zeros says nothing, and finds nothing; items can be scored for it.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : Encoder
+        How query texts become rows.
+    index : Index
+        What answers rows.
+    """
+
+    encoder: Encoder
+    index: Any
+
+    def __init__(self, items: Strings, encoder: Encoder, index: Index):
+        self._items, self.encoder, self.index = items, encoder, index
+        if len(index) != len(items):
+            raise InputError(f"`index` must be over {len(items)} items. Got one over {len(index)}.")
+        self._check_dim()
+
+    @property
+    def items(self) -> Strings:
+        """Item ids by number."""
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and of the encoder."""
+        return int(self.index.nbytes + self.encoder.nbytes)
+
+    def _byte_counts(self) -> dict[Any, int]:
+        parts = {id(self.index): int(self.index.nbytes), **self.encoder._byte_counts()}
+        return {**parts, id(self): self.nbytes - sum(parts.values())}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._items):,} items)"
+
+    def encode(self, texts: str | Sequence[str] | Queries) -> Rows:
+        """Return the rows of query texts, as `search_encoded` takes them."""
+        return self._rows(Queries.of(texts))
+
+    def search_encoded(self, rows: Rows, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
+        """Return the best `k` items for rows that `encode` made, or that were made elsewhere."""
+        start = perf_counter()
+        filter = Filter.prepared(where, self.items)
+        found = self._search_rows(rows, check_positive("k", k), filter, check_positive("threads", threads))
+        if filter is not None:
+            self._check_allowed(found, filter)
+        return found.with_ms((perf_counter() - start) * 1e3)
+
+    @checked
+    def score_encoded(self, rows: Rows, candidates: Candidates, *, threads: int = 1) -> Candidates:
+        """Score each row's candidates, and rank them."""
+        start = perf_counter()
+        scored: Scored = self.index.scores(rows, self._own(candidates), threads=check_positive("threads", threads))
+        return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+
+    @property
+    def effort(self) -> int | None:
+        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        effort: int | None = self.index.effort
+        return effort
+
+    def with_effort(self, effort: int) -> Self:
+        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
+        made = self._with(index=self.index.with_effort(effort))
+        return made._kept(made, effort=effort)
+
+    def with_encoder(self, encoder: Encoder) -> Self:
+        """Return the same retriever with the encoder it was built with, when a load could not bring that back.
+
+        An encoder with another fingerprint would give rows that mean something else, so it raises.
+        """
+        if encoder.fingerprint != self.encoder.fingerprint:
+            raise InputError(
+                f"`encoder` must be the one that {self!r} was built with ({self.encoder.fingerprint!r}). "
+                f"Got {encoder.fingerprint!r}: build anew for another encoder."
+            )
+        return self._with(encoder=encoder)
+
+    def _with(self, **changes: Any) -> Self:
+        """Return the same retriever with another encoder or index."""
+        same = {"items": self._items, "encoder": self.encoder, "index": self.index}
+        return self._kept(type(self)(**{**same, **changes}))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether answers are those of an index that native code may ask by itself."""
+        kind = type(self)
+        ours = kind._search, kind._search_rows, kind._score
+        return ours == (Encoded._search, Encoded._search_rows, Encoded._score) and self.index.is_live
+
+    def _check_dim(self) -> None:
+        if self.encoder.dim != self.index.dim:
+            raise InputError(f"`encoder` must give the index's {self.index.dim} dimensions. Got {self.encoder.dim}.")
+
+    def _rows(self, queries: Queries) -> Rows:
+        return queries.encoded(self.encoder)
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        return self._search_rows(self._rows(queries), k, filter, threads)
+
+    def _search_rows(self, rows: Rows, k: int, filter: Filter | None, threads: int) -> Candidates:
+        found: Candidates = self.index.search(rows, k, filter=filter, threads=threads)
+        if not isinstance(rows, SparseRows) and not (says := np.any(rows, axis=1)).all():
+            found = _only_rows(found, says)
+        return found.with_catalogue(self._items)
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        scored: Scored = self.index.scores(self._rows(queries), candidates, threads=threads)
+        return scored
+
+
+def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
+    """Empty the rows that are not kept."""
+    lengths = np.where(kept, np.diff(found.offsets), 0)
+    inside = np.repeat(kept, np.diff(found.offsets))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scores = found._required_scores()[inside]
+    return Candidates.trusted(offsets, found.items[inside], scores, found.catalogue, found.stats)
+
+
+class Movable(Encoded):
+    """What a method that moves rows, as PEFA does, asks of a retriever: its rows, and how to index others."""
+
+    in_words: ClassVar[str] = "a dense retriever, BM25 or TF-IDF"
+
+    @property
+    def column_weights(self) -> NDArray[np.float32] | None:
+        """What each column of a query's row weighs when the row stands for an item; None: 1 each."""
+        return None
+
+    @property
+    def row_lengths(self) -> tuple[float, ...]:
+        """Lengths that are worth a trial for the moved rows; nothing where rows do not all have length 1."""
+        return ()
+
+    @abstractmethod
+    def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:
+        """Return these items' rows: a float32 array, or a CSR array."""
+
+    def grown_encoder(self, texts: Iterable[str]) -> Encoder:
+        """Return an encoder with more columns, for words that only these texts have; its own where columns are fixed.
+
+        The first columns are those of the encoder itself, and rows without the others are its own.
+        """
+        return self.encoder
+
+    @abstractmethod
+    def index_rows(self, rows: Any) -> Index:
+        """Index other rows as the retriever's own are; they may have more columns, as `grown_encoder` gives them."""

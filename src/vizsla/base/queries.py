@@ -1,0 +1,156 @@
+"""Queries: one call's query texts, and what encoders made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.base.encoder import checked_rows
+from vizsla.core.sparse import SparseRows
+from vizsla.core.validation import check_listed
+from vizsla.errors import InputError
+from vizsla.io.frames import series_of
+
+if TYPE_CHECKING:
+    from vizsla.base.encoder import Encoder, Rows
+
+T = TypeVar("T")
+
+
+class Queries:
+    """Query texts that every part of a call shares, so that no encoder sees them twice.
+
+    Parameters
+    ----------
+    texts : list of str
+        The queries.
+
+    Attributes
+    ----------
+    spent : dict
+        What each query has cost in this call, by whoever limits it.
+
+    Examples
+    --------
+    >>> from vizsla.base.encoder import FunctionEncoder
+    >>> calls = []
+    >>> def lengths(texts):
+    ...     calls.append(list(texts))
+    ...     return [[len(text)] for text in texts]
+    >>> encoder, queries = FunctionEncoder(lengths, dim=1, name="length"), Queries(["fig", "pear"])
+    >>> queries.encoded(encoder).ravel().tolist(), queries.encoded(encoder).ravel().tolist(), len(calls)
+    ([3.0, 4.0], [3.0, 4.0], 1)
+    """
+
+    __slots__ = ("_memory", "_rows", "spent", "texts")
+
+    def __init__(self, texts: list[str]):
+        self.texts = texts
+        self._rows: dict[str, Rows] = {}
+        self._memory: dict[Any, Any] = {}
+        self.spent: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, queries: str | Sequence[str] | Queries, *, rows: int | None = None) -> Queries:
+        """Take a text, many, or what was made of them; anything else, or another count than `rows`, raises.
+
+        Queries that are given again keep all that is known of them, encodings and scores; but it is another call, so
+        nothing is spent yet.
+
+        Examples
+        --------
+        >>> Queries.of("fig tree").texts
+        ['fig tree']
+        """
+        if isinstance(queries, Queries):
+            return queries._for_another_call()._counted(rows)
+        if isinstance(queries, str):
+            return cls([queries])._counted(rows)
+        return cls(_listed(queries))._counted(rows)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Queries({len(self)} texts, {len(self._rows)} encodings)"
+
+    def encoded(self, encoder: Encoder) -> Rows:
+        """Return the encoder's rows, computed once for each fingerprint."""
+        fingerprint = encoder.fingerprint
+        rows = self._rows.get(fingerprint)
+        if rows is None:
+            rows = self._rows[fingerprint] = encoder.encoded(self)
+        return rows
+
+    def take(self, numbers: NDArray[np.int64]) -> Queries:
+        """Return some of the queries with what encoders made of them: nothing is encoded again.
+
+        Examples
+        --------
+        >>> Queries(["fig", "pear", "plum"]).take(np.array([2, 0])).texts
+        ['plum', 'fig']
+        """
+        part = Queries([self.texts[number] for number in numbers.tolist()])
+        for fingerprint, rows in self._rows.items():
+            part._rows[fingerprint] = rows.take(numbers) if isinstance(rows, SparseRows) else rows[numbers]
+        return part
+
+    def joined(self, others: Queries) -> Queries:
+        """Return these queries and others after them, with the dense rows that both have.
+
+        Examples
+        --------
+        >>> Queries(["fig"]).joined(Queries(["pear"])).texts
+        ['fig', 'pear']
+        """
+        both = Queries(self.texts + others.texts)
+        for fingerprint, rows in self._rows.items():
+            more = others._rows.get(fingerprint) if len(others) else None
+            if isinstance(rows, np.ndarray) and isinstance(more, np.ndarray):
+                both._rows[fingerprint] = np.concatenate([rows, more])
+        return both if len(others) else self
+
+    def known(self, key: Any) -> Any:
+        """Return what a part of this call remembered under this key, or None."""
+        return self._memory.get(key)
+
+    def remember(self, key: Any, value: T) -> T:
+        """Keep something for later in this call: begin the key with the object that remembers."""
+        self._memory[key] = value
+        return value
+
+    def _for_another_call(self) -> Queries:
+        other = Queries(self.texts)
+        other._rows, other._memory = self._rows, self._memory
+        return other
+
+    def _counted(self, rows: int | None) -> Queries:
+        if rows is not None and (not isinstance(rows, int) or len(self.texts) != rows):
+            raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(self.texts)}.")
+        return self
+
+
+def _listed(queries: Any) -> list[str]:
+    if not isinstance(queries, list | tuple):
+        queries = series_of(queries)
+        check_listed("queries", queries)
+    try:
+        texts = list(queries)
+    except TypeError:
+        kind = type(queries).__name__
+        raise InputError(f"`queries` must be a text or a sequence of texts. Got {kind}.") from None
+    wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
+    if wrong:
+        raise InputError(f"`queries` must be a text or a sequence of texts. Got {wrong[0]} in it.")
+    return texts
+
+
+def encoded_queries(encoder: Encoder, texts: list[str]) -> Rows:
+    """Encode query texts and check what comes: a row a text, `dim` wide, finite numbers."""
+    if not texts and not encoder.sparse:  # not every model knows what to return for nothing
+        return np.zeros((0, encoder.dim), np.float32)
+    rows: Rows = checked_rows(encoder, encoder.queries(texts), len(texts))
+    return rows

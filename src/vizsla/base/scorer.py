@@ -1,0 +1,264 @@
+"""Scorer: scores given (query, item) pairs, in batches that span queries, each pair once per call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.base.contract import hold_to_contract
+from vizsla.base.queries import Queries
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import is_several
+from vizsla.data.filter import Filter, Where
+from vizsla.errors import CompositionError, InputError, check_positive
+from vizsla.typing import Int32Array
+
+
+class PairMemory:
+    """Scores by pair: ascending keys, row × items + item, and a score for each. Queries of one text share a row."""
+
+    def __init__(self) -> None:
+        self.keys: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.scores: NDArray[np.float32] = np.zeros(0, np.float32)
+
+    def places(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where each key stands, -1 where it is not known."""
+        if not len(self.keys):
+            return np.full(len(keys), -1)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def add(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
+        """Remember the scores of new keys."""
+        joined = np.concatenate([self.keys, keys])
+        order = np.argsort(joined, kind="stable")
+        self.keys, self.scores = joined[order], np.concatenate([self.scores, scores])[order]
+
+
+def scored_once(
+    scorer: object, items: Strings, score: Callable[[Candidates], Scored], queries: Queries, candidates: Candidates
+) -> Scored:
+    """Score candidates in their order; pairs that this call has scored before are looked up and cost nothing.
+
+    Parameters
+    ----------
+    scorer : object
+        Whose scores they are: pairs are remembered under it.
+    items : Strings
+        Its catalogue, which the candidates' numbers are of.
+    score : callable
+        Scores candidates that were not seen before.
+    queries : Queries
+        The call.
+    candidates : Candidates
+        A row a query.
+    """
+    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), PairMemory())
+    rows, width = np.repeat(_first_rows(queries), np.diff(candidates.offsets)), max(1, len(items))
+    keys = rows * width + candidates.items
+    new, stats = np.unique(keys[memory.places(keys) < 0]), Stats()
+    if len(new):
+        offsets = np.searchsorted(new, np.arange(len(candidates) + 1) * width).astype(np.int64)
+        scored = score(Candidates.trusted(offsets, (new % width).astype(np.int32), None, items, stats))
+        memory.add(new, scored.scores)
+        stats = scored.stats
+    return Scored(memory.scores[memory.places(keys)], stats)
+
+
+def _first_rows(queries: Queries) -> NDArray[np.int64]:
+    """Return for each query the first one with its text: who asks twice in one call pays once."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(text, row) for row, text in enumerate(queries.texts)], np.int64)
+
+
+class Scorer(ABC):
+    """Scores candidates. Every Retriever is one; so is a cross-encoder or any Python function.
+
+    A kind implements `_score` on item numbers; this class checks arguments, translates ids, ranks, and takes the time.
+    """
+
+    scale: str = "unnamed"
+    """What the scores mean. Only scores of one scale may be added without normalisation."""
+    highest: float = inf
+    """No score is above this."""
+    model_calls: bool = False
+    """Whether scoring a pair calls a model, which is paid for, or is arithmetic."""
+    composed: bool = False
+    """Whether the scores come from other scorers, which make the calls and may make several for a pair."""
+    wrapped: Scorer | None = None
+    """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold_to_contract(cls, "_search", "_score")
+
+    @property
+    @abstractmethod
+    def items(self) -> Strings:
+        """The ids of the items that can be scored."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that scoring needs, a model's weights included; 0 for code, of which nothing is known."""
+        return 0
+
+    def _byte_counts(self) -> dict[Any, int]:
+        """Return the bytes of each thing that `nbytes` counts, under a key that is the same wherever it is held.
+
+        What several parts of a composition hold, such as an encoder, is there once.
+        """
+        return {id(self): self.nbytes}
+
+    def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
+        """Prepare a `where` once, to be given to many calls.
+
+        Parameters
+        ----------
+        where : mask, collection of ids, or function of an id
+            Which items may be found.
+        unknown : {"raise", "ignore"}
+            What becomes of ids that the catalogue does not know: a list of what is in stock is never quite in step.
+        """
+        return Filter.of(where, self.items, unknown=unknown)
+
+    def score(
+        self,
+        queries: str | Sequence[str] | Queries,
+        candidates: Candidates | Sequence[str] | Sequence[Sequence[str]],
+        *,
+        where: Where | None = None,
+        threads: int = 1,
+    ) -> Candidates:
+        """Score each query's candidates, whatever their catalogue, and rank them.
+
+        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this scoring alone. An
+        item that the scorer does not know raises.
+
+        Parameters
+        ----------
+        queries : str or sequence of str
+            One query, or many.
+        candidates : Candidates, sequence of str, or sequence of sequences of str
+            A row for each query; or item ids, which are scored for every query; or a list of item ids for each query.
+        where : optional
+            The filter under which the candidates were found. It matters only to scores that depend on what else was
+            found, such as reciprocal ranks.
+        threads : int
+            How many queries are scored at a time, where that means something.
+        """
+        start = perf_counter()
+        asked = Queries.of(queries)
+        given = candidates if isinstance(candidates, Candidates) else self._named(candidates, len(asked))
+        asked = Queries.of(asked, rows=len(given))
+        prepared = Filter.prepared(where, self.items)
+        own = self._own(given)
+        scored = self._score(asked, own, prepared, check_positive("threads", threads))
+        return given.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+
+    @abstractmethod
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score candidates that carry this scorer's own item numbers, in their order."""
+
+    def _score_once(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+        """Score as `_score` does, but no model sees a pair twice in a call: for whoever asks a part.
+
+        Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
+        """
+        if not self.model_calls or self.composed:  # who is composed asks its own parts so
+            return self._score(queries, candidates, filter, threads)
+        return scored_once(
+            unwrapped(self), self.items, lambda new: self._score(queries, new, filter, threads), queries, candidates
+        )
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        """Say where an item's score for the one query comes from; here, from whom."""
+        one = Candidates.trusted(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
+        return Explanation(float(self._score_once(queries, one, filter, 1).scores[0]), f"score by {self}")
+
+    def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
+        """Raise a BudgetError if these pairs, one count a query, may not be scored.
+
+        Who scores in chunks asks first, so that a call that cannot be finished is not begun.
+        """
+
+    def _ignored_cut(self) -> int | None:
+        """Return the `k` of a cut inside that scoring never looks at; None where there is none."""
+        return None
+
+    def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
+        """Return this scorer with something put right before the one that makes the calls."""
+        return wrap(self)
+
+    def _named(self, ids: Any, queries: int) -> Candidates:
+        """Return the items with these ids as candidates: the same for every query, or a list of ids for each."""
+        if not is_several(ids) or isinstance(ids, Mapping):
+            raise InputError(f"`candidates` must be Candidates or lists of item ids. Got {type(ids).__name__}.")
+        rows = list(ids)
+        flat = all(isinstance(row, str) for row in rows)
+        return Candidates.of_ids([rows] * queries if flat else rows, self.items)
+
+    def _own(self, candidates: Candidates) -> Candidates:
+        catalogue = candidates.catalogue
+        if catalogue is None:
+            return self._checked_numbers(candidates)
+        if catalogue is self.items or catalogue == self.items:
+            return candidates
+        return candidates.with_catalogue(self.items, self._own_numbers(candidates))
+
+    def _checked_numbers(self, candidates: Candidates) -> Candidates:
+        """Return candidates that have numbers only, which must be this scorer's."""
+        most = int(candidates.items.max(initial=-1))
+        if most >= len(self.items):
+            raise InputError(f"Every candidate must be an item below {len(self.items)}. Got {most}.")
+        return candidates
+
+    def _own_numbers(self, candidates: Candidates) -> Int32Array:
+        ids = candidates.catalogue.take(candidates.items)  # type: ignore[union-attr]
+        numbers = self.items.find_all(ids)
+        if (numbers < 0).any():
+            unknown = ids[int(np.argmax(numbers < 0))]
+            raise InputError(
+                f"Every candidate must be an item of {type(self).__name__}. Got {unknown!r}, which it does not know."
+            )
+        return numbers.astype(np.int32)
+
+
+def check_uncut(scorer: Scorer) -> None:
+    """Raise if a cut stands where nothing is searched: in what only scores.
+
+    Examples
+    --------
+    >>> from vizsla import bm25
+    >>> check_uncut(0.5 * (bm25(["a fig"]) % 5))
+    Traceback (most recent call last):
+    vizsla.errors.CompositionError: A scorer scores all it is given, so the `% 5` inside of it would be ignored. ...
+    """
+    k = scorer._ignored_cut()
+    if k is not None:
+        raise CompositionError(
+            f"A scorer scores all it is given, so the `% {k}` inside of it would be ignored. Leave it out, or put it "
+            f"around the whole: (a >> b) % {k}."
+        )
+
+
+def unwrapped(scorer: Scorer) -> Scorer:
+    """Return the scorer inside of budgets and caches: what its scores are, and what is saved.
+
+    Examples
+    --------
+    >>> from vizsla import Budget, bm25
+    >>> search = bm25(["a fig"])
+    >>> unwrapped(Budget(search, calls=10)) is search
+    True
+    """
+    while scorer.wrapped is not None:
+        scorer = scorer.wrapped
+    return scorer

@@ -1,1 +1,0 @@
-"""Clicks: the log, what is held out of it, and choosing settings by it. Every method that chooses, chooses here."""

@@ -1,0 +1,1 @@
+"""The data model: strings, sparse rows, candidates, catalogs, explanations and argument checks."""

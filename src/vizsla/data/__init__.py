@@ -1,0 +1,1 @@
+"""Data sets: items with metadata, queries, clicks, judgments, and filters on items."""

@@ -1,0 +1,288 @@
+"""Metadata and texts of items: columns, and texts in compressed blocks."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Mapping
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.artifacts.artifact import Artifact
+from vizsla.core.sparse import are_offsets
+from vizsla.data.columns import MOST_COLUMNS as MOST_COLUMNS
+from vizsla.data.columns import Column, ColumnFile, read_columns, write_columns
+from vizsla.errors import FormatError, InputError
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+BLOCK_BYTES = 1 << 15
+LEVEL = 6
+MOST_UNPACKED = 64 << 20
+"""Bytes of one block: one text, where that is longer than a block."""
+DENSEST = 1100
+"""No block unpacks to more times its bytes: zlib's own limit is 1032."""
+
+
+class KeptTexts:
+    """Texts by number.
+
+    Parameters
+    ----------
+    data : uint8 array
+        The packed blocks, one after another.
+    blocks : int64 array
+        Where each block begins in `data`, and where the last one ends.
+    firsts : int64 array
+        The first text of each block, and the number of texts.
+    ends : int64 array
+        Where each text ends, in bytes of all texts; one more than there are texts, from 0.
+
+    Examples
+    --------
+    >>> packer = TextPacker()
+    >>> for text in ("a fig", "", "a pear"):
+    ...     packer.add(text)
+    >>> [packer.packed()[number] for number in range(3)]
+    ['a fig', '', 'a pear']
+    """
+
+    def __init__(
+        self,
+        data: NDArray[np.uint8],
+        blocks: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        *,
+        source: str = "kept texts",
+    ):
+        self.data, self.blocks, self.firsts, self.ends, self.source = data, blocks, firsts, ends, source
+        self._last: tuple[int, bytes] = (-1, b"")
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def __getitem__(self, number: int) -> str:
+        at = range(len(self))[number]
+        block = int(np.searchsorted(self.firsts, at, side="right")) - 1
+        start = int(self.ends[self.firsts[block]])
+        raw = self._unpacked(block)[int(self.ends[at]) - start : int(self.ends[at + 1]) - start]
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.source}: text {at} is not valid UTF-8 ({error.reason}).") from error
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self.data.nbytes + self.blocks.nbytes + self.firsts.nbytes + self.ends.nbytes)
+
+    def check(self) -> None:
+        """Raise FormatError unless every block can be unpacked to the size that it should have."""
+        for number in self.firsts[:-1].tolist():
+            _ = self[number]
+
+    def _unpacked(self, block: int) -> bytes:
+        last, data = self._last
+        if last == block:
+            return data
+        wanted = int(self.ends[self.firsts[block + 1]] - self.ends[self.firsts[block]])
+        packed = self.data[int(self.blocks[block]) : int(self.blocks[block + 1])].tobytes()
+        try:
+            # A block may not claim less than it unpacks to, and one that claims more than it can is not tried at all.
+            possible = wanted <= min(MOST_UNPACKED, DENSEST * len(packed))
+            data = zlib.decompressobj().decompress(packed, wanted + 1) if possible else b""
+        except zlib.error as error:
+            raise FormatError(f"{self.source}: block {block} cannot be unpacked ({error}).") from error
+        if len(data) != wanted:
+            raise FormatError(f"{self.source}: block {block} must unpack to {wanted} bytes. Got another number.")
+        self._last = (block, data)
+        return data
+
+    def write(self, writer: ArtifactWriter) -> None:
+        """Store the arrays."""
+        writer.array("texts", self.data)
+        writer.array("text_blocks", self.blocks)
+        writer.array("text_firsts", self.firsts)
+        writer.array("text_ends", self.ends)
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, count: int) -> Self:
+        """Read and check the arrays."""
+        names = ("text_blocks", "text_firsts", "text_ends")
+        data, (blocks, firsts, ends) = reader.array("texts", np.uint8), (reader.array(n, np.int64) for n in names)
+        file = reader.path / "texts.npy"
+        sound = are_offsets(blocks, len(data)) and len(blocks) == len(firsts) and len(ends) == count + 1
+        if not sound or not are_offsets(firsts, count) or not are_offsets(ends, int(ends[-1])):
+            raise FormatError(f"{file}: the blocks of the texts do not fit {count} items.")
+        if (np.diff(firsts) < 1).any() or (len(blocks) > 1 and np.diff(ends[firsts]).max() > _most(ends)):
+            raise FormatError(f"{file}: every block must hold texts, and not too many.")
+        texts = cls(data, blocks, firsts, ends, source=str(file))
+        if reader.loading.verify:
+            texts.check()
+        return texts
+
+
+def _most(ends: NDArray[np.int64]) -> int:
+    """Return the most bytes of a block: it is full when a text fills it."""
+    return BLOCK_BYTES + int(np.diff(ends).max(initial=0))
+
+
+class TextPacker:
+    """Packs texts as they come."""
+
+    def __init__(self) -> None:
+        self._data, self._blocks, self._firsts, self._ends = (
+            bytearray(),
+            array("q", [0]),
+            array("q", [0]),
+            array("q", [0]),
+        )
+        self._waiting = bytearray()
+
+    def add(self, text: str) -> None:
+        """Add the next text."""
+        raw = text.encode()
+        if len(raw) > MOST_UNPACKED - BLOCK_BYTES:
+            raise InputError(f"A text must have at most {MOST_UNPACKED - BLOCK_BYTES} bytes. Got one of {len(raw)}.")
+        self._waiting += raw
+        self._ends.append(self._ends[-1] + len(raw))
+        if len(self._waiting) >= BLOCK_BYTES:
+            self._close()
+
+    def packed(self) -> KeptTexts:
+        """Return all texts."""
+        if self._firsts[-1] < len(self._ends) - 1:
+            self._close()
+        data = np.frombuffer(bytes(self._data), np.uint8)
+        return KeptTexts(data, *(np.array(part, np.int64) for part in (self._blocks, self._firsts, self._ends)))
+
+    def _close(self) -> None:
+        self._data += zlib.compress(bytes(self._waiting), LEVEL)
+        self._blocks.append(len(self._data))
+        self._firsts.append(len(self._ends) - 1)
+        self._waiting.clear()
+
+
+TEXT = "text"
+"""What the kept texts are called among the fields."""
+LAYOUT = 2
+"""The number of the files' layout: another one is refused."""
+DESCRIBED = 60
+"""Columns that the manifest describes; the file knows all of them."""
+SHOWN = 20
+"""Fields that an error names."""
+
+
+class Details(Artifact):
+    """Metadata by field, and the texts where they were kept.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        A field's values, one an item.
+    count : int
+        The number of items.
+    texts : KeptTexts, optional
+        Their texts.
+
+    Examples
+    --------
+    >>> from vizsla.data.metadata_builder import DetailsCollector
+    >>> from vizsla.core.catalog import Item
+    >>> known = DetailsCollector.of([Item("a", "a fig", metadata={"price": "3.50"})], keep_texts=True)
+    >>> known, known.of(0), known.text(0)
+    (Details(1 items: price, text), {'price': 3.5}, 'a fig')
+    """
+
+    kind = "details"
+
+    def __init__(self, columns: Mapping[str, Column], count: int, texts: KeptTexts | None = None):
+        # Columns of a file are checked when they are read, so that none is read before it is needed.
+        self.columns = columns if isinstance(columns, ColumnFile) else dict(columns)
+        self.count, self.texts = count, texts
+        given = () if isinstance(columns, ColumnFile) else columns.values()
+        lengths = {len(column) for column in given} | ({len(texts)} if texts is not None else set())
+        if lengths - {count}:
+            raise InputError(f"Every field must have a value for each of {count} items. Got another number.")
+
+    def __repr__(self) -> str:
+        return f"Details({self.count:,} items: {', '.join(self.fields) or 'no fields'})"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields; `text` is the last, where texts were kept."""
+        return (*self.columns, *((TEXT,) if self.texts is not None else ()))
+
+    def of(self, number: int) -> dict[str, Any]:
+        """Return an item's metadata; a field that it does not have is left out."""
+        values = {name: column.at(number) for name, column in self.columns.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def value(self, field: str, number: int) -> Any:
+        """Return one field of an item, None where it has none; an unknown field raises."""
+        if field == TEXT and TEXT not in self.columns:
+            return self.text(number)
+        return self.column(field).at(number)
+
+    def text(self, number: int) -> str | None:
+        """Return an item's text; None where texts were not kept."""
+        return None if self.texts is None else self.texts[number]
+
+    def column(self, field: str) -> Column:
+        """Return a field of the metadata, in any case where that is plain; an unknown one raises."""
+        return self.columns[self.field(field)]
+
+    def field(self, field: str) -> str:
+        """Return a field's name as the metadata has it; an unknown one raises."""
+        if field in self.columns:
+            return field
+        alike = [name for name in self.columns if name.casefold() == field.casefold()]
+        if len(alike) == 1:
+            return alike[0]
+        known = ", ".join(self.fields[:SHOWN]) or "none"
+        more = f", and {len(self.fields) - SHOWN:,} more" if len(self.fields) > SHOWN else ""
+        near = get_close_matches(field.casefold(), [name.casefold() for name in self.columns], n=1)
+        meant = next((name for name in self.columns if near and name.casefold() == near[0]), None)
+        remedy = " Build with --keep-texts to keep texts." if field == TEXT else ""
+        remedy = f" Did you mean {meant!r}?" if meant is not None else remedy
+        raise InputError(f"A field must be one that the items have ({known}{more}). Got {field!r:.60}.{remedy}")
+
+    def unparsed(self) -> dict[str, tuple[str, int, str]]:
+        """Return the kind, the count and an example for each field that has values which do not parse."""
+        odd = {name: column for name, column in self.columns.items() if len(column.odd)}
+        return {name: (column.kind, column.odd_count, column.odd[0]) for name, column in odd.items()}
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        head = dict(islice(self.columns.items(), DESCRIBED))
+        described = [_described(name, column) for name, column in head.items()]
+        writer.parameters(
+            layout=LAYOUT, count=self.count, fields=len(self.columns), columns=described, texts=self.texts is not None
+        )
+        write_columns(writer, self.columns)
+        if self.texts is not None:
+            self.texts.write(writer)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        layout = reader.manifest.parameters.get("layout")
+        if layout != LAYOUT:
+            raise FormatError(f"{reader.path}: metadata of layout {layout!r}, not {LAYOUT}: build the artifact anew.")
+        count = reader.parameter("count", int)
+        if count < 0:
+            raise FormatError(f"{reader.path}: metadata of {count} items.")
+        columns = read_columns(reader, count)
+        return cls(columns, count, KeptTexts.read(reader, count) if reader.parameter("texts", bool) else None)
+
+
+def _described(name: str, column: Column) -> dict[str, Any]:
+    """Return what `inspect` shows of a column."""
+    values = len(column) - int(column.missing().sum())
+    known: dict[str, Any] = {"name": name, "kind": column.kind, "values": values}
+    return known | ({"unparsed": column.odd_count, "example": column.odd[0][:40]} if column.odd_count else {})

@@ -1,1 +1,0 @@
-"""What is known of items besides what methods index: metadata, texts, and conditions on them."""

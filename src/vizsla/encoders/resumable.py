@@ -1,0 +1,219 @@
+"""Encode many texts into a file in steps, so that an interrupted run continues."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sized
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla._internal.terminal import progress
+from vizsla.base.encoder import Encoder, checked_rows
+from vizsla.core.validation import path_of
+from vizsla.encoders.token_encoder import checked_tokens
+from vizsla.errors import InputError, check_choice
+from vizsla.io.atomic import writing
+from vizsla.text.streams import BATCH, batches
+
+ROWS, RECORD, LOCK = "rows.partial", "progress.json", "lock"
+
+
+def resumable_encode(
+    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16", count: int | None = None
+) -> NDArray[Any]:
+    """Encode item texts into a file of `folder` and return them memory-mapped; call again to continue.
+
+    After every batch the rows are on the disk before the record counts them. A second call with the same texts, encoder
+    and storage skips what the record counts; with others it raises, since the rows would not belong together.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        A dense encoder.
+    texts : iterable of str
+        The items' texts, in the same order each time. They are read from the start, also to continue.
+    folder : path
+        Made unless it is there. The caller removes it when the rows are stored elsewhere.
+    storage : {"float16", "float32"}
+        How rows are kept.
+    count : int, optional
+        How many texts there are, for the progress bar; their length, where they have one, unless given.
+    """
+    check_choice("storage", storage, ["float16", "float32"])
+    folder = path_of(folder, "folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder), (folder / ROWS).open("ab") as rows:
+        Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
+    size = (folder / ROWS).stat().st_size
+    if not size:
+        return np.zeros((0, encoder.dim), storage)
+    return np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
+
+
+def remove_encoding(folder: str | Path) -> None:
+    """Remove what `resumable_encode` left, once it is no longer wanted."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Encoding:
+    """Rows on their way into a file.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Makes them.
+    folder : Path
+        Where file and record lie.
+    storage : str
+        How numbers are kept.
+    rows : file
+        Open for appending.
+    **rules
+        What else a record must agree with.
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any, **rules: Any):
+        self._encoder, self._storage, self._rows = encoder, storage, rows
+        self._record, self._row_bytes = folder / RECORD, encoder.dim * np.dtype(storage).itemsize
+        self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage, **rules}
+        self._done, self._seen = self._recorded(folder)
+
+    def run(self, texts: Iterable[str], count: int | None) -> None:
+        """Skip what is done, encode the rest."""
+        self._forget_unsure()
+        number, seen = 0, 0
+        total = None if count is None else -(-count // BATCH)
+        for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
+            number, seen = number + len(batch), chained(batch, seen)
+            if number < self._done:
+                continue
+            if number - len(batch) < self._done:
+                self._check_same(number, seen)
+                continue
+            self._append(batch, number, seen)
+        if number < self._done:
+            raise InputError(f"`texts` must be those of the first call. Got {number}, of {self._done} encoded ones.")
+
+    def _forget_unsure(self) -> None:
+        """Cut off what was written after the record was."""
+        self._rows.truncate(self._done * self._row_bytes)
+
+    def _write(self, batch: list[str]) -> None:
+        rows = checked_rows(self._encoder, self._encoder.items(batch), len(batch))
+        write_through(self._rows, np.ascontiguousarray(rows, self._storage))
+
+    def _append(self, batch: list[str], number: int, seen: int) -> None:
+        self._write(batch)
+        with writing(self._record, overwrite=True) as out:
+            out.write(json.dumps({**self._rules, "rows": number, "texts": seen}).encode())
+
+    def _check_same(self, number: int, seen: int) -> None:
+        if (number, seen) != (self._done, self._seen):
+            raise InputError(
+                f"`texts` must be those of the first call. Got others: remove {self._record.parent} to start anew."
+            )
+
+    def _recorded(self, folder: Path) -> tuple[int, int]:
+        if not self._record.exists():
+            return 0, 0
+        try:
+            record = json.loads(self._record.read_bytes())
+            done, seen = int(record.pop("rows")), int(record.pop("texts"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{self._record} must be a record of encoding. Got another: remove {folder}.") from None
+        if record != self._rules:
+            raise InputError(
+                f"{folder} must hold rows of this encoder and storage. Got {record!r:.300}: remove it to start anew."
+            )
+        if (folder / ROWS).stat().st_size < self._sure_bytes(done):
+            raise InputError(f"{folder / ROWS} must hold {done} rows. Got fewer: remove {folder} to start anew.")
+        return done, seen
+
+    def _sure_bytes(self, done: int) -> int:
+        """Return how long the file must be after so many texts."""
+        return done * self._row_bytes
+
+
+def write_through(file: Any, values: NDArray[Any]) -> None:
+    """Append an array to a file; it is on the disk when this returns."""
+    file.write(values.data)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def chained(texts: Iterable[str], seen: int) -> int:
+    """Return a checksum of texts that goes on from the one of those before."""
+    for text in texts:
+        seen = _native.checksum(np.frombuffer(text.encode("utf-8", "surrogatepass") + b"\0", np.uint8), seen)
+    return seen
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep others from encoding into the same folder."""
+    with (folder / LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder} must be used by one process. Got another that is writing to it.") from None
+        yield
+
+
+COUNTS = "counts.partial"
+
+
+def resumable_tokens(
+    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16"
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Encode item texts, token by token, into files of `folder`; call again to continue, as with `resumable_encode`.
+
+    Returns offsets, which say where each text's tokens begin, and the rows, memory-mapped.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder), (folder / COUNTS).open("ab") as counts, (folder / ROWS).open("ab") as rows:
+        encoding = TokenEncoding(encoder, folder, storage, rows, counts)
+        encoding.run(texts, len(texts) if isinstance(texts, Sized) else None)
+    lengths = np.fromfile(folder / COUNTS, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    if not offsets[-1]:
+        return offsets, np.zeros((0, encoder.dim), storage)
+    return offsets, np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
+
+
+class TokenEncoding(Encoding):
+    """Token vectors on their way into a file.
+
+    Parameters
+    ----------
+    counts : file
+        Open for appending, as `rows`.
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any, counts: Any):
+        self._counts, self._counts_file = counts, folder / COUNTS
+        super().__init__(encoder, folder, storage, rows, tokens=True)
+
+    def _forget_unsure(self) -> None:
+        self._rows.truncate(self._sure_bytes(self._done))
+        self._counts.truncate(self._done * 8)
+
+    def _write(self, batch: list[str]) -> None:
+        encoder: Any = self._encoder
+        tokens = checked_tokens(encoder, encoder.item_tokens(batch), len(batch))
+        write_through(self._rows, np.ascontiguousarray(tokens.rows, self._storage))
+        write_through(self._counts, np.diff(tokens.offsets))
+
+    def _sure_bytes(self, done: int) -> int:
+        counts = np.fromfile(self._counts_file, np.int64, count=done)
+        if len(counts) < done or (counts < 0).any():
+            raise InputError(f"{self._counts_file} must hold {done} counts. Got fewer: remove its folder.")
+        return int(counts.sum()) * self._row_bytes

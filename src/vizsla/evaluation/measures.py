@@ -1,0 +1,244 @@
+"""Quality measures per query, on judged queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from subprocess import CalledProcessError
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.core.candidates import Candidates
+from vizsla.errors import InputError, MissingExtraError, check_choice
+
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+class JudgedSplits(Protocol):
+    """What evaluation asks of a dataset."""
+
+    @property
+    def splits(self) -> Iterable[str]:
+        """The names of the splits."""
+
+    def query_texts(self, split: str) -> tuple[Sequence[str], Sequence[str]]:
+        """Return query ids and query texts."""
+
+    def qrels_dict(self, split: str) -> Qrels:
+        """Return `{query id: {item id: relevance}}`."""
+
+
+@dataclass(frozen=True)
+class JudgedQueries:
+    """Queries with judgements, and how many of the split had none.
+
+    Parameters
+    ----------
+    ids, texts : list of str
+        The judged queries, in the split's order.
+    qrels : dict
+        `{query id: {item id: relevance}}` for exactly these queries.
+    unjudged : int
+        Queries of the split that have no judgement and are left out.
+    """
+
+    ids: list[str]
+    texts: list[str]
+    qrels: dict[str, dict[str, int]]
+    unjudged: int
+
+    @classmethod
+    def of(cls, dataset: JudgedSplits, split: str) -> JudgedQueries:
+        """Take a split's judged queries; a judged query without a text raises."""
+        splits = list(getattr(dataset, "splits", ()))
+        if not splits:
+            raise InputError("`dataset` must have judgements (qrels) to be evaluated on. Got none.")
+        check_choice("split", split, splits)
+        ids, texts = dataset.query_texts(split)
+        text_of = dict(zip(ids, texts, strict=True))
+        judged = {query: row for query, row in dataset.qrels_dict(split).items() if row}
+        unknown = next((query for query in judged if query not in text_of), None)
+        if unknown is not None:
+            raise InputError(f"Every judged query must have a text. Got {unknown!r} in split {split!r}.")
+        if not judged:
+            raise InputError(f"`split` must have judged queries. Got {split!r}, which has none.")
+        kept = [query for query in text_of if query in judged]
+        qrels = {query: {item: int(grade) for item, grade in judged[query].items()} for query in kept}
+        return cls(kept, [text_of[query] for query in kept], qrels, len(text_of) - len(kept))
+
+
+DEFAULT_MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
+UNLIMITED_DEPTH = 1000
+"""How deep a run goes for a measure without a cutoff, such as AP; the customary depth of TREC runs."""
+DEEPEST = 1_000_000
+_USUAL = "nDCG@10, R@100, RR@10, AP, P@5, Success@10"
+
+
+def ir_measures_module() -> ModuleType:
+    """Import ir-measures, or say how to install it."""
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MissingExtraError("Evaluation", "eval") from error
+    module: ModuleType = ir_measures
+    return module
+
+
+def parse_measure(measure: Any) -> Any:
+    """Return the ir-measures object for a name such as "nDCG@10"; such an object is checked and passed on.
+
+    Examples
+    --------
+    >>> parse_measure("AP(rel=2)@100")
+    AP(rel=2)@100
+    >>> parse_measure("ndcg@10")
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `measures` must be names of ir-measures. Got 'ndcg@10': did you mean nDCG@10?
+    """
+    library = ir_measures_module()
+    if not isinstance(measure, str | library.Measure):
+        raise InputError(f"`measures` must be names of ir-measures, such as {_USUAL}. Got {measure!r}.")
+    try:
+        parsed = library.parse_measure(measure)
+    except NameError:
+        raise InputError(f"`measures` must be names of ir-measures. Got {measure!r}: {_suggestion(measure)}") from None
+    except ValueError:
+        raise InputError(f"`measures` must be written like {_USUAL}. Got {measure!r}.") from None
+    _check_parameters(parsed, measure)
+    return parsed
+
+
+def parse_measures(measures: str | Iterable[Any]) -> list[Any]:
+    """Return the measures, each once, in the given order.
+
+    Examples
+    --------
+    >>> parse_measures(["R@10", "MRR@10", "RR@10"])
+    [R@10, RR@10]
+    """
+    library = ir_measures_module()
+    if not isinstance(measures, str | library.Measure | Iterable) or getattr(measures, "ndim", 1) == 0:
+        raise InputError(f"`measures` must name measures, such as {_USUAL}. Got {type(measures).__name__}.")
+    single = isinstance(measures, str | library.Measure)
+    parsed = list(dict.fromkeys(map(parse_measure, [measures] if single else measures)))
+    if not parsed:
+        raise InputError(f"`measures` must name at least one measure, such as {_USUAL}. Got none.")
+    return parsed
+
+
+def depth_needed(measures: Iterable[Any]) -> int:
+    """Return the depth of the deepest measure: its cutoff, or 1000 without one.
+
+    Examples
+    --------
+    >>> depth_needed(parse_measures(["R@100", "RR@10"])), depth_needed(parse_measures(["AP"]))
+    (100, 1000)
+    """
+    return max(int(measure.params.get("cutoff", UNLIMITED_DEPTH)) for measure in measures)
+
+
+def _check_parameters(measure: Any, asked: object) -> None:
+    """Refuse what would crash the native code under ir-measures: it takes any cutoff on trust."""
+    known = measure.SUPPORTED_PARAMS
+    unknown = next((name for name in measure.params if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"{measure.NAME} must have parameters of {', '.join(known)}. Got {unknown!r} in {asked!r}.")
+    missing = next((name for name, info in known.items() if info.required and name not in measure.params), None)
+    if missing is not None:
+        raise InputError(f"{measure.NAME} must have a {missing}, as in {measure.NAME}@10. Got {asked!r}.")
+    wrong = next((name for name, value in measure.params.items() if not known[name].validate(value)), None)
+    if wrong is not None:
+        raise InputError(f"{measure.NAME} must have another {wrong}. Got {asked!r}: see the documents of ir-measures.")
+    cutoff = measure.params.get("cutoff", 1)
+    if isinstance(cutoff, bool) or not 1 <= cutoff <= DEEPEST:
+        raise InputError(f"A measure's cutoff must be between 1 and {DEEPEST}. Got {asked!r}.")
+
+
+def _suggestion(text: str) -> str:
+    """Propose the nearest known names, with the rest of the text kept."""
+    known = {name.lower(): measure.NAME for name, measure in ir_measures_module().measures.registry.items()}
+    length = next((at for at, letter in enumerate(text) if letter in "@("), len(text))
+    asked = text[:length].lower()
+    close = [asked] if asked in known else get_close_matches(asked, known, n=3, cutoff=0.5)
+    if not close:
+        return f"use one such as {_USUAL}."
+    return f"did you mean {' or '.join(dict.fromkeys(known[name] + text[length:] for name in close))}?"
+
+
+PerQuery = dict[str, NDArray[np.float64]]
+
+
+def ranked_run(run: Candidates) -> dict[str, dict[str, float]]:
+    """Return `{query id: {item id: score}}` with scores that fall by one a rank.
+
+    Evaluators sort by score and break ties by id. Scores without ties leave them nothing to break, so what is
+    measured is the order that a user sees. Queries without an answer are left out.
+
+    Examples
+    --------
+    >>> ranked_run(Candidates.from_dict({"q": {"b": 7.0, "a": 7.0}, "empty": {}}))
+    {'q': {'b': 2.0, 'a': 1.0}}
+    """
+    if run.scores is None:
+        raise InputError("A run must have scores. Got a match set: score it with a Scorer (`>>`).")
+    rows = zip(run.query_ids, run.ids, strict=True)
+    return {query: {item: float(len(row) - rank) for rank, item in enumerate(row)} for query, row in rows if row}
+
+
+class Measuring:
+    """Measures and judgements, ready for any number of runs.
+
+    Parameters
+    ----------
+    measures : sequence
+        Objects of ir-measures, as `parse_measures` returns them.
+    qrels : mapping
+        `{query id: {item id: relevance}}`. Each of these queries counts, answered or not.
+
+    Examples
+    --------
+    >>> measuring = Measuring(parse_measures("RR@10"), {"q": {"fig": 1}})
+    >>> measuring(Candidates.from_dict({"q": {"pear": 2.0, "fig": 1.0}}))[0]
+    {'RR@10': 0.5}
+    """
+
+    def __init__(self, measures: Sequence[Any], qrels: Qrels):
+        self._measures = list(measures)
+        # Some evaluators exchange files and want numbers as query ids: a query's row number serves all of them.
+        self._rows = {query: row for row, query in enumerate(qrels)}
+        numbered = {str(row): dict(grades) for row, grades in enumerate(qrels.values())}
+        try:
+            self._evaluator = ir_measures_module().evaluator(self._measures, numbered)
+        except ValueError as error:
+            raise InputError(f"`measures` must be computable with what is installed. {error}") from None
+
+    def __call__(self, run: Candidates) -> tuple[dict[str, float], PerQuery]:
+        """Return each measure's mean and its value for each query, in the order of the judgements.
+
+        A judged query without an answer gets the measure's value for an empty answer, which is 0 for all common
+        ones; answers to queries without judgements are not looked at.
+        """
+        answers = ranked_run(run)
+        numbered = {str(self._rows[query]): row for query, row in answers.items() if query in self._rows}
+        per_query = {str(measure): np.full(len(self._rows), np.nan) for measure in self._measures}
+        try:
+            for metric in self._evaluator.iter_calc(numbered):
+                per_query[str(metric.measure)][int(metric.query_id)] = metric.value
+        except CalledProcessError as error:
+            raise InputError(f"`measures` must be computable here. ir-measures' program failed: {error}") from None
+        return self._means(per_query), per_query
+
+    def _means(self, per_query: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        return {str(measure): _aggregate(measure, per_query[str(measure)]) for measure in self._measures}
+
+
+def _aggregate(measure: Any, values: NDArray[np.float64]) -> float:
+    """Aggregate as the measure says: nearly always the mean, but a sum for counts such as NumRel."""
+    aggregator = measure.aggregator()
+    for value in values[~np.isnan(values)].tolist():
+        aggregator.add(value)
+    return float(aggregator.result())

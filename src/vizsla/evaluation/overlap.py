@@ -1,0 +1,244 @@
+"""How much the answers of retrievers overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.terminal import markdown_table, print_table
+from vizsla.errors import InputError, check_positive
+from vizsla.evaluation.evaluate import System, answers_of, system_name
+from vizsla.evaluation.measures import JudgedQueries, JudgedSplits
+from vizsla.evaluation.report import json_text, write_text
+
+
+@dataclass(frozen=True)
+class OverlapMatrix:
+    """Who finds what, for all pairs of systems in one table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The systems.
+    k : int
+        The depth of their match sets.
+    found : array of bool
+        Systems × relevant (query, item) pairs: whether the system finds the pair.
+
+    Examples
+    --------
+    >>> seen = OverlapMatrix(["a", "b"], 10, np.array([[True, True, False, False], [True, False, True, False]]))
+    >>> seen.recall("a"), seen.missed_by("a", "b"), seen.alone("b"), seen.recall_union
+    (0.5, 0.25, 0.25, 0.75)
+    """
+
+    names: Sequence[str]
+    k: int
+    found: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, answers: Mapping[str, Sequence[Sequence[str]]], queries: JudgedQueries, k: int) -> OverlapMatrix:
+        """Look for every relevant pair in the systems' answers, which have one row for each judged query."""
+        found = np.array([_pairs_found(system, queries) for system in answers.values()], np.bool_)
+        if not found.size:
+            raise InputError("An overlap needs systems, and relevant items to look for. Got none.")
+        return cls(list(answers), k, found)
+
+    @property
+    def relevant(self) -> int:
+        """All relevant pairs."""
+        return int(self.found.shape[1])
+
+    @property
+    def recall_union(self) -> float:
+        """The share of relevant pairs that at least one system finds."""
+        return float(self.found.any(axis=0).mean())
+
+    def recall(self, name: str) -> float:
+        """Return the share of relevant pairs that a system finds."""
+        return float(self._row(name).mean())
+
+    def missed_by(self, name: str, other: str) -> float:
+        """Return the share that a system finds and another misses: what it would add to the other."""
+        return float((self._row(name) & ~self._row(other)).mean())
+
+    def alone(self, name: str) -> float:
+        """Return the share that a system finds and all others miss."""
+        return float((self._row(name) & (self.found.sum(axis=0) == 1)).mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every figure of the table."""
+        return {
+            "k": self.k,
+            "relevant": self.relevant,
+            "recall_union": self.recall_union,
+            "systems": {
+                name: {
+                    "recall": self.recall(name),
+                    "alone": self.alone(name),
+                    "missed_by": {other: self.missed_by(name, other) for other in self.names if other != name},
+                }
+                for name in self.names
+            },
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return `to_dict` as JSON; with `path`, also write it there."""
+        return write_text(json_text(self.to_dict()), path)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return a Markdown table; with `path`, also write it there."""
+        return write_text(f"{markdown_table(*self._table())}\n", path)
+
+    def show(self) -> None:
+        """Print the table."""
+        title = f"{self.relevant:,} relevant items, depth {self.k}; all systems together find {self.recall_union:.4f}"
+        print_table(*self._table(), title=title)
+
+    def _row(self, name: str) -> NDArray[np.bool_]:
+        row: NDArray[np.bool_] = self.found[list(self.names).index(name)]
+        return row
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = [
+            [
+                name,
+                f"{self.recall(name):.4f}",
+                *(self._cell(name, other) for other in self.names),
+                f"{self.alone(name):.4f}",
+            ]
+            for name in self.names
+        ]
+        return ["finds", "in all", *(f"not {name}" for name in self.names), "alone"], rows
+
+    def _cell(self, name: str, other: str) -> str:
+        return "–" if name == other else f"{self.missed_by(name, other):.4f}"
+
+
+def _pairs_found(rows: Sequence[Sequence[str]], queries: JudgedQueries) -> list[bool]:
+    """Return, relevant pair by relevant pair, whether the answers hold it."""
+    found: list[bool] = []
+    for query, row in zip(queries.ids, map(set, rows), strict=True):
+        found += [item in row for item, grade in queries.qrels[query].items() if grade > 0]
+    return found
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How the relevant (query, item) pairs of a split divide between two match sets.
+
+    Parameters
+    ----------
+    a, b : str
+        The systems' names.
+    k : int
+        The depth of both match sets.
+    both, only_a, only_b, neither : int
+        Relevant pairs that both find, that one of them finds alone, and that none finds.
+
+    Examples
+    --------
+    >>> seen = Overlap("xrlinear", "bm25", 100, both=50, only_a=30, only_b=10, neither=10)
+    >>> seen.relevant, seen.recall_a, seen.recall_b, seen.recall_union
+    (100, 0.8, 0.6, 0.9)
+    """
+
+    a: str
+    b: str
+    k: int
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+
+    @property
+    def relevant(self) -> int:
+        """All relevant pairs."""
+        return self.both + self.only_a + self.only_b + self.neither
+
+    @property
+    def recall_a(self) -> float:
+        """The share of relevant pairs that the first system finds."""
+        return (self.both + self.only_a) / max(self.relevant, 1)
+
+    @property
+    def recall_b(self) -> float:
+        """The share of relevant pairs that the second system finds."""
+        return (self.both + self.only_b) / max(self.relevant, 1)
+
+    @property
+    def recall_union(self) -> float:
+        """The share of relevant pairs in the union of both match sets, `a | b`."""
+        return (self.both + self.only_a + self.only_b) / max(self.relevant, 1)
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return counts and shares."""
+        shares = {"recall_a": self.recall_a, "recall_b": self.recall_b, "recall_union": self.recall_union}
+        return {**asdict(self), "relevant": self.relevant, **shares}
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return `to_dict` as JSON; with `path`, also write it there."""
+        return write_text(json_text(self.to_dict()), path)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return a Markdown table; with `path`, also write it there."""
+        return write_text(f"{markdown_table(*self._table())}\n", path)
+
+    def show(self) -> None:
+        """Print the table."""
+        print_table(*self._table(), title=f"{self.relevant:,} relevant items, depth {self.k}")
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        found = {
+            f"both {self.a} and {self.b}": self.both,
+            f"{self.a} alone": self.only_a,
+            f"{self.b} alone": self.only_b,
+            "neither": self.neither,
+        }
+        rows = [[name, f"{count:,}", f"{count / max(self.relevant, 1):.4f}"] for name, count in found.items()]
+        return ["found by", "relevant items", "share"], rows
+
+
+def overlap(
+    a: System,
+    b: System,
+    dataset: JudgedSplits,
+    split: str = "test",
+    *,
+    k: int = 100,
+    names: tuple[str, str] | None = None,
+    threads: int = 1,
+) -> Overlap:
+    """Count which relevant items two systems find, alone and together: what their union `a | b` is worth.
+
+    Parameters
+    ----------
+    a, b : Retriever, Candidates, dict or path
+        The systems; runs as for `evaluate`.
+    dataset : Dataset
+        Gives query texts and judgements; a grade above 0 is relevant.
+    split : str
+        Which queries.
+    k : int
+        The depth of both match sets.
+    names : pair of str, optional
+        What the systems are called; by default their kinds.
+    threads : int
+        How many queries are answered at a time.
+    """
+    queries = JudgedQueries.of(dataset, split)
+    depth = check_positive("k", k)
+    found = [answers_of(system, queries, depth, threads=threads) for system in (a, b)]
+    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    for query, by_a, by_b in zip(queries.ids, *found, strict=True):
+        in_a, in_b = set(by_a), set(by_b)
+        for item, grade in queries.qrels[query].items():
+            if grade > 0:
+                counts[item in in_a, item in in_b] += 1
+    called = names or (system_name(a), system_name(b))
+    return Overlap(*called, depth, *counts.values())

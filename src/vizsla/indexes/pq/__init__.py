@@ -1,0 +1,1 @@
+"""Indexes over product-quantized vectors."""

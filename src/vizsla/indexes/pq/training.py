@@ -1,0 +1,178 @@
+"""Train product-quantization codebooks, and encode items with them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.terminal import progress
+from vizsla.core.validation import array_of, generator
+from vizsla.errors import InputError, check_choice
+from vizsla.indexes._faiss import bounded, faiss_seed, faiss_threads, in_threads, load_faiss
+from vizsla.indexes._memory import let_go
+from vizsla.indexes.approximate import check_whole
+from vizsla.indexes.pq.codebook import CENTROIDS, Codebook, PqCodes
+from vizsla.indexes.vectors import ItemVectors, blocks
+from vizsla.typing import Float32Array
+
+SAMPLE = 256
+"""Vectors a centroid that k-means learns from."""
+MEASURED = 8192
+"""Vectors of the sample by which it is measured what coding loses."""
+LARGEST = 1e15
+"""Of a vector's numbers: squared distances of larger ones overflow float32, and Faiss then ends the process."""
+MOST_ROUNDS = 10_000
+COPIES = 8
+"""How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
+
+
+def train_codebook(
+    vectors: Any, *, bytes: int, bits: int, opq: bool, rounds: int, seed: int, memory: int, threads: int = 1
+) -> Codebook:
+    """Learn centroids, and with `opq` a rotation, from a seeded sample of the vectors."""
+    dim = int(vectors.shape[1])
+    parts = sub_spaces(dim, bytes=bytes, bits=bits)
+    wide = -(-dim // parts) * parts
+    sample = _sample(vectors, CENTROIDS[bits], wide, seed, memory)
+    with faiss_threads(1):  # OpenMP's own would outlive the training, and hang a process that is forked then
+        rotation = _rotation(sample, parts, wide, bits, rounds, seed) if opq and len(sample) else None
+        centroids = np.zeros((parts, CENTROIDS[bits], wide // parts), np.float32)
+        turned = Codebook(centroids, rotation, dim=dim).turned(sample)
+        if len(sample):
+            centroids = _centroids(turned, parts, bits, seed, threads)
+        book = Codebook(centroids, rotation, dim=dim)
+        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MEASURED]))
+
+
+def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
+    """Return into how many pieces a vector is cut, or raise where there are more than dimensions.
+
+    Examples
+    --------
+    >>> sub_spaces(384, bytes=48, bits=8), sub_spaces(384, bytes=48, bits=4)
+    (48, 96)
+    """
+    check_choice("bits", bits, list(CENTROIDS))
+    parts = check_whole("bytes", bytes, 2048) * (8 // bits)
+    if parts > dim:
+        raise InputError(f"`bytes` must be at most {dim * bits // 8} for {dim} dimensions. Got {bytes}.")
+    return parts
+
+
+def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> Float32Array:
+    most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
+    if len(vectors) <= most:
+        return finite(vectors)
+    chosen = np.sort(generator(seed).choice(len(vectors), most, replace=False))
+    sample = np.empty((most, vectors.shape[1]), np.float32)
+    for start, end in blocks(most, vectors.shape[1]):
+        sample[start:end] = vectors[chosen[start:end]]
+        let_go(vectors)
+    return finite(sample)
+
+
+def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Float32Array | None:
+    faiss = load_faiss()
+
+    if len(sample) <= CENTROIDS[bits]:
+        return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
+    dim = sample.shape[1]
+    turn = faiss.OPQMatrix(dim, parts, wide)
+    turn.niter, turn.max_train_points = rounds, len(sample)
+    quantiser = faiss.ProductQuantizer(wide, parts, bits)
+    _set_clustering(quantiser.cp, seed, 4)
+    turn.pq = quantiser
+    turn.train(sample)
+    rotation: Float32Array = faiss.vector_to_array(turn.A).reshape(wide, dim)
+    return rotation
+
+
+def _centroids(turned: Float32Array, parts: int, bits: int, seed: int, threads: int) -> Float32Array:
+    if len(turned) <= CENTROIDS[bits]:
+        return _own_centroids(turned, parts, CENTROIDS[bits])
+    pieces = turned.reshape(len(turned), parts, -1)
+
+    def learned(numbers: NDArray[np.int64]) -> Float32Array:
+        return np.stack([_clustered(pieces[:, number], bits, seed) for number in numbers.tolist()])
+
+    return in_threads(learned, np.arange(parts), threads, turn=1)
+
+
+def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
+    """Return the centroids of one sub-space; they do not depend on the others."""
+    faiss = load_faiss()
+
+    quantiser = faiss.ProductQuantizer(piece.shape[1], 1, bits)
+    _set_clustering(quantiser.cp, seed, 25)
+    quantiser.train(np.ascontiguousarray(piece))
+    centroids: Float32Array = faiss.vector_to_array(quantiser.centroids).reshape(CENTROIDS[bits], -1)
+    return centroids
+
+
+def _own_centroids(turned: Float32Array, parts: int, count: int) -> Float32Array:
+    """Give every vector centroids of its own; the last one's stand for the rest too."""
+    numbers = np.minimum(np.arange(count), len(turned) - 1)
+    pieces = turned[numbers].reshape(count, parts, -1)
+    return np.ascontiguousarray(pieces.transpose(1, 0, 2))
+
+
+def _lost(book: Codebook, turned: Float32Array) -> Float32Array:
+    """Return the share of the squared lengths that coding loses, in each sub-space."""
+    pieces = turned.reshape(len(turned), book.parts, book.width)
+    rest = pieces - book.centroids[np.arange(book.parts), book.assigned_pieces(turned)]
+    total = np.einsum("nmj,nmj->m", pieces, pieces, dtype=np.float64)
+    share = np.einsum("nmj,nmj->m", rest, rest, dtype=np.float64) / np.where(total > 0, total, 1)
+    shares: Float32Array = share.astype(np.float32)
+    return shares
+
+
+def _set_clustering(settings: Any, seed: int, rounds: int) -> None:
+    settings.niter, settings.seed = rounds, faiss_seed(seed) + 1
+    settings.min_points_per_centroid, settings.max_points_per_centroid = 1, SAMPLE
+
+
+def finite(rows: Any) -> Float32Array:
+    """Return rows as float32, or raise where one holds NaN, infinity, or a number too large for distances."""
+    with np.errstate(over="ignore"):
+        block: Float32Array = np.ascontiguousarray(rows, np.float32)
+    if not np.isfinite(block).all():
+        raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
+    largest = float(max(block.max(initial=0.0), -block.min(initial=0.0)))
+    if largest > LARGEST:
+        advice = "divide all vectors by one number"
+        raise InputError(f"`vectors` to be coded must be at most {LARGEST:g}. Got {largest:.3g}: {advice}.")
+    return block
+
+
+def checked_vectors(vectors: Any) -> Any:
+    """Return vectors as a matrix of finite numbers, without copying one that is there."""
+    rows = vectors if isinstance(vectors, np.ndarray) else array_of("vectors", vectors, np.float32)
+    if rows.ndim != 2 or not rows.shape[1]:
+        raise InputError(f"`vectors` must have one row an item. Got shape {rows.shape}.")
+    return ItemVectors.of(rows).rows if rows.dtype not in (np.float32, np.float16) else rows
+
+
+CHUNK = 1 << 22
+"""Numbers coded at once, at most: chunks do not depend on the threads, and so neither do the codes."""
+
+
+def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) -> PqCodes:
+    """Return the codes of vectors; memory for a few chunks is taken beside the codes."""
+    codes = PqCodes.room(len(vectors), codebook.parts, bits=codebook.bits)
+    # A chunk is held as it came, in float32, turned, and with its distances to a sub-space's centroids.
+    width = codebook.dim + codebook.wide + codebook.centroids.shape[1]
+    size = min(CHUNK, memory // 8)
+    pieces = blocks(len(vectors), width, size=size)
+    workers = bounded(min(threads, max(1, memory // (8 * size))), len(pieces))
+
+    def code(piece: tuple[int, int]) -> None:
+        codes.put(piece[0], codebook.assigned(finite(vectors[slice(*piece)])))
+        let_go(vectors)
+
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in progress(pool.map(code, pieces), total=len(pieces), what="coding"):
+            pass
+    return codes

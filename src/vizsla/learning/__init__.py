@@ -1,0 +1,1 @@
+"""Learning from clicks: logs, splits, selection of settings, losses, optimizers and checkpoints."""

@@ -1,0 +1,80 @@
+"""TorchAdamW: AdamW over groups of a model's weights, given the gradients of its outputs (extra `neural`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.lazy import import_extra
+from vizsla.errors import InputError
+
+CLIP = 1.0
+DECAY = 0.01
+
+
+class TorchAdamW:
+    """Moves weights against gradients, and can be stopped and begun again where it was.
+
+    Parameters
+    ----------
+    groups : list of (name, weights)
+        What moves.
+    rates : mapping of str to float
+        How fast each group does.
+    """
+
+    def __init__(self, groups: list[tuple[str, list[Any]]], rates: Mapping[str, float]):
+        self._torch: Any = import_extra("torch", "Training a model", "neural")
+        self.rates = dict(rates)
+        self.names = [name for name, _ in groups]
+        self.weights = [each for _, group in groups for each in group]
+        given = [{"params": group, "lr": self.rates[name]} for name, group in groups if group]
+        self.names = [name for name, group in groups if group]
+        self._optimiser = self._torch.optim.AdamW(given, weight_decay=DECAY)
+
+    def step(self, moves: list[tuple[Any, NDArray[np.float32]]], *, factor: float = 1.0) -> None:
+        """Move against the gradients that outputs of the model have."""
+        torch = self._torch
+        self._optimiser.zero_grad()
+        outputs = [output for output, _ in moves]
+        torch.autograd.backward(outputs, [torch.from_numpy(np.ascontiguousarray(g, np.float32)) for _, g in moves])
+        self.apply(factor)
+
+    def apply(self, factor: float = 1.0) -> None:
+        """Move against the gradients that are there, clipped, and forget them."""
+        self._torch.nn.utils.clip_grad_norm_(self.weights, CLIP)
+        for name, group in zip(self.names, self._optimiser.param_groups, strict=True):
+            group["lr"] = factor * self.rates[name]
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """Return weights and moments as flat arrays by name."""
+        arrays = {}
+        for number, weight in enumerate(self.weights):
+            arrays[f"w{number}"] = _flat(weight)
+            for name, moment in self._optimiser.state.get(weight, {}).items():
+                arrays[f"{name}_{number}"] = _flat(moment)
+        return arrays
+
+    def resume(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take weights and moments from arrays that `state` returned."""
+        for number, weight in enumerate(self.weights):
+            given = np.asarray(arrays.get(f"w{number}", np.zeros(0)))
+            if given.size != weight.numel():
+                raise InputError("The checkpoint must be of this model. Got another's: remove it to begin anew.")
+            weight.data.copy_(self._torch.tensor(given).reshape(weight.shape))
+            moments = {name.rsplit("_", 1)[0]: name for name in arrays if name.endswith(f"_{number}")}
+            if moments:
+                self._optimiser.state[weight] = {key: self._moment(arrays[n], weight) for key, n in moments.items()}
+
+    def _moment(self, array: NDArray[np.float32], weight: Any) -> Any:
+        shape = () if array.size == 1 and weight.numel() != 1 else weight.shape if array.size == weight.numel() else ()
+        return self._torch.tensor(np.array(array)).reshape(shape)
+
+
+def _flat(tensor: Any) -> NDArray[np.float32]:
+    return np.ascontiguousarray(tensor.detach().cpu().numpy(), np.float32).reshape(-1)

@@ -1,0 +1,473 @@
+"""Train a cross-encoder on clicks (extra `neural`)."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.lazy import cached_property
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, SHARE, caller_level, check_numbers, checked
+from vizsla.errors import InputError, check_choice
+from vizsla.learning.checkpoints import TrainingState, Watch, Watched
+from vizsla.learning.clicks import ClickLog
+from vizsla.learning.data import Relevant
+from vizsla.learning.distillation import Teacher, distillation
+from vizsla.learning.losses import LOSSES
+from vizsla.learning.measures import ndcgs
+from vizsla.learning.optimizers import rate_factor
+from vizsla.learning.selection import ChoiceWarning
+from vizsla.learning.splits import log_splits, too_few
+from vizsla.learning.torch_pairs import PairLearner
+from vizsla.methods.bm25 import bm25
+from vizsla.scorers.pair_models import TorchPairModel, checksum_of
+from vizsla.typing import Float32Array, Float64Array, Int32Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.data.dataset import Dataset
+
+RANGES = {
+    **dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), COUNT),
+    **dict.fromkeys(("share", "rate", "decay", "warm_up", "cold"), SHARE),
+    "most_steps": COUNT_OR_NONE,
+    "seed": COUNT_FROM_0,
+}
+
+
+@dataclass(frozen=True)
+class CrossEncoderSettings:
+    """How a cross-encoder is trained.
+
+    Parameters
+    ----------
+    epochs : int
+        Passes over the queries that the schedule plans for.
+    most_steps : int, optional
+        Plan for at most so many steps.
+    batch : int
+        Queries a step.
+    negatives : int
+        Hard negatives for each query of a step, drawn from the retriever's best `depth`.
+    depth : int
+        How far down the retriever's answers negatives, and held-out candidates, are taken from.
+    loss : {"softmax", "lambdarank", "ranknet", "hinge"}
+        What clicks are learned by; "softmax" is the cross-entropy of the clicked item among the negatives.
+    share : float
+        The click loss's share; the rest is distillation from a teacher.
+    rate : float
+        The learning rate.
+    decay : float
+        AdamW's weight decay.
+    warm_up : float
+        The share of the steps over which the rate rises.
+    every : int
+        Steps between two looks at the held-out queries.
+    patience : int
+        End after so many looks without a better one.
+    held_out : int
+        How many queries are held out at most.
+    cold : float
+        The share of them about items without another click.
+    bfloat16 : bool
+        Compute the layers in bfloat16, which some CPUs do several times as fast; weights stay float32.
+    seed : int
+        The order of the queries, negatives, dropout.
+
+    Examples
+    --------
+    >>> CrossEncoderSettings(epochs=2).negatives
+    7
+    """
+
+    epochs: int = 1
+    most_steps: int | None = None
+    batch: int = 16
+    negatives: int = 7
+    depth: int = 50
+    loss: str = "softmax"
+    share: float = 1.0
+    rate: float = 5e-5
+    decay: float = 0.01
+    warm_up: float = 0.1
+    every: int = 100
+    patience: int = 5
+    held_out: int = 100
+    cold: float = 0.5
+    bfloat16: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("loss", self.loss, list(LOSSES))
+        check_numbers(self, RANGES)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class PairLessons:
+    """What a cross-encoder learns from.
+
+    Parameters
+    ----------
+    queries : list of str
+        Their texts.
+    texts : list of str
+        The items'.
+    relevant : Relevant
+        The clicked items.
+    confused : int32 array, queries × depth
+        A retriever's best items that were not clicked, padded with -1.
+    teacher : Teacher or None
+        Whose scores are imitated.
+    """
+
+    queries: list[str]
+    texts: list[str]
+    relevant: Relevant
+    confused: Int32Array
+    teacher: Teacher | None = None
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def drawn(self, numbers: NDArray[np.int64], negatives: int, random: np.random.Generator) -> Int32Array:
+        """Return for each query a clicked item, drawn by weight, and negatives after it."""
+        rows = np.zeros((len(numbers), 1 + negatives), np.int32)
+        for row, number in zip(rows, numbers.tolist(), strict=True):
+            weights = self.relevant.weights[number].astype(np.float64)
+            clicked = self.relevant.items[number]
+            row[0] = clicked[random.choice(len(clicked), p=weights / weights.sum())]
+            row[1:] = self._negatives(number, negatives, random)
+        return rows
+
+    def _negatives(self, number: int, count: int, random: np.random.Generator) -> Int32Array:
+        """Draw hard negatives; items at random where the retriever found too few."""
+        hard = self.confused[number][self.confused[number] >= 0]
+        chosen = random.permutation(hard)[:count]
+        clicked = self.relevant.items[number]
+        others = random.integers(0, len(self.texts), 4 * (count + len(clicked)))
+        others = others[~np.isin(others, clicked)]
+        if len(chosen) + len(others) < count:
+            raise InputError("The dataset must have items that were not clicked for a query. Got too few.")
+        return np.concatenate([chosen, others])[:count].astype(np.int32)
+
+
+def lessons_of(
+    log: ClickLog, texts: list[str], retriever: Retriever, teacher: Retriever | None, *, depth: int, threads: int
+) -> PairLessons:
+    """Make lessons of a log: the retriever is asked for every query once."""
+    asked = Queries(log.take_queries(np.arange(len(log))))
+    relevant = Relevant.of(log.offsets, log.items, log.units.astype(np.float64))
+    found = Teacher(retriever, asked, depth=depth, threads=threads).best
+    clicked = (found[:, :, None] == relevant.items[:, None, :]).any(axis=2)
+    taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
+    return PairLessons(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
+
+
+def plain_log(clicks: Any, items: Any) -> ClickLog:
+    """Read clicks without encoding anything: every query says something to a cross-encoder."""
+    return ClickLog.of(clicks, items, lambda texts: np.ones((len(texts), 1), np.float32))
+
+
+DEPTH = 10
+MEASURE = "nDCG@10"
+
+
+@dataclass(frozen=True)
+class HeldOutPairs:
+    """Held-out queries and the items that a retriever found for them.
+
+    Parameters
+    ----------
+    queries, texts : lists of str
+        A query and an item for each candidate.
+    found : Candidates
+        The candidates.
+    clicks : csr_array
+        What was clicked, held-out queries × items.
+    """
+
+    queries: list[str]
+    texts: list[str]
+    found: Candidates
+    clicks: csr_array
+
+    @classmethod
+    def of(
+        cls, log: ClickLog, held: NDArray[np.int64], texts: list[str], retriever: Retriever, *, depth: int, threads: int
+    ) -> HeldOutPairs:
+        """Ask the retriever for the held-out queries of a log."""
+        asked = log.take_queries(held)
+        found = retriever._search(Queries(asked), min(depth, len(texts)), None, threads)
+        rows = np.repeat(np.arange(len(asked)), np.diff(found.offsets)).tolist()
+        pairs = [asked[row] for row in rows], [texts[item] for item in found.items.tolist()]
+        return cls(*pairs, found, log.matrix[held])
+
+    def measured(self, learner: PairLearner) -> Float64Array:
+        """Return each query's nDCG@10 with the weights as they are."""
+        scores = learner.measured(self.queries, self.texts)
+        return ndcgs(self.found.rescored(Scored(scores, Stats()), k=DEPTH), self.clicks, depth=DEPTH)
+
+
+class CrossEncoderRun:
+    """A training that can stop and go on: order, negatives and dropout depend on seed and step alone.
+
+    Parameters
+    ----------
+    learner : PairLearner
+        What learns.
+    lessons : PairLessons
+        What it learns from.
+    held : HeldOutPairs or None
+        What decides which weights are kept; None: the last ones are.
+    settings : CrossEncoderSettings
+        How.
+    checkpoint : path, optional
+        Where the state is kept after every look, and from where a run with the same settings and data goes on.
+    watch : callable, optional
+        Gets a `Watched` after every step.
+    """
+
+    def __init__(
+        self,
+        learner: PairLearner,
+        lessons: PairLessons,
+        held: HeldOutPairs | None,
+        settings: CrossEncoderSettings,
+        *,
+        checkpoint: Path | None = None,
+        watch: Watch | None = None,
+    ):
+        self.learner, self.lessons, self.held, self.settings = learner, lessons, held, settings
+        self.checkpoint, self.watch = checkpoint, watch
+        self.steps_done = 0
+        self.measured: list[NDArray[np.float64]] = []
+        self.best: list[Float32Array] | None = None
+        self._begun = self.key
+
+    @cached_property
+    def key(self) -> str:
+        """Says what is trained on what."""
+        told = (self.lessons.queries, self.lessons.relevant.items.tolist(), self.learner.model.fingerprint)
+        return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
+
+    @property
+    def steps(self) -> int:
+        """How many steps the schedule plans for."""
+        planned = self.settings.epochs * self._an_epoch
+        return min(planned, self.settings.most_steps or planned)
+
+    @property
+    def _an_epoch(self) -> int:
+        return -(-len(self.lessons) // self.settings.batch)
+
+    def run(self) -> None:
+        """Train to the end, or until held-out queries gain nothing more; the best weights are then in the model."""
+        self._resume()
+        if not self.measured:
+            self._look()
+        for loss in self._steps():
+            looked = self.steps_done % self.settings.every == 0 or self.steps_done == self.steps
+            if looked:
+                self._look()
+                self._save()
+            if self.watch is not None:
+                self.watch(Watched(self.steps_done, self.steps, loss, self.means))
+            if looked and self._is_stuck():
+                break
+        self.keep_best()
+
+    @property
+    def means(self) -> list[float]:
+        """What each look at the held-out queries has shown; the first one was before any step."""
+        return [float(values.mean()) for values in self.measured]
+
+    def keep_best(self) -> None:
+        """Give the model the weights of the best look so far."""
+        if self.best is not None:
+            self.learner.set_weights(self.best)
+
+    def _steps(self) -> Iterator[float]:
+        while self.steps_done < self.steps and not self._is_stuck():
+            epoch, at = divmod(self.steps_done, self._an_epoch)
+            order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.lessons))
+            first = at * self.settings.batch
+            loss = self._step(order[first : first + self.settings.batch])
+            self.steps_done += 1
+            yield loss
+
+    def _step(self, numbers: NDArray[np.int64]) -> float:
+        random = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        items = self.lessons.drawn(numbers, self.settings.negatives, random)
+        queries = [self.lessons.queries[number] for number in numbers.tolist() for _ in range(items.shape[1])]
+        texts = [self.lessons.texts[item] for item in items.reshape(-1).tolist()]
+        scores = self.learner.scores(queries, texts, seed=int(random.integers(2**31))).reshape(items.shape)
+        loss, by_score = self._loss(numbers, items, scores)
+        factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        self.learner.step(by_score.reshape(-1), factor=factor)
+        return loss
+
+    def _loss(
+        self, numbers: NDArray[np.int64], items: NDArray[np.int32], scores: Float32Array
+    ) -> tuple[float, Float32Array]:
+        """Return the loss, and its derivative by each score."""
+        share, loss, by_score = self.settings.share, 0.0, np.zeros(scores.shape)
+        if share > 0:
+            found = LOSSES[self.settings.loss](scores[:, :1], scores[:, 1:], np.ones((len(scores), 1)))
+            loss += share * found.loss
+            by_score += share * np.concatenate([found.relevant, found.others], axis=1)
+        if self.lessons.teacher is not None and share < 1:
+            listed = np.ones(items.shape, np.bool_)
+            wanted = self.lessons.teacher.scores(numbers, items, listed) / self.lessons.teacher.spread
+            taught, gradient = distillation(scores, wanted, listed)
+            loss, by_score = loss + (1 - share) * taught, by_score + (1 - share) * gradient
+        return loss, by_score.astype(np.float32)
+
+    def _look(self) -> None:
+        """Measure held-out queries, and remember the weights if nothing before was better."""
+        if self.held is None:
+            return
+        self.measured.append(self.held.measured(self.learner))
+        if self.means[-1] >= max(self.means):
+            self.best = self.learner.copied()
+
+    def _is_stuck(self) -> bool:
+        means = self.means
+        return bool(means) and len(means) - 1 - int(np.argmax(means)) >= self.settings.patience
+
+    def _save(self) -> None:
+        if self.checkpoint is None:
+            return
+        best = {} if self.best is None else {f"best{at}": values.reshape(-1) for at, values in enumerate(self.best)}
+        measured = np.array(self.measured, np.float64) if self.measured else np.zeros((0, 0))
+        state = TrainingState(self.key, self.steps_done, self.learner.state() | best, measured)
+        state.save(self.checkpoint, overwrite=True)
+
+    def _resume(self) -> None:
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return
+        state = TrainingState.load(self.checkpoint, mmap=False)
+        if state.key != self.key:
+            raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
+        self.learner.resume(state.steps, state.arrays)
+        self.steps_done, self.measured = state.steps, list(state.measured)
+        shapes = [weight.shape for weight in self.learner.copied()]
+        if "best0" in state.arrays:
+            self.best = [np.array(state.arrays[f"best{at}"]).reshape(shape) for at, shape in enumerate(shapes)]
+
+
+@checked
+def train_cross_encoder(
+    dataset: Dataset,
+    model: str | Path,
+    folder: str | Path,
+    *,
+    retriever: Retriever | None = None,
+    teacher: Retriever | None = None,
+    form: str = "head",
+    layers: int | None = None,
+    max_tokens: int = 128,
+    checkpoint: str | Path | None = None,
+    watch: Watch | None = None,
+    threads: int = 1,
+    **settings: Any,
+) -> TorchPairModel:
+    """Train a cross-encoder on clicks, write it to a folder, and return it (extra `neural`).
+
+    A part of the clicks is held out: it says which weights were best, and when to stop; a training that gains nothing
+    on them warns. Ctrl-C stops early and keeps the best so far. With a `checkpoint`, the same call goes on where it was
+    stopped, to the same result.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Items, and clicks of queries.
+    model : str or path
+        The transformer to begin with: a hub id or a folder, a cross-encoder or not.
+    folder : path
+        Where the trained model is written; it must be new.
+    retriever : Retriever, optional
+        Over the dataset's items; its best items that nobody clicked are the hard negatives. BM25 unless given.
+    teacher : Retriever, optional
+        Over the dataset's items; with ``share`` below 1 its scores are imitated.
+    form : {"head", "dot"}
+        A head over the first token, or the inner product of first and last token ([EMB]-CE).
+    layers : int, optional
+        Keep only so many of the transformer's first layers: smaller and faster.
+    max_tokens : int
+        Cut pairs after so many tokens.
+    checkpoint : path, optional
+        Keep the state there.
+    watch : callable, optional
+        Gets a `Watched` after every step.
+    threads : int
+        What the retriever may use.
+    **settings
+        Of `CrossEncoderSettings`: epochs, batch, negatives, loss, rate, seed and others.
+    """
+    if Path(folder).exists():
+        raise InputError(f"`folder` must be new. Got {folder}, which is there.")
+    chosen = CrossEncoderSettings(**settings)
+    if chosen.share < 1 and teacher is None:
+        raise InputError(f"`teacher` must be given where `share` is below 1. Got None, and a share of {chosen.share}.")
+    for name, part in (("retriever", retriever), ("teacher", teacher)):
+        if part is not None and part.items != dataset.item_ids:
+            raise InputError(f"`{name}` must be over the dataset's items, in their order. Got {part!r}.")
+    learner = _learner(model, form, layers, max_tokens, chosen)
+    state = None if checkpoint is None else Path(checkpoint)
+    parts = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
+    run = CrossEncoderRun(learner, *parts, chosen, checkpoint=state, watch=watch)
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        if run.best is None or len(run.measured) < 2:  # nothing was learned yet that is known to be any good
+            raise
+        run.keep_best()
+    _warn_of_nothing_gained(run.means)
+    learner.model.model.eval()
+    return learner.model.save(folder)
+
+
+def _warn_of_nothing_gained(means: list[float]) -> None:
+    if len(means) > 1 and max(means) <= means[0]:
+        remedy = "Take more steps, a higher `rate`, or a larger `depth` for easier negatives."
+        said = f"held-out clicks gained nothing: nDCG@10 was {means[0]:.4f} before training and never above it"
+        warnings.warn(f"{said}. {remedy}", ChoiceWarning, stacklevel=caller_level())
+
+
+def _learner(
+    model: str | Path, form: str, layers: int | None, max_tokens: int, settings: CrossEncoderSettings
+) -> PairLearner:
+    given: dict[str, Any] = {"form": form, "layers": layers, "max_tokens": max_tokens}
+    begun = TorchPairModel(model, untrained=True, seed=settings.seed, **given)
+    return PairLearner(begun, rate=settings.rate, decay=settings.decay, bfloat16=settings.bfloat16)
+
+
+def _prepared(
+    dataset: Dataset, retriever: Retriever, teacher: Retriever | None, settings: CrossEncoderSettings, threads: int
+) -> tuple[Any, HeldOutPairs | None]:
+    """Return lessons, and held-out queries where the log is long enough to spare some."""
+    texts = [item.default_text() for item in dataset.items]
+    log: ClickLog = plain_log(dataset, dataset.item_ids)
+    if not len(log):
+        raise InputError("`dataset` must have clicks, to learn from. Got none.")
+    options: dict[str, Any] = {"depth": settings.depth, "threads": threads}
+    if too_few(log):
+        return lessons_of(log, texts, retriever, teacher, **options), None
+    split = next(log_splits(log, cold=settings.cold, seed=settings.seed))
+    some = split.held[:: max(1, -(-len(split.held) // settings.held_out))]
+    held = HeldOutPairs.of(log, some, texts, retriever, **options)
+    return lessons_of(split.train, texts, retriever, teacher, **options), held

@@ -1,1 +1,0 @@
-"""Training a cross-encoder on clicks."""

@@ -1,0 +1,198 @@
+"""Choose the basis of residual CUR by cross-validation on anchor queries, and estimate the fit time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from vizsla._internal.blas import blas_threads
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.compose.id_alignment import Aligned
+from vizsla.core.strings import Strings
+from vizsla.methods.cur.components import prior_scores
+from vizsla.methods.cur.plan import Plan, best_places, spend
+from vizsla.methods.cur.residual_model import BASES, ResidualFit, decomposed
+from vizsla.typing import Float32Array
+
+RANKS = (32, 64, 128, 256)
+RIDGES = (0.03, 0.1, 0.3, 1.0)
+FOLDS = 4
+DEPTHS = (1, 10, 100)
+LEFT_OUT = 24
+"""Anchor queries of each fold that are asked as if they were new."""
+LEFT_OUT_FOR_BASIS = 48
+"""More of them decide between bases, which have one try each."""
+
+
+class Tried(NamedTuple):
+    """What is tried.
+
+    Examples
+    --------
+    >>> Tried().settled, Tried((8,), (0.1,), ("scores",)).settled
+    (None, Choice(basis='scores', rank=8, ridge=0.1, recall=nan))
+    """
+
+    ranks: tuple[int, ...] = RANKS
+    ridges: tuple[float, ...] = RIDGES
+    bases: tuple[str, ...] = BASES
+
+    @property
+    def settled(self) -> Choice | None:
+        """The choice, where there is one of each: nothing has to be tried then."""
+        alone = all(len(values) == 1 for values in self)
+        return Choice(self.bases[0], self.ranks[0], self.ridges[0], np.nan) if alone else None
+
+
+EVERYTHING = Tried()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Basis, rank and ridge, and the share of the true best items that they found."""
+
+    basis: str
+    rank: int
+    ridge: float
+    recall: float
+
+
+def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried = EVERYTHING) -> Choice:
+    """Try bases, ranks and ridges on left-out anchor queries, whose scores are all known, so that no call is made.
+
+    The fit of each fold is made without the queries that are asked: a decomposition that has seen a query knows it by
+    heart. Folds stand in for leaving out one query at a time, which would take a decomposition a query.
+
+    Parameters
+    ----------
+    scores : float32 array, anchor queries × items
+        Exact scores.
+    own : float32 array, anchor queries × retrievers × items
+        The retrievers' scores.
+    plan : Plan
+        How calls will be spent.
+    tried : Tried
+        First bases at a middling rank and ridge, then all ranks and ridges with the better one. Of equals, the
+        first basis, the smaller rank and the larger ridge win. A rank that a fold is too small for stands for all of
+        its anchors, and then for all that there are.
+    """
+    ranks, ridges, bases = tried
+    usable, lowered = usable_ranks(len(scores), ranks), sorted(ridges, reverse=True)
+    middling = usable[len(usable) // 2], lowered[len(lowered) // 2]
+    basis = bases[0] if len(bases) == 1 else _better_basis(scores, own, plan, bases, middling)
+    totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered], LEFT_OUT)
+    (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
+    kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
+    return Choice(basis, kept, ridge, best / min(FOLDS, len(scores)))
+
+
+def _better_basis(
+    scores: Float32Array, own: Float32Array, plan: Plan, bases: tuple[str, ...], at: tuple[int, float]
+) -> str:
+    found = [_recalls(scores, own, plan, each, [at], LEFT_OUT_FOR_BASIS)[at] for each in bases]
+    return bases[int(np.argmax(np.round(found, 6)))]
+
+
+def _recalls(
+    scores: Float32Array, own: Float32Array, plan: Plan, basis: str, tried: Iterable[tuple[int, float]], left_out: int
+) -> dict[tuple[int, float], float]:
+    """Return what each rank and ridge finds, added up over the folds."""
+    totals = dict.fromkeys(tried, 0.0)
+    most = max(rank for rank, _ in totals)
+    for fold in np.array_split(np.arange(len(scores)), FOLDS):
+        rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:left_out]
+        if not len(rest) or not len(asked):
+            continue
+        parts = decomposed(scores[rest], own[rest], most, basis)
+        fits = {rank: parts.fit(rank, 1.0) for rank, _ in totals}
+        for rank, ridge in totals:
+            totals[rank, ridge] += recall_of(fits[rank].with_ridge(ridge), scores[asked], own[asked], plan)
+    return totals
+
+
+def usable_ranks(anchors: int, ranks: tuple[int, ...] = RANKS) -> list[int]:
+    """Return the ranks that the folds of so many anchor queries are large enough for.
+
+    Examples
+    --------
+    >>> usable_ranks(100), usable_ranks(20)
+    ([32, 64, 74], [14])
+    """
+    return sorted({min(rank, max(1, anchors - anchors // FOLDS - 1)) for rank in ranks})
+
+
+def recall_of(fit: ResidualFit, scores: Float32Array, own: Float32Array, plan: Plan) -> float:
+    """Return the share of the best 1, 10 and 100 items that a search would find, the mean of the three.
+
+    All of its rounds go by the estimates, which are what is judged: items that retrievers name in the first one are
+    found with any rank and ridge, and bring the luck of single items into the choice.
+    """
+    randoms = [np.random.default_rng(row) for row in range(len(scores))]
+    ledgers = spend(
+        fit.estimates(own),
+        np.ones(scores.shape, np.bool_),
+        None,
+        plan,
+        lambda chosen: [scores[row, items] for row, items in enumerate(chosen)],
+        randoms,
+    )
+    shares = [
+        np.isin(best_places(row, depth), ledger.all_items()).mean()
+        for row, ledger in zip(scores, ledgers, strict=True)
+        for depth in DEPTHS
+    ]
+    return float(np.mean(shares))
+
+
+ROWS = 32
+"""Made-up anchor queries that are taken apart to find out."""
+ASKED = 8
+"""Queries that are asked to find out."""
+
+
+@blas_threads(1)  # as `residual_cur` does unless it is given more
+def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriever], plan: Plan) -> float:
+    """Return about how many seconds `residual_cur` will take to choose basis, rank and ridge, and to fit.
+
+    Parameters
+    ----------
+    queries : sequence of str
+        The anchor queries.
+    items : Strings
+        The catalogue.
+    priors : sequence of Retriever
+        What they are fitted to.
+    plan : Plan
+        How calls will be spent.
+
+    Examples
+    --------
+    >>> fit_seconds(["fig", "plum"], Strings.of(["a", "b", "c"]), [], Plan(2, 1)) > 0
+    True
+    """
+    asked, ranks = list(queries[:ASKED]), usable_ranks(len(queries))
+    rows = min(ROWS, len(queries))
+    pick, aligned = np.random.default_rng(0), [Aligned(prior, items) for prior in priors]
+    told = _seconds(lambda: prior_scores(aligned, len(items), Queries(asked), range(len(asked)), None, 1))
+    scores = pick.standard_normal((rows, len(items)), np.float32)
+    own = pick.standard_normal((rows, len(priors), len(items)), np.float32)
+    apart = _seconds(lambda: decomposed(scores, own, rows))
+    fit, few = decomposed(scores, own, rows).fit(rows, 0.1), len(asked)
+    one = _seconds(lambda: recall_of(fit, scores[:few], own[:few], plan)) / few
+    tried = min(len(queries), FOLDS * LEFT_OUT) * len(ranks) * len(RIDGES)
+    tried += min(len(queries), FOLDS * LEFT_OUT_FOR_BASIS) * len(BASES)
+    folds = ((len(BASES) + 1) * FOLDS + 1) * (len(queries) / rows) ** 2
+    return told * len(queries) / few + apart * folds + one * tried * max(1.0, float(np.mean(ranks)) / rows)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Return how long some work takes the second time: the first pays for imports and memory."""
+    work()
+    start = perf_counter()
+    work()
+    return perf_counter() - start

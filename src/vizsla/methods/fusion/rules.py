@@ -1,0 +1,333 @@
+"""Rules that decide whether a fusion is better than its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla.learning.query_mix import Mix
+from vizsla.learning.selection import FEWEST, Gain, Judge
+from vizsla.methods.fusion.candidate_pool import MEASURE
+from vizsla.methods.fusion.scaling import NONE, Trial
+from vizsla.typing import Float64Array
+
+SURE = 2.0
+"""So many standard errors must a sum be better than the best part, and one of more parts than one of fewer."""
+TOLERATED = 1.0
+"""So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
+the other kind gains for what is often chance."""
+
+Rank = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Ranks trials by their quality, those that lose to the best part of a kind behind all others.
+
+    The best part is another one on warm and on cold queries, as it happens: a sum that loses to either is worse than
+    what its user had.
+
+    Parameters
+    ----------
+    judge : Judge
+        How quality is weighed.
+    best : dict of str to array
+        For each kind of query that counts, the single part that is best on it.
+    """
+
+    judge: Judge
+    best: dict[str, Float64Array]
+
+    @classmethod
+    def of(cls, judge: Judge, singles: Sequence[Float64Array], *, kinds: Sequence[str] = ("warm", "cold")) -> Standing:
+        """Find the best part on each of these kinds of query."""
+        return cls(judge, {kind: max(singles, key=lambda values: judge.quality(values, kind)) for kind in kinds})
+
+    def rank(self, values: Float64Array) -> Rank:
+        """Return on how many kinds of query it loses to the best part, below 0, and its quality; more is better."""
+        return -len(self.losses(values)), self.judge.quality(values)
+
+    def ranks(self, measured: NDArray[np.float64]) -> list[Rank]:
+        """Return the rank of each row."""
+        lost = np.zeros(len(measured), np.int64)
+        for kind, best in self.best.items():
+            lost += self.judge.errors(measured, best, kind) <= -TOLERATED
+        return list(zip((-lost).tolist(), self.judge.qualities(measured).tolist(), strict=True))
+
+    def losses(self, values: Float64Array) -> dict[str, Gain]:
+        """Return by how much it loses to the best part, for the kinds of query on which it does."""
+        gains = {kind: self.judge.gain(values, best, kind) for kind, best in self.best.items()}
+        return {kind: gain for kind, gain in gains.items() if gain.errors <= -TOLERATED}
+
+    def chosen(self, trials: Sequence[Trial], measured: Sequence[Float64Array]) -> int:
+        """Return which trial without a lift stands: from one part on, more of them only on clear evidence."""
+        stands: int | None = None
+        ranks = self.ranks(np.asarray(measured))
+        for same in of_each_count(trials, lifted=False):
+            best = max(same, key=lambda at: ranks[at])
+            if stands is None or self.replaces(measured[best], measured[stands]):
+                stands = best
+        return stands or 0
+
+    def replaces(self, other: Float64Array, stands: Float64Array) -> bool:
+        """Whether the other is surely better than what stands, or is behind on fewer kinds and on average no worse."""
+        gain, fewer = self.judge.gain(other, stands), len(self.losses(stands)) - len(self.losses(other))
+        return gain.errors > SURE if not fewer else fewer > 0 and gain.mean >= 0
+
+
+def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
+    """Whether a sum may take the place of the best part.
+
+    The lower confidence bound of its gain must be above 0 over all queries to come, and on each kind that makes up a
+    tenth of them or more it may be behind by less than a standard error.
+
+    Examples
+    --------
+    >>> judge = Judge.of_cold(np.arange(80) < 40, 0.5)
+    >>> part = np.full(80, 0.5)
+    >>> is_sound(judge, part + np.tile([0.0, 0.1], 40), part), is_sound(judge, part, part)
+    (True, False)
+    """
+    if judge.gain(values, part).errors <= SURE:
+        return False
+    return all(judge.gain(values, part, kind).errors > -TOLERATED for kind in judge.common)
+
+
+def of_each_count(trials: Sequence[Trial], *, lifted: bool) -> list[list[int]]:
+    """Return where the trials of one part are, of two, and so on: those with a lift, or those without.
+
+    Examples
+    --------
+    >>> tried = [Trial("none", (1.0, 0.0)), Trial("exp", (0.5, 0.5)), Trial("exp", (0.4, 0.6), 1.0)]
+    >>> of_each_count(tried, lifted=False), of_each_count(tried, lifted=True)
+    ([[0], [1]], [[2]])
+    """
+    counts = {at: len(trial.used) for at, trial in enumerate(trials) if bool(trial.lift) == lifted}
+    return [[at for at in counts if counts[at] == count] for count in sorted(set(counts.values()))]
+
+
+SIDES = ("warm", "cold")
+
+
+@dataclass(frozen=True)
+class Lifting:
+    """Ranks sums that lift items without clicks, against what stands without.
+
+    By quality alone these items would be lifted until warm queries have lost all that the sum had gained for them.
+
+    Parameters
+    ----------
+    standing : Standing
+        Which is the best part on either kind of query.
+    level : array
+        What the sum or part gives that stands without a lift.
+    part : array
+        What the best part gives.
+    """
+
+    standing: Standing
+    level: Float64Array
+    part: Float64Array
+
+    @classmethod
+    def of(cls, judge: Judge, singles: Sequence[Float64Array], level: Float64Array) -> Lifting:
+        """Return the rule for warm and cold queries, however rare: a lift is between these two."""
+        return cls(Standing.of(judge, singles, kinds=SIDES), level, max(singles, key=judge.quality))
+
+    def rank(self, values: Float64Array) -> Rank:
+        """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
+
+        Harm is what a kind of query has less than its best part, and less than without a lift.
+        """
+        return self.ranks(values[None])[0]
+
+    def ranks(self, measured: NDArray[np.float64]) -> list[Rank]:
+        """Return the rank of each row."""
+        judge = self.standing.judge
+        harm, worse = np.zeros(len(measured)), np.full(len(measured), np.inf)
+        for kind, best in self.standing.best.items():
+            gains = judge.qualities(measured - best, kind)
+            harm = np.minimum(harm, gains - min(0.0, judge.gain(self.level, best, kind).mean))
+            worse = np.minimum(worse, gains)
+        return list(zip(harm.tolist(), worse.tolist(), strict=True))
+
+    def chosen(self, trials: Sequence[Trial], measured: Sequence[Float64Array], stands: int) -> int:
+        """Return what stands in the end: a lift must do no harm, and be surely better, or end a loss.
+
+        One that ends a loss on a kind of query may be behind what stands on average, as long as it is soundly better
+        than the best part: otherwise items without clicks would be given up wherever few of them were asked for.
+        """
+        for same in of_each_count(trials, lifted=True):
+            ranks = self.ranks(np.asarray(measured)[same])
+            best = max(range(len(same)), key=lambda at: ranks[at])
+            lifted, level = measured[same[best]], measured[stands]
+            better = self.standing.replaces(lifted, level)
+            if not better and len(self.standing.losses(lifted)) < len(self.standing.losses(level)):
+                better = is_sound(self.standing.judge, lifted, self.part)
+            if ranks[best][0] == 0 and better:
+                stands = same[best]
+        return stands
+
+
+ROUNDS = 5
+"""In so many rounds a trial is selected without a share of the held-out queries, and judged by those."""
+
+
+class Selection(NamedTuple):
+    """What was selected.
+
+    Attributes
+    ----------
+    best : int
+        The trial that stands in the end.
+    level : int
+        What would stand without a lift.
+    part : int
+        The single part with the best quality.
+    standing : Standing
+        By which kinds of query it was ranked.
+    honest : array
+        The quality of each held-out query under the trial that was selected without it.
+    """
+
+    best: int
+    level: int
+    part: int
+    standing: Standing
+    honest: Float64Array
+
+
+def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[Float64Array]) -> Selection:
+    """Return the best sum if it is soundly better than the best part, and else the part.
+
+    First a sum is looked for that loses to no part on any kind of query, however rare; where none is sound, one that
+    loses to none on the kinds that make up a tenth of the queries to come. A sum that is the best of very many on some
+    queries looks better on these than it is, so it is tested by selecting it without them; see `is_sound`.
+
+    Parameters
+    ----------
+    judge : Judge
+        How the kinds of queries are weighed.
+    trials : sequence of Trial
+        What was tried, single parts among them.
+    measured : sequence of arrays
+        For each trial, the quality of every held-out query.
+    """
+    values = np.asarray(measured, np.float64)
+    singles = [at for at, trial in enumerate(trials) if len(trial.used) == 1]
+    part = max(singles, key=lambda at: judge.quality(values[at]))
+    for kinds in dict.fromkeys([protected(judge), judge.common]):
+        best, level, standing = _candidate(judge, trials, values, kinds)
+        if len(trials[best].used) == 1 or not is_sound(judge, values[best], values[part]):
+            continue
+        honest = cross_fitted(judge, trials, values, kinds)
+        if is_sound(judge, honest, values[part]):
+            return Selection(best, level, part, standing, honest)
+    singled = Standing.of(judge, list(values[singles]), kinds=protected(judge))
+    return Selection(part, part, part, singled, values[part])
+
+
+def protected(judge: Judge) -> tuple[str, ...]:
+    """Return the kinds of query on which a sum should lose to no part: warm and cold ones, however rare.
+
+    Examples
+    --------
+    >>> protected(Judge(np.array(["warm"]), {"repeated": 0.2, "warm": 0.8}))
+    ('repeated', 'warm', 'cold')
+    """
+    return tuple(kind for kind in ("repeated", "warm", "cold") if kind != "repeated" or kind in judge.common)
+
+
+def cross_fitted(
+    judge: Judge, trials: Sequence[Trial], measured: NDArray[np.float64], kinds: Sequence[str]
+) -> Float64Array:
+    """Return for each query the quality of the trial that is selected by the queries of the other rounds."""
+    rounds = _rounds(judge)
+    honest = np.zeros(measured.shape[1])
+    for number in range(ROUNDS):
+        out = rounds == number
+        if out.any() and not out.all():
+            best, _, _ = _candidate(judge.only(~out), trials, measured[:, ~out], kinds)
+            honest[out] = measured[best, out]
+    return honest
+
+
+def _candidate(
+    judge: Judge, trials: Sequence[Trial], measured: NDArray[np.float64], kinds: Sequence[str]
+) -> tuple[int, int, Standing]:
+    """Return which trial stands, lifted or not, and which would without a lift."""
+    singles = [values for values, trial in zip(measured, trials, strict=True) if len(trial.used) == 1]
+    standing = Standing.of(judge, singles, kinds=kinds)
+    rows = list(measured)
+    level = standing.chosen(trials, rows)
+    return Lifting.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
+
+
+def _rounds(judge: Judge) -> NDArray[np.int64]:
+    """Return in which round each query is left out: of every kind, as many in each."""
+    rounds = np.zeros(len(judge.kinds), np.int64)
+    for kind in np.unique(judge.kinds):
+        own = np.flatnonzero(judge.kinds == kind)
+        rounds[own] = np.arange(len(own)) % ROUNDS
+    return rounds
+
+
+def said_of(
+    names: Sequence[str], trials: Sequence[Trial], measured: Sequence[Float64Array], selected: Selection, *, mix: Mix
+) -> str:
+    """Return what was chosen, its quality, what it gains over the best part or the best sum over it, and its losses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vizsla.learning.selection import Judge
+    >>> from vizsla.methods.fusion.scaling import alone
+    >>> ranks, trials = [np.array([0.5, 0.5]), np.array([0.25, 0.0])], [alone(0, 2), alone(1, 2)]
+    >>> selected = select(Judge.of_cold(np.array([True, False]), 0.5), trials, ranks)
+    >>> said_of(["words", "noise"], trials, ranks, selected, mix=Mix(0.0, 0.5, 0.5))
+    'words alone: nDCG@10 0.500 on 2 held-out queries (0.500 warm, 0.500 cold; expected are 50 % warm, 50 % cold). ...
+    """
+    best, judge = selected.best, selected.standing.judge
+    values = measured[best]
+    said = [f"{_named(names, trials[best])}: {_quality(judge, values, mix)}."]
+    sums = [at for at, trial in enumerate(trials) if len(trial.used) > 1]
+    if best in sums:
+        part = f"{_named(names, trials[selected.part])}, on queries that it was not chosen by"
+        said.append(f"That is {_gain(judge.gain(selected.honest, measured[selected.part]))} over {part}.")
+    elif sums:
+        rival = max(sums, key=lambda at: judge.quality(measured[at]))
+        more = _gain(judge.gain(measured[rival], values))
+        cost = "not surely more, or at the cost of a kind of query"
+        said.append(f"The best sum, {_named(names, trials[rival])}, has {more}: {cost}.")
+    if selected.level != best:
+        gain = judge.gain(measured[selected.level], values)
+        said.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")
+    for kind, gain in selected.standing.losses(values).items():
+        said.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
+    return " ".join(said if len(values) >= FEWEST else [*said, f"Below {FEWEST} queries nothing is sure."])
+
+
+def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:
+    held = {kind: count for kind, count in judge.counts.items() if count or kind != "repeated"}
+    kinds = ", ".join(
+        f"{judge.quality(values, kind):.3f} {kind}" if count else f"none {kind}" for kind, count in held.items()
+    )
+    expected = ", ".join(f"{100 * share:.0f} % {kind}" for kind, share in mix.shares.items() if share)
+    said = f"{MEASURE} {judge.quality(values):.3f} on {len(values):,} held-out queries"
+    return f"{said} ({kinds}; expected are {expected})"
+
+
+def _named(names: Sequence[str], trial: Trial) -> str:
+    if len(trial.used) == 1:
+        return f"{names[trial.used[0]]} alone"
+    how = "" if trial.how == NONE else f" by {trial.how}"
+    lift = f" + {trial.lift:g} for items without clicks" if trial.lift else ""
+    return " + ".join(f"{trial.weights[at]:g} {names[at]}" for at in trial.used) + how + lift
+
+
+def _gain(gain: Gain) -> str:
+    return f"{gain.mean:+.3f} ± {gain.error:.3f} (p {gain.p:.2g})"

@@ -1,0 +1,186 @@
+"""Search for the weights of a fusion on a simplex grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, permutations
+from math import comb
+
+from vizsla._internal.terminal import progress
+from vizsla.methods.fusion.candidate_pool import Pool
+from vizsla.methods.fusion.rules import Lifting, Rank, Standing
+from vizsla.methods.fusion.scaling import HOWS, LOGARITHM, NONE, RULES, Trial, alone
+from vizsla.typing import Float64Array
+
+Weights = tuple[float, ...]
+
+MOST = 300
+FINENESS = (10, 5, 4, 3, 2)
+"""In how many equal pieces the weight is given away: as many as keep the grid below `MOST`."""
+
+
+def grid(parts: int) -> list[Weights]:
+    """Return weights all over the simplex, and equal ones.
+
+    Examples
+    --------
+    >>> grid(2)[:3], (0.5, 0.5) in grid(2), len(grid(3))
+    ([(0.0, 1.0), (0.1, 0.9), (0.2, 0.8)], True, 67)
+    """
+    shares = grid_shares(parts)
+    found = [tuple(shares[count] for count in counts) for counts in _counts(len(shares) - 1, parts)]
+    equal = (1 / parts,) * parts
+    return found if equal in found else [*found, equal]
+
+
+def grid_shares(parts: int) -> list[float]:
+    """Return the weights of one part that the grid has with all weights of the others.
+
+    Examples
+    --------
+    >>> grid_shares(5)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    pieces = next((n for n in FINENESS if comb(n + parts - 1, parts - 1) <= MOST), FINENESS[-1])
+    return [round(count / pieces, 6) for count in range(pieces + 1)]
+
+
+def moves(weights: Weights, step: float) -> Iterator[Weights]:
+    """Yield the weights with `step` taken from one part and given to another; no part loses or gains its place.
+
+    Examples
+    --------
+    >>> list(moves((0.5, 0.5), 0.25))
+    [(0.25, 0.75), (0.75, 0.25)]
+    """
+    used = [at for at, weight in enumerate(weights) if weight > 0]
+    for giver, taker in permutations(used, 2):
+        if weights[giver] - step > step / 10:
+            moved = list(weights)
+            moved[giver], moved[taker] = round(moved[giver] - step, 6), round(moved[taker] + step, 6)
+            yield tuple(moved)
+
+
+def _counts(pieces: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to give so many pieces to the parts."""
+    for bars in combinations(range(pieces + parts - 1), parts - 1):
+        edges = (-1, *bars, pieces + parts - 1)
+        yield tuple(after - before - 1 for before, after in pairwise(edges))
+
+
+STEPS = (0.05, 0.025)
+"""How far weights are moved around the best of the grid: as far as possible, then half as far."""
+LIFTS, LIFTED = (0.25, 0.5, 1.0, 2.0), 20
+LIFT_STEPS = ((0.1, 1.5), (0.05, 1.25), (0.025, 1.1))
+"""By what items without clicks are lifted at first, in spreads of a list, and in how many sums of a kind; by how much
+weights are moved then, and how many times lifts."""
+
+
+class Search:
+    """Tries what could be good, each once.
+
+    Parameters
+    ----------
+    pool : Pool
+        What the parts say of the held-out queries.
+    standing : Standing
+        Which of two trials is better.
+    learners : sequence of bool, optional
+        Which parts have learned from clicks: beside one of these, items without clicks may be lifted. None by default.
+    measured : dict, optional
+        What another search has tried before.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        standing: Standing,
+        *,
+        learners: Sequence[bool] | None = None,
+        measured: dict[Trial, Float64Array] | None = None,
+    ):
+        self.pool, self.standing = pool, standing
+        self.learners = [False] * pool.parts if learners is None else learners
+        self.measured: dict[Trial, Float64Array] = dict(measured or {})
+
+    def run(self, scales: Sequence[str]) -> dict[Trial, Float64Array]:
+        """Try single parts, a grid of sums on every scale, the surroundings of the best of each, and lifts.
+
+        Parameters
+        ----------
+        scales : sequence of str
+            What each part's scores mean: those of one scale are also added as they are.
+        """
+        singles = [alone(part, self.pool.parts) for part in range(self.pool.parts)]
+        sums = [
+            Trial(how, weights)
+            for how in HOWS
+            for weights in grid(self.pool.parts)
+            if _may_add(Trial(how, weights), scales)
+        ]
+        for trial in progress([*singles, *sums], what="trying weights"):
+            self._try(trial)
+        alike = [
+            [trial for trial in sums if trial.how == how and len(trial.used) == count]
+            for how in HOWS
+            for count in range(2, self.pool.parts + 1)
+        ]
+        for some in alike:
+            self._climb(some)
+        stands = self.standing.chosen(list(self.measured), list(self.measured.values()))
+        level = list(self.measured.values())[stands]
+        lifting = Lifting.of(self.standing.judge, [self._try(one) for one in singles], level)
+        for some in alike:
+            self._lift([trial for trial in some if self._may_lift(trial)], lifting)
+        return self.measured
+
+    def _climb(self, trials: Sequence[Trial]) -> None:
+        """Move weight between the parts of the best trial as long as that helps."""
+        if not trials:
+            return
+        best = max(trials, key=self._rank)
+        for step in STEPS:
+            while (better := max(self._around(best, step), key=self._rank)) != best:
+                best = better
+
+    def _lift(self, trials: Sequence[Trial], lifting: Lifting) -> None:
+        """Lift items without clicks in the best of these sums; move lift and weights of one as long as that helps."""
+        if not trials:
+            return
+
+        def rank(trial: Trial) -> Rank:
+            return lifting.rank(self._try(trial))
+
+        promising = sorted(trials, key=lambda trial: -self.standing.judge.quality(self._try(trial)))[:LIFTED]
+        best = max((trial._replace(lift=lift) for trial in promising for lift in LIFTS), key=rank)
+        for step, times in LIFT_STEPS:
+            while (better := max(_around_lifted(best, step, times), key=rank)) != best:
+                best = better
+
+    def _may_lift(self, trial: Trial) -> bool:
+        """Whether it has one rule for all queries, as a lift is, and a part that learned from clicks."""
+        return trial.how in RULES and any(self.learners[at] for at in trial.used)
+
+    def _around(self, trial: Trial, step: float) -> list[Trial]:
+        return [trial, *(Trial(trial.how, weights) for weights in moves(trial.weights, step))]
+
+    def _rank(self, trial: Trial) -> Rank:
+        return self.standing.rank(self._try(trial))
+
+    def _try(self, trial: Trial) -> Float64Array:
+        if trial not in self.measured:
+            self.measured[trial] = self.pool.measured(trial)
+        return self.measured[trial]
+
+
+def _around_lifted(trial: Trial, step: float, times: float) -> list[Trial]:
+    lifts = [float(f"{lift:.3g}") for lift in (trial.lift, trial.lift * times, trial.lift / times)]
+    weights = [trial.weights, *moves(trial.weights, step)]
+    return [trial, *(Trial(trial.how, each, lift) for each in weights for lift in lifts)]
+
+
+def _may_add(trial: Trial, scales: Sequence[str]) -> bool:
+    used = {scales[at] for at in trial.used}
+    if len(trial.used) < 2 or (trial.how == "exp" and LOGARITHM not in used):  # that would be linear once more
+        return False
+    return trial.how != NONE or len(used) == 1

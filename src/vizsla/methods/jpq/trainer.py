@@ -1,0 +1,407 @@
+"""Training steps of JPQ: adapter, centroids, codes, and a transformer on the query side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla import _native
+from vizsla._internal.lazy import cached_property
+from vizsla.errors import FormatError, InputError
+from vizsla.indexes.pq.click_flag import mark_length, marked_centroids
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.code_scores import Asked, CodeScores, VectorScores
+from vizsla.learning.data import Relevant, union
+from vizsla.learning.distillation import Teacher, distillation, log_shares
+from vizsla.learning.losses import LOSSES, in_pieces
+from vizsla.learning.negatives import ImaginedQueries, live_search
+from vizsla.learning.optimizers import AdamW, clipped, rate_factor
+from vizsla.learning.recoding import Seen, recoded
+from vizsla.learning.torch_encoder import TorchQueryEncoder
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.typing import Float32Array, Int32Array
+
+PIECE = 256
+"""Queries that are looked at together."""
+
+MOST_ASKED = 50_000
+"""Queries that say how items are coded anew, at most."""
+
+
+def seen_of_clicked(training: JpqTraining) -> Seen:
+    """Return the loss's derivatives by the scores of clicked items, over the queries of a training as it is now."""
+    asked, clicked = np.arange(len(training.rows)), _clicked(training.relevant, training.scores.items)
+    if len(asked) > MOST_ASKED:
+        asked = np.sort(np.random.default_rng(training.settings.seed).choice(asked, MOST_ASKED, replace=False))
+    return Seen.joined([_seen_by(training, asked[at : at + PIECE], clicked) for at in range(0, len(asked), PIECE)])
+
+
+def _seen_by(training: JpqTraining, numbers: NDArray[np.int64], clicked: NDArray[np.bool_]) -> Seen:
+    """Return the same by some queries, and by as many imagined ones as a step has beside them."""
+    pick = np.random.default_rng([training.settings.seed, 2, training.steps_done, int(numbers[0])])
+    asked, parts = training.losses(numbers, training.looked_at(numbers), pick)
+    pairs = [_pairs(training, asked, part, clicked) for part in parts]
+    queries, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
+    return Seen(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
+
+
+def _pairs(training: JpqTraining, asked: Asked, part: LossPart, clicked: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+    """Return queries, clicked items of their lists, and the loss's derivatives by their scores.
+
+    The curvature is that of a softmax, p (1 - p) where an item has the share p of its list, whatever the loss.
+    """
+    listed = part.by_score != 0
+    at = np.nonzero(clicked[part.items] & listed)
+    shares = np.exp(log_shares(training.scale * training.learned.of(asked, part.items), listed)[at])
+    curvatures = part.weight * training.scale**2 / part.queries * shares * (1 - shares)
+    return at[0], part.items[at], part.by_score[at].astype(np.float32), curvatures.astype(np.float32)
+
+
+def _clicked(relevant: Relevant, items: int) -> NDArray[np.bool_]:
+    found = np.zeros(items, np.bool_)
+    found[relevant.items[relevant.weights > 0]] = True
+    return found
+
+
+SAMPLE = 256
+"""Queries whose answers say how far scores lie apart."""
+
+
+class LossPart(NamedTuple):
+    """A part of the loss, its derivatives by the scores of listed items, and how many queries it is the mean of."""
+
+    loss: float
+    items: Int32Array
+    by_score: NDArray[np.float64]
+    weight: float
+    queries: int
+
+
+class JpqTraining:
+    """Trains an adapter on query vectors together with the centroids of coded items.
+
+    Codes stay as they are, unless `JpqSettings.recodings` lets those of clicked items follow.
+
+    Parameters
+    ----------
+    index : PqIndex
+        The coded items.
+    rows : float32 array, queries × dimensions
+        What the base encoder makes of the queries. An index of marked items has one dimension more, which no query of
+        a step uses: what clicked items must be better by is not learned, but chosen afterwards.
+    settings : JpqSettings
+        How to train.
+    relevant : Relevant, optional
+        What was clicked for each query; without it, only the teacher is followed.
+    teacher : Teacher, optional
+        Whom to imitate on the same queries.
+    vectors : float32 array, items × dimensions, optional
+        Uncompressed items, for imagined queries, which are less true without them, and for the stage "negatives".
+    """
+
+    def __init__(
+        self,
+        index: PqIndex,
+        rows: Float32Array,
+        settings: JpqSettings,
+        *,
+        relevant: Relevant | None = None,
+        teacher: Teacher | None = None,
+        vectors: Float32Array | None = None,
+    ):
+        self.index = self.start = index
+        self.dim, self.marked = rows.shape[1], index.dim > rows.shape[1]
+        self.rows, self.settings, self.teacher = widened(rows, self.marked), settings, teacher
+        self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
+        self._check(index, relevant, vectors)
+        self.scores = CodeScores.of_index(index)
+        self.original = None if vectors is None else VectorScores(widened(vectors, self.marked), self.scores)
+        self.imagined = self._imagined(index, vectors)
+        self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
+        self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
+        self.steps_done = 0
+        self.spread = self._spread()
+        self.scale = settings.sharpness / self.spread
+        self._mark_length = mark_length(index) if self.marked else 1.0
+
+    @property
+    def steps(self) -> int:
+        """How many steps the schedule plans for."""
+        return self.steps_an_epoch * self.settings.epochs
+
+    @property
+    def steps_an_epoch(self) -> int:
+        """How many batches the queries make."""
+        return -(-len(self.rows) // self.settings.batch)
+
+    def epoch(self) -> Iterator[float]:
+        """Take the steps of the epoch that is under way, or of the next; yield each one's loss."""
+        number, at = divmod(self.steps_done, self.steps_an_epoch)
+        if at == 0 and 0 < number <= self.settings.recodings:
+            self.recode()
+        # The order depends on seed and epoch alone, so that a resumed run takes the very same steps.
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.rows))
+        for first in range(at * self.settings.batch, len(order), self.settings.batch):
+            yield self.step(np.sort(order[first : first + self.settings.batch]))
+
+    def step(self, numbers: NDArray[np.int64]) -> float:
+        """Learn from these queries; return their loss before the step."""
+        pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
+        asked, parts = self.losses(numbers, self._encoded(numbers), pick)
+        items = np.concatenate([part.items for part in parts], axis=1)
+        by_score = np.concatenate([part.by_score for part in parts], axis=1)
+        factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        by_centroid = self._taught(asked, items, by_score, len(numbers), factor)
+        if self.settings.trains_centroids:
+            self.centroids.step(by_centroid, factor=factor)
+        self.steps_done += 1
+        return sum(part.loss for part in parts)
+
+    def recode(self) -> None:
+        """Let the codes of clicked items follow what was learned; those of others stay, as a new item's would."""
+        allowed = marked_centroids(self.index) if self.marked else None
+        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, seen_of_clicked(self), allowed=allowed))
+
+    def _take_codes(self, codes: NDArray[np.uint8]) -> None:
+        self.index = self.index.with_codes(codes)
+        self.scores.take_codes(self.index)
+
+    def looked_at(self, numbers: NDArray[np.int64]) -> Float32Array:
+        """Return the vectors of these queries as they are now, where nothing is learned from them."""
+        return self.rows[numbers, : self.dim]
+
+    def _taught(
+        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
+    ) -> Float32Array:
+        """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
+        by_centroid, by_adapter = self.learned.gradients(asked, items, by_score)
+        by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat who was clicked
+        clipped([by_centroid, by_adapter], self.settings.clip)
+        self.adapter.step(by_adapter, factor=factor)
+        return by_centroid
+
+    def losses(
+        self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
+    ) -> tuple[Asked, list[LossPart]]:
+        """Return queries as they are asked, the given ones first, and what makes up their loss."""
+        rows, relevant = self._batch(numbers, rows, pick)
+        asked = self.scores.asked(rows)
+        most = max(1, min(self.settings.negatives, self.scores.items - relevant.items.shape[1]))
+        negatives = live_search(self.scores, asked, most, but=relevant.items)
+        share = self.settings.click_share
+        parts: list[LossPart] = []
+        if share > 0:
+            parts.append(self._clicks(asked, relevant, negatives, share))
+        if share < 1:
+            parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - share))
+        return asked, parts
+
+    def best(self, rows: Float32Array, k: int, *, handicap: float = 0.0) -> Int32Array:
+        """Return the best items of queries with the adapter and the centroids as they are, marked ones held back."""
+        nothing, asked = np.full((len(rows), 1), -1, np.int32), widened(rows[:, : self.dim], self.marked)
+        if handicap:
+            asked[:, self.dim :] = self.mark_weight(handicap)
+        return live_search(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
+
+    def mark_weight(self, handicap: float) -> float:
+        """Return what a query holds in the dimension of marks, so that marked items must be better by so much."""
+        return -handicap * self.spread / self._mark_length
+
+    def asked_rows(self, rows: Float32Array, texts: Sequence[str]) -> Float32Array:
+        """Return the vectors of queries that are not trained on, before the adapter: as the base encoder gave them."""
+        return rows
+
+    def query_side(self) -> Any:
+        """Return a copy of what the query side has learned."""
+        return self.scores.adapter[: self.dim, : self.dim].copy()
+
+    def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
+        """Return a checkpoint."""
+        arrays = {}
+        for name, moved in self._moved().items():
+            arrays[name] = moved.parameters
+            arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
+        if self.settings.recodings:
+            arrays["codes"] = self.scores.codes.astype(np.float32)
+        flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
+        rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
+        return TrainingState(self.key, self.steps_done, flat, rows)
+
+    def resume(self, state: TrainingState) -> None:
+        """Go on from a checkpoint of this very training: its next steps are, bit for bit, those it would have taken."""
+        if state.key != self.key:
+            raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
+        for name, moved in self._moved().items():
+            shape = moved.parameters.shape
+            moved.parameters[...] = state.array(name, shape)
+            moments = [state.array(f"{name}_{moment}", shape) for moment in moved.state()]
+            moved.resume(state.steps, *moments)
+        self.steps_done = state.steps
+        if self.settings.recodings:
+            self._take_codes(self._kept_codes(state))
+
+    def _kept_codes(self, state: TrainingState) -> NDArray[np.uint8]:
+        """Return a checkpoint's codes, items × parts, which are to be whole numbers of centroids."""
+        kept = state.array("codes", self.scores.codes.shape)
+        codes = np.clip(kept, 0, self.scores.centroids.shape[1] - 1).astype(np.uint8)
+        if not np.array_equal(codes, kept):
+            raise FormatError("A checkpoint must hold 'codes' that stand for centroids. It does not.")
+        return codes.T
+
+    @cached_property
+    def key(self) -> str:
+        """Says what is trained on what: settings, codes, queries and clicks."""
+        arrays = (self.start.codes.T, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
+        sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
+        return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
+
+    def _moved(self) -> dict[str, AdamW]:
+        return {"adapter": self.adapter, "centroids": self.centroids}
+
+    @property
+    def learned(self) -> CodeScores | VectorScores:
+        """Whose scores the loss is of."""
+        return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
+
+    def _encoded(self, numbers: NDArray[np.int64]) -> Float32Array:
+        """Return the vectors of these queries as they are now."""
+        return self.rows[numbers, : self.dim]
+
+    def _batch(
+        self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
+    ) -> tuple[Float32Array, Relevant]:
+        """Return these queries and their clicks: real ones first, imagined ones after them."""
+        relevant = self.relevant.take(numbers).narrowed()
+        if self.imagined is None:
+            return widened(rows, self.marked), relevant
+        drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
+        items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
+        weights = np.zeros(items.shape, np.float32)
+        items[:, 0], weights[:, 0] = about, 1
+        both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
+        return widened(np.concatenate([rows, drawn]), self.marked), both
+
+    def _clicks(self, asked: Asked, relevant: Relevant, negatives: Int32Array, share: float) -> LossPart:
+        items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
+        scores, width = self.scale * self.learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
+        found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
+        by_score = np.concatenate([found.relevant, found.others], axis=1)
+        return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
+
+    def _distilled(
+        self, numbers: NDArray[np.int64], asked: Asked, relevant: Relevant, negatives: Int32Array, share: float
+    ) -> LossPart:
+        if self.teacher is None:
+            raise InputError("`teacher` must be given where distillation has a share. Got None.")
+        real = len(numbers)  # nobody asks the teacher for imagined queries
+        mine = negatives[:real, : self.settings.depth]
+        items, listed = union(relevant.items[:real], mine, self.teacher.best[numbers])
+        wanted = self.teacher.scores(numbers, items, listed) * (self.settings.sharpness / self.teacher.spread)
+        items = np.where(listed, items, 0)
+        given = self.scale * self.scores.of(asked.head(real), items)
+        loss, by_score = distillation(given, wanted, listed)
+        padding = ((0, len(negatives) - real), (0, 0))
+        by_score = np.pad(share * self.scale * by_score, padding)
+        return LossPart(share * loss, np.pad(items, padding), by_score, share, real)
+
+    def _imagined(self, index: PqIndex, vectors: Float32Array | None) -> ImaginedQueries | None:
+        if not self.settings.imagined or not self.relevant.weights.any():
+            return None
+        known = index.take(slice(None))[:, : self.dim] if vectors is None else vectors
+        return ImaginedQueries(np.asarray(known, np.float32), self.rows[:, : self.dim], self.relevant)
+
+    def _spread(self) -> float:
+        """Return how far the scores of a query's best items lie apart before training."""
+        rows = self.rows[:SAMPLE]
+        asked = self.scores.asked(rows)
+        found = self.scores.of(asked, self.best(rows, self.settings.depth)).astype(np.float64)
+        spread = float(np.median(found.std(axis=1))) if found.size else 0.0
+        return spread if spread > 0 else 1.0
+
+    def _check(self, index: PqIndex, relevant: Relevant | None, vectors: Float32Array | None) -> None:
+        share = self.settings.click_share
+        if not 0 <= index.dim - self.dim <= 1:
+            raise InputError(f"`rows` must have {index.dim} columns, or one less for marks. Got {self.dim}.")
+        if not len(self.rows):
+            raise InputError("`queries` must be there to train on. Got none.")
+        if share > 0 and relevant is None:
+            raise InputError(f"`share` must be 0 without clicks. Got {share!r}.")
+        if self.settings.recodings and relevant is None:
+            raise InputError(f"`recodings` must be 0 without clicks. Got {self.settings.recodings}.")
+        if share < 1 and self.teacher is None:
+            raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
+        if self.settings.stage == "negatives" and vectors is None:
+            raise InputError('`vectors` must be given for the stage "negatives". Got None.')
+
+
+def widened(rows: Float32Array, wider: bool) -> Float32Array:
+    """Return a copy of rows, with a dimension more, of zeros, for an index of marked items."""
+    return np.pad(np.asarray(rows, np.float32), ((0, 0), (0, int(wider))))
+
+
+def _without_clicks(count: int) -> Relevant:
+    return Relevant(np.full((count, 1), -1, np.int32), np.zeros((count, 1), np.float32))
+
+
+class ModelTraining(JpqTraining):
+    """Trains a query model together with the centroids; the adapter stays the identity.
+
+    Parameters
+    ----------
+    model : TorchQueryEncoder
+        What learns.
+    texts : list of str
+        The queries.
+    **parts
+        Of `JpqTraining`.
+    """
+
+    def __init__(self, *given: Any, model: TorchQueryEncoder, texts: list[str], **parts: Any):
+        self.model, self.texts = model, texts
+        super().__init__(*given, **parts)
+
+    def asked_rows(self, rows: Float32Array, texts: Sequence[str]) -> Float32Array:
+        """Return the vectors of queries that are not trained on, by the model as it is."""
+        return self.model.encoded(texts)
+
+    def query_side(self) -> list[Float32Array]:
+        """Return a copy of the model's weights."""
+        return self.model.weights()
+
+    def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
+        """Return a checkpoint."""
+        state = super().state(measured)
+        return TrainingState(state.key, state.steps, state.arrays | self.model.state(), state.measured)
+
+    def resume(self, state: TrainingState) -> None:
+        """Go on from a checkpoint of this very training."""
+        super().resume(state)
+        self.model.resume(state)
+
+    @cached_property
+    def key(self) -> str:
+        """Says what is trained on what: the model and its rate, too."""
+        return f"{super().key} {self.model.encoder.fingerprint} {self.model.rate!r}"
+
+    def _taught(
+        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
+    ) -> Float32Array:
+        by_centroid, by_row = self.learned.row_gradients(asked, items, by_score)
+        clipped([by_centroid], self.settings.clip)
+        self.model.step(by_row[:real, : self.dim], factor=factor)  # imagined queries have no text
+        return by_centroid
+
+    def _moved(self) -> dict[str, AdamW]:
+        return {"centroids": self.centroids}
+
+    def looked_at(self, numbers: NDArray[np.int64]) -> Float32Array:
+        """Return the vectors of these queries as the model gives them now, where nothing is learned from them."""
+        return self.model.encoded([self.texts[number] for number in numbers.tolist()])
+
+    def _encoded(self, numbers: NDArray[np.int64]) -> Float32Array:
+        return self.model.rows([self.texts[number] for number in numbers.tolist()])

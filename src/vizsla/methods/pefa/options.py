@@ -1,0 +1,186 @@
+"""What a PEFA retriever was built with, enough to build it again on other clicks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from vizsla.core.validation import COUNT, FROM_0, SHARE, NumberRange, check_numbers
+from vizsla.errors import InputError, check_choice
+from vizsla.learning.clicks import UNIT, ClickLog
+
+if TYPE_CHECKING:
+    from vizsla.core.strings import Strings
+    from vizsla.data.dataset import Dataset
+
+ITEM_WEIGHT = 0.3
+"""How much of its item a past query's vector takes on where nothing is chosen, and where choosing begins."""
+
+LONGEST = 1000
+
+XS_RANGES = {
+    "weight": SHARE,
+    "item_weight": SHARE,
+    "scale": FROM_0,
+    "shift": NumberRange(),
+    "length": NumberRange(0, LONGEST, above=True, optional=True),
+    "margin": NumberRange(optional=True),
+}
+
+
+@dataclass(frozen=True)
+class XsSettings:
+    """The numbers of Eq. 8 and of the two additions to it.
+
+    Parameters
+    ----------
+    weight : float
+        λ: the base's share of the score of an item with clicks.
+    scale, shift : float
+        The click score s counts as ``scale · s + shift``; 1 and 0 are the paper's formula.
+    margin : float, optional
+        The best past query may score its item alone, by its similarity minus this margin; None: it may not.
+    item_weight : float
+        The share of the item's own vector in a past query's vector.
+    length : float, optional
+        The length that the blended row of an item with clicks gets, over sparse rows; None: the one it has.
+
+    Examples
+    --------
+    >>> XsSettings(weight=0.5).calibrated, XsSettings(weight=0.5, margin=0.2).best
+    (False, True)
+    """
+
+    weight: float
+    scale: float = 1.0
+    shift: float = 0.0
+    margin: float | None = None
+    item_weight: float = ITEM_WEIGHT
+    length: float | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers(self, XS_RANGES)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` gave."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"The settings must be those of PEFA-XS. Got others: {error}.") from error
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the kNN component is brought to the base's mean and spread."""
+        return (self.scale, self.shift) != (1.0, 0.0)
+
+    @property
+    def best(self) -> bool:
+        """Whether the best past query may score its item alone."""
+        return self.margin is not None
+
+    @property
+    def moves(self) -> bool:
+        """Whether clicks change any score; if not, it is the base."""
+        return self.weight < 1 or self.best
+
+    @property
+    def extra(self) -> int:
+        """How many constant dimensions the vectors have beyond the base's."""
+        return int(self.best or (self.shift != 0 and self.weight < 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as the artefact holds them."""
+        return asdict(self)
+
+
+AGGREGATES = ("mean", "max")
+
+XL_RANGES = {
+    "weight": NumberRange(0, 1, above=True),
+    "neighbours": COUNT,
+    "near": NumberRange(high=1, below=True),
+    "scale": FROM_0,
+    "threshold": FROM_0,
+}
+
+
+@dataclass(frozen=True)
+class XlSettings:
+    """The numbers of Eq. 6.
+
+    Parameters
+    ----------
+    weight : float
+        λ, above 0: votes count (1 - λ) / λ times, which ranks like the paper's λ · base + (1 - λ) · votes.
+    neighbours : int
+        k: how many past queries vote.
+    votes : {"mean", "max"}
+        An item's votes are added up and divided by `neighbours` as in the paper, or only the strongest counts.
+    near : float
+        Similarity up to which a past query has no say; 0 in the paper.
+    scale : float
+        What a full vote is worth in the base's scores; 1 in the paper.
+    threshold : float
+        Votes at which an item with clicks keeps its base score: who gets fewer steps back, so that items without
+        clicks compete fairly. 0 in the paper, where votes can only lift.
+    """
+
+    weight: float
+    neighbours: int
+    votes: str = "mean"
+    near: float = 0.0
+    scale: float = 1.0
+    threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self, XL_RANGES)
+        check_choice("votes", self.votes, AGGREGATES)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Read the numbers of an artefact."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"The settings must be those of PEFA-XL. Got others: {error}.") from error
+
+    @property
+    def worth(self) -> float:
+        """What a vote of 1 adds to the base's score."""
+        return (1 - self.weight) / self.weight * self.scale
+
+
+def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tuple[str, str, float]]:
+    """Return the log's clicks that the dataset does not have: pairs of text and item, with the weight that it lacks.
+
+    Where clicks decay, weights are of another time, and only pairs that the dataset does not have at all are returned.
+
+    Examples
+    --------
+    >>> from vizsla.data.dataset import Dataset
+    >>> from vizsla.core.strings import Strings
+    >>> fruit = Strings.of(["f", "p"])
+    >>> log = ClickLog.of([("red", "f"), ("green", "p", 2.0)], fruit, lambda texts: [[1.0]] * len(texts))
+    >>> clicks_elsewhere(log, fruit, Dataset.of({"f": "fig", "p": "pear"}, clicks=[("red", "f")]))
+    [('green', 'p', 2.0)]
+    """
+    clicks = dataset.clicks.tocsr()
+    texts = log.queries.find_all(dataset.query_texts()[1])
+    numbers = items.find_all(dataset.item_ids)[clicks.indices]
+    rows = np.repeat(texts, np.diff(clicks.indptr))
+    there = (rows >= 0) & (numbers >= 0)
+    pairs, known = log.rows * log.width + log.items, rows[there] * log.width + numbers[there]
+    units = np.where(np.isin(pairs, known), 0, log.units)
+    if log.half_life is None:
+        order = np.argsort(pairs)
+        kept = np.zeros(len(pairs), np.int64)
+        places = order[np.minimum(np.searchsorted(pairs, known, sorter=order), max(len(pairs) - 1, 0))]
+        own = pairs[places] == known
+        np.add.at(kept, places[own], np.rint(clicks.data[there][own].astype(np.float64) * UNIT).astype(np.int64))
+        units = np.maximum(log.units - kept, 0)
+    lost = units > 0
+    names, weights = items.take(log.items[lost]), (units[lost] / UNIT).tolist()
+    return list(zip(log.take_queries(log.rows[lost]), names, weights, strict=True))

@@ -1,0 +1,65 @@
+"""Int8 matrices for SiDR's model, after a look at what they cost beta search."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from vizsla.core.validation import checked
+from vizsla.encoders.sidr import SidrEncoder
+from vizsla.errors import InputError, check_positive
+from vizsla.export.checks import LOSS, QuantisationCheck, recall_of
+from vizsla.export.onnx import vocabulary_int8
+from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.model import Bag
+
+
+@checked
+def quantise_sidr(
+    search: Bag, clicks: Any, *, queries: int = 500, depth: int = 10, most_loss: float = LOSS, seed: int = 0
+) -> tuple[Bag, QuantisationCheck]:
+    """Return beta search with an int8 model if recall holds, or as it was; and the check that says which.
+
+    Parameters
+    ----------
+    search : Bag
+        What `train_sidr` returned.
+    clicks : Dataset or iterable
+        Queries with their right items; best some that were held out.
+    queries : int
+        How many of them are asked, at most.
+    depth : int
+        How far down is looked.
+    most_loss : float
+        How much recall may fall.
+    seed : int
+        Draws the queries.
+    """
+    if not isinstance(search.encoder, SidrEncoder):
+        raise InputError(f"`search` must have SiDR's encoder. Got {search!r}: see `train_sidr`.")
+    clicked = Clicked.of(clicks, search.items)
+    drawn = np.random.default_rng(seed).permutation(len(clicked))[: check_positive("queries", queries)]
+    asked = clicked.take(np.sort(drawn))
+    encoder = search.encoder
+    small = search.with_table(
+        SidrEncoder(encoder.table, vocabulary_int8(encoder.model), encoder.tokens, **encoder.settings)
+    )
+    before, slow = _best(search, asked, depth)
+    after, fast = _best(small, asked, depth)
+    right = np.split(asked.clicks.indices, asked.clicks.indptr[1:-1])
+    check = QuantisationCheck(
+        len(asked), len(search.items), recall_of(before, right), recall_of(after, right), recall_of(after, before),
+        slow / fast, depth, most_loss,
+    )  # fmt: skip
+    return (small if check.accepted else search), check
+
+
+def _best(search: Bag, asked: Clicked, depth: int) -> tuple[list[Any], float]:
+    search.encode(asked.texts[:1])  # the first call also loads the model
+    start = perf_counter()
+    rows = search.encode(asked.texts)
+    seconds = perf_counter() - start
+    found = search.search_encoded(rows, depth)
+    return [found.row(number)[0] for number in range(len(found))], seconds

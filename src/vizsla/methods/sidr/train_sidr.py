@@ -1,0 +1,258 @@
+"""train_sidr: train a transformer on clicks to weigh tokens over an existing token index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.terminal import progress
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
+from vizsla.core.sparse import SparseRows
+from vizsla.core.validation import checked
+from vizsla.data.dataset import Dataset
+from vizsla.encoders.sidr import SidrEncoder, sparsified
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import InputError
+from vizsla.export.onnx import vocabulary_onnx
+from vizsla.learning.checkpoints import Watch
+from vizsla.learning.distillation import Teacher
+from vizsla.learning.selection import Choice
+from vizsla.learning.torch_vocabulary import VocabularyModel, centre, train_masked
+from vizsla.methods.sidr.settings import SidrSettings
+from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
+from vizsla.methods.sidr.training_data import (
+    PART,
+    HeldOutQueries,
+    Lessons,
+    Prepared,
+    learned_table,
+    prepared,
+    wordpiece_of,
+)
+from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.model import Bag
+from vizsla.typing import Int64Array
+
+ALONE, BESIDE_BAGS = 0.1, 0.025
+"""Where the scale of items' values begins: a token that an item says weighs about as much as in a bag with norms; and
+what ranked held-out clicks best beside bags, for values that had not learned to stand there."""
+SAMPLE = 200
+"""Queries and items from which the head's biases begin."""
+
+
+def begun_model(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
+    """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
+    model = VocabularyModel(
+        folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
+        item_scale=BESIDE_BAGS if settings.item_bags else ALONE,
+    )  # fmt: skip
+    _check_model(model, bag, settings)
+    if model.has_head:
+        return model
+    if settings.masked_steps:
+        mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
+        train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
+    if settings.levelled:
+        rng = np.random.default_rng(settings.seed)
+        centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
+    return model
+
+
+def training_key(bag: Bag, clicked: Clicked, model: VocabularyModel, settings: SidrSettings) -> str:
+    """Return what a checkpoint must share with a run that goes on from it."""
+    clicks = clicked.clicks
+    return repr((bag.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
+
+
+def _check_model(model: VocabularyModel, bag: Bag, settings: SidrSettings) -> None:
+    if model.tokens != bag.index.dim:
+        raise InputError(
+            f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
+            "`analyser=vizsla.WordPiece.open(model)`."
+        )
+    if model.longest < settings.max_tokens:
+        raise InputError(f"`max_tokens` must be at most the model's {model.longest}. Got {settings.max_tokens}.")
+
+
+def _drawn(rng: np.random.Generator, texts: list[Any]) -> list[Any]:
+    return [texts[number] for number in rng.permutation(len(texts))[:SAMPLE].tolist()]
+
+
+FACTORS = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+"""What is tried, in units of the scale that was learned."""
+DEPTH = 20
+"""How many items of each query are ranked anew."""
+MOST = 400
+"""How many held-out queries are asked."""
+
+
+def chosen_item_scale(
+    model: VocabularyModel, lessons: Lessons, held: HeldOutQueries, *, tokens: int, seed: int
+) -> Choice:
+    """Rank what beta search finds by the items' vectors, at several scales; a scale of 0 leaves it as it was.
+
+    Parameters
+    ----------
+    model : VocabularyModel
+        After its training.
+    lessons : Lessons
+        The items.
+    held : HeldOutQueries
+        Of which some are drawn, cold and warm alike.
+    tokens : int
+        How many tokens a text's vector keeps.
+    seed : int
+        Draws them.
+    """
+    asked = held.some(MOST, seed)
+    rows = asked.weighted(model, lessons.held, tokens)
+    found = lessons.index.search(rows, DEPTH)
+    pairs = np.repeat(np.arange(len(found)), np.diff(found.offsets)), found.items.astype(np.int64)
+    learned = _learned_scores(model, lessons, rows, pairs, tokens)
+    scale, scores = float(model.item_scale.detach()), found._required_scores()
+    trials = [{"item_scale": factor * scale} for factor in FACTORS]
+    measured = [
+        asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
+    ]
+    return Choice.among(trials, measured, asked.cold, measure="MRR@10", base=0)
+
+
+def _learned_scores(
+    model: VocabularyModel, lessons: Lessons, rows: SparseRows, pairs: tuple[Int64Array, Int64Array], tokens: int
+) -> NDArray[np.float32]:
+    """Return the product of each pair's vectors, the items' as the transformer says them, at a scale of 1."""
+    queries, items = pairs
+    distinct, places = np.unique(items, return_inverse=True)
+    vectors = _vectors(model, lessons, distinct, tokens).to_scipy()
+    product = rows.to_scipy()[queries].multiply(vectors[places])
+    return np.asarray(product.sum(axis=1), np.float32).reshape(-1)
+
+
+def _vectors(model: VocabularyModel, lessons: Lessons, items: Int64Array, tokens: int) -> SparseRows:
+    parts, width = [], lessons.asked.width
+    for start in progress(range(0, len(items), PART), what="choosing the items' scale"):
+        with model.no_gradients():
+            encoding = model.encode([lessons.items[number] for number in items[start : start + PART].tolist()])
+        parts.append(sparsified(model.fixed_values(encoding, lessons.held), lessons.held, tokens, width))
+    return SparseRows.stacked(parts, width)
+
+
+@builds("train_sidr", data="dataset")
+@checked
+def train_sidr(
+    bag: Bag,
+    dataset: Dataset,
+    model: str | Path,
+    *,
+    answers: Mapping[str, Sequence[str]] | None = None,
+    teacher: Retriever | None = None,
+    checkpoint: str | Path | None = None,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Bag:
+    """Return the bag with SiDR's encoder in the place of its table: beta search. Its lists are shared.
+
+    A transformer's weights are added to those of a table of tokens. They learn to tell clicked items from those that
+    beta search finds at that moment, by their bags and, for some, by vectors of their own (section 3.3 of the paper).
+    A tenth of the queries is held out; the epoch that serves them best is kept. Training needs the extra `neural`,
+    what it returns only `onnx`.
+
+    Parameters
+    ----------
+    bag : Bag
+        Built with `analyser=WordPiece.open(model)`.
+    dataset : Dataset
+        The bag's items with their texts, and clicks.
+    model : path
+        The folder of a BERT-like checkpoint; the head of one that has none begins as its word embeddings.
+    answers : mapping of query text to texts, optional
+        Items that hold one of a query's answers are not taken for wrong.
+    teacher : Retriever, optional
+        Whose scores of the found items are imitated too; it must be over the bag's items.
+    checkpoint : path, optional
+        A folder where the state is kept; a run that was stopped goes on from it, to the same result.
+    watch : callable, optional
+        Called with a `Watched` after every step.
+    **settings
+        Of `SidrSettings`, such as `epochs` and `seed`.
+    """
+    chosen = SidrSettings(**settings)
+    clicked = Clicked.of(dataset, bag.items)
+    _check(bag, clicked)
+    path = _folder(checkpoint)
+    ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
+    learner = begun_model(bag, ready.lessons, model, chosen)
+    taught = taught_by(bag, teacher, clicked, chosen)
+    training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
+    held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
+    guides = type(teacher).__name__, None if answers is None else len(answers)
+    key = repr((training_key(bag, clicked, learner, chosen), *guides))
+    SidrRun(training, held, key=key, checkpoint=path, watch=watch).run()
+    return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
+
+
+def _check(bag: Bag, clicked: Clicked) -> None:
+    if not len(clicked):
+        raise InputError("`dataset` must hold at least one click. Got none.")
+    if bag.learned:
+        raise InputError(f"`bag` must not be learned: SiDR learns a table of its own. Got {bag!r}.")
+    if not bag.frequencies.any():
+        raise InputError("`bag` must hold at least one token of the model. Got items without any.")
+
+
+def _folder(checkpoint: str | Path | None) -> Path | None:
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and path.exists() and not path.is_dir():
+        raise InputError(f"`checkpoint` must be a folder, or new. Got {path}, which is a file.")
+    return path
+
+
+def _texts(bag: Bag, dataset: Dataset) -> list[str]:
+    """Return the texts of the bag's items, in their order."""
+    texts = {item.id: item.default_text() for item in dataset.items}
+    lacking = [item for item in bag.items if item not in texts]
+    if lacking:
+        raise InputError(f"`dataset` must hold the bag's items. Got none with the id {lacking[0]!r}.")
+    return [texts[item] for item in bag.items]
+
+
+def taught_by(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: SidrSettings) -> Teacher | None:
+    """Return the teacher of the queries' found items, where there is one."""
+    if teacher is None:
+        return None
+    if teacher.items != bag.items:
+        raise InputError(f"`teacher` must be over the bag's items, in their order. Got {teacher!r}.")
+    return Teacher(teacher, Queries(clicked.texts), depth=max(1, settings.retrieved))
+
+
+def _encoder(
+    bag: Bag, clicked: Clicked, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+) -> SidrEncoder:
+    """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
+    if settings.table_epochs:
+        options = {"epochs": settings.served_epochs, "seed": settings.seed}
+        table = learned_table(bag, clicked, clicked.clicks, **options)
+    else:
+        table = TokenTable(bag.encoder.bag, np.zeros(bag.index.dim, np.float32))
+    tokens = ready.lessons.held
+    return SidrEncoder(
+        table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
+        most=settings.tokens, max_tokens=settings.max_tokens, **_items(bag, model, ready, settings),
+    )  # fmt: skip
+
+
+def _items(bag: Bag, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
+    """Return what the items' vectors are made of: their bags as they are weighed, and how much the model adds."""
+    scale = float(model.item_scale.detach())
+    if not settings.item_bags:
+        return {"item_scale": scale}
+    if ready.held is not None:
+        choice = chosen_item_scale(model, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
+        scale = float(choice.chosen["item_scale"])
+    return {"item_scale": scale, "b": bag.b, "mean_length": float(bag.lengths.mean())}

@@ -1,0 +1,248 @@
+"""What SiDR's training learns from and is judged by: token ids, fold tables and held-out queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.lazy import cached_property
+from vizsla._internal.terminal import progress
+from vizsla.core.sparse import SparseRows
+from vizsla.encoders.sidr import sparsified, summed
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import InputError
+from vizsla.indexes.tokens import BagIndex
+from vizsla.learning.torch_vocabulary import VocabularyModel
+from vizsla.methods.sidr.settings import SidrSettings
+from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.tuning import clicks_left, held_out_queries
+from vizsla.text.wordpiece import WordPiece, sequences
+from vizsla.typing import Int64Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Queries, items and clicks.
+
+    Parameters
+    ----------
+    queries, items : lists of int64 arrays
+        Token ids, as the transformer reads them.
+    asked : SparseRows
+        The tokens that each query holds.
+    tables : SparseRows
+        What the table of token weights says for each query; the transformer's weights are added to it.
+    clicks : csr_array
+        Queries × items.
+    index : BagIndex
+        The items' bags, where negatives are found.
+    answers : list of lists of str, optional
+        For each query strings that make an item an answer, so that it is no negative.
+    texts : list of str
+        The items' texts, where answers are looked for.
+    """
+
+    queries: list[Int64Array]
+    items: list[Int64Array]
+    asked: SparseRows
+    tables: SparseRows
+    clicks: csr_array
+    index: BagIndex
+    answers: list[list[str]] | None
+    texts: list[str]
+
+    @cached_property
+    def pairs(self) -> tuple[Int64Array, Int64Array]:
+        """Query and item of every click."""
+        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        return rows, self.clicks.indices.astype(np.int64)
+
+    @cached_property
+    def bags(self) -> Any:
+        """The items' tokens, as a CSR array of ones."""
+        return self.index.item_rows().to_scipy()
+
+    @cached_property
+    def held(self) -> Int64Array:
+        """The tokens that some item holds, ascending."""
+        return np.unique(self.bags.indices).astype(np.int64)
+
+    @cached_property
+    def _keys(self) -> Int64Array:
+        rows, items = self.pairs
+        return np.sort(rows * np.int64(self.clicks.shape[1]) + items)
+
+    def are_clicks(self, queries: Int64Array, items: Int64Array) -> NDArray[np.bool_]:
+        """Return which of queries × items were clicked."""
+        keys = queries[:, None] * np.int64(self.clicks.shape[1]) + items
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.asarray(self._keys[places] == keys)
+
+    def are_right(self, queries: Int64Array, items: Int64Array) -> NDArray[np.bool_]:
+        """Return which of queries × items were clicked, or hold one of the query's answers."""
+        right = self.are_clicks(queries, items)
+        if self.answers is not None:
+            for row, query in enumerate(queries.tolist()):
+                for answer in self.answers[query]:
+                    right[row] |= [answer in self.texts[item] for item in items.tolist()]
+        return right
+
+
+PART = 64
+
+
+@dataclass(frozen=True)
+class HeldOutQueries:
+    """Queries, their clicks, and what the table says of them.
+
+    Parameters
+    ----------
+    clicked : Clicked
+        Texts and clicks.
+    queries : list of int64 arrays
+        Token ids, as the transformer reads them.
+    tables : SparseRows
+        What a table that never saw these clicks says for each.
+    cold : bool array
+        Whose items lost every click.
+    """
+
+    clicked: Clicked
+    queries: list[Int64Array]
+    tables: SparseRows
+    cold: NDArray[np.bool_]
+
+    def some(self, most: int, seed: int) -> Self:
+        """Return at most so many of them, warm and cold alike."""
+        order = np.random.default_rng(seed).permutation(len(self.queries))
+        kinds = [order[self.cold[order] == cold][: most // 2] for cold in (True, False)]
+        chosen = np.sort(np.concatenate(kinds))
+        texts = [self.queries[number] for number in chosen.tolist()]
+        return type(self)(self.clicked.take(chosen), texts, self.tables.take(chosen), self.cold[chosen])
+
+    def measured(self, model: VocabularyModel, index: BagIndex, held: Int64Array, most: int) -> NDArray[np.float64]:
+        """Return the reciprocal rank of each query's first clicked item in beta search."""
+        found = index.search(self.weighted(model, held, most), 10)
+        return self.clicked.reciprocal_ranks(found)
+
+    def weighted(self, model: VocabularyModel, held: Int64Array, most: int) -> SparseRows:
+        """Return the queries' rows: the table's weights and the transformer's."""
+        parts = []
+        for start in range(0, len(self.queries), PART):
+            with model.no_gradients():
+                encoding = model.encode(self.queries[start : start + PART])
+            values = model.fixed_values(encoding, held, scale=model.query_scale)
+            parts.append(sparsified(values, held, most, self.tables.width))
+        return summed(self.tables, SparseRows.stacked(parts, self.tables.width))
+
+    def quality(self, measured: NDArray[np.float64]) -> float:
+        """Return the mean over warm and cold queries, each kind counting alike."""
+        kinds = [kind for kind in (measured[~self.cold], measured[self.cold]) if len(kind)]
+        return float(np.mean([kind.mean() for kind in kinds])) if kinds else 0.0
+
+
+def learned_table(bag: Bag, clicked: Clicked, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
+    """Return the bag's table after learning from some of the clicks."""
+    learner, rng = begun(bag, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
+    for _ in range(epochs):
+        learner.epoch(rng)
+    return learner.table
+
+
+def unseen_rows(bag: Bag, clicked: Clicked, clicks: csr_array, *, folds: int, epochs: int, seed: int) -> SparseRows:
+    """Return every query's row by the table of the clicks that lie in other folds; queries of an item share a fold."""
+    rows = bag.encoder.bag.queries(clicked.texts)
+    fold = _folds(clicks, folds, seed)
+    parts: list[SparseRows] = []
+    for number in progress(range(folds), what="tables"):
+        table = learned_table(bag, clicked, _without(clicks, fold == number), epochs=epochs, seed=seed)
+        parts.append(table.weighted(rows.take(np.flatnonzero(fold == number))))
+    order = np.argsort(np.concatenate([np.flatnonzero(fold == number) for number in range(folds)]))
+    return SparseRows.stacked(parts, rows.width).take(order)
+
+
+def _folds(clicks: csr_array, folds: int, seed: int) -> NDArray[np.int64]:
+    """Return the fold of each query: that of the first item it has, or any."""
+    drawn = np.random.default_rng(seed).integers(0, folds, clicks.shape[1])
+    has = np.diff(clicks.indptr) > 0
+    fold = np.arange(clicks.shape[0]) % folds
+    fold[has] = drawn[clicks.indices[clicks.indptr[:-1][has]]]
+    return fold
+
+
+def _without(clicks: csr_array, gone: NDArray[np.bool_]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    kept = ~gone[rows]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
+    return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)
+
+
+Answers = Mapping[str, Sequence[str]]
+
+
+class Prepared(NamedTuple):
+    """What a run needs."""
+
+    lessons: Lessons
+    held: HeldOutQueries | None
+
+
+def prepared(
+    bag: Bag, clicked: Clicked, texts: list[str], settings: SidrSettings, answers: Answers | None = None
+) -> Prepared:
+    """Hold out some queries, learn tables from the others' clicks, and cut all texts into token ids."""
+    pieces = wordpiece_of(bag)
+    held = held_out_queries(clicked.clicks, settings.seed)
+    left = clicked.clicks if held is None else clicks_left(clicked.clicks, held)
+    queries = sequences(pieces, clicked.texts, settings.max_tokens)
+    items = sequences(pieces, texts, settings.max_tokens)
+    asked = bag.encoder.bag.queries(clicked.texts)
+    tables, new = _tables(bag, clicked, left, settings)
+    found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
+    lowered = [] if answers is None else [text.lower() for text in texts]
+    lessons = Lessons(queries, items, asked, tables, left, bag.index, found, lowered)
+    if held is None:
+        return Prepared(lessons, None)
+    rows = np.concatenate([held.cold, held.warm])
+    cold = np.arange(len(rows)) < len(held.cold)
+    chosen = [queries[number] for number in rows.tolist()]
+    return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), cold))
+
+
+def _answers(given: Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        raise InputError(f"`answers` must hold a list of texts for each query. Got {given!r}: put it into a list.")
+    return [answer.lower() for answer in given]
+
+
+def wordpiece_of(bag: Bag) -> WordPiece:
+    """Return the bag's WordPiece, or say that it needs one."""
+    pieces = bag.encoder.bag.analyser
+    if not isinstance(pieces, WordPiece):
+        raise InputError(
+            f"`bag` must be made of the model's tokens. Got {bag!r}, made of words: "
+            "build it with `analyser=vizsla.WordPiece.open(model)`."
+        )
+    return pieces
+
+
+def _tables(bag: Bag, clicked: Clicked, left: Any, settings: SidrSettings) -> tuple[SparseRows, SparseRows]:
+    """Return what tables say of the queries that are learned from, and of those that are held out."""
+    if not settings.table_epochs:
+        count = len(clicked.texts)
+        none = SparseRows(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), bag.index.dim)
+        return none, none
+    options = {"epochs": settings.table_epochs, "seed": settings.seed}
+    seen = unseen_rows(bag, clicked, left, folds=settings.folds, **options)
+    table = learned_table(bag, clicked, left, **options)
+    return seen, table.weighted(bag.encoder.bag.queries(clicked.texts))

@@ -1,0 +1,370 @@
+"""Tokens: binary posting lists, searched by queries with learned token weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.terminal import progress
+from vizsla.base.encoder import Encoder
+from vizsla.base.index_retriever import Encoded
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe, builds, noted, refit
+from vizsla.core.candidates import Candidates
+from vizsla.core.explanation import Explanation
+from vizsla.core.sparse import SparseRows
+from vizsla.core.strings import Strings
+from vizsla.core.validation import array_of, checked
+from vizsla.data.filter import Filter
+from vizsla.encoders.sidr import SidrEncoder
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import FormatError, InputError, check_range
+from vizsla.indexes.tokens import BagIndex
+from vizsla.learning.clicks import read_half_life
+from vizsla.text.analyzers import Analyser
+from vizsla.text.bag_of_words import BagOfWords, length_norms
+from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.dataset import Dataset
+
+
+def idf(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float32]:
+    """Return BM25's weight of each token, ``log(1 + (n - df + 0.5) / (df + 0.5))``; 0 for one that no item holds.
+
+    Examples
+    --------
+    >>> [f"{weight:.4f}" for weight in idf(np.array([0, 1, 3]), 3)]
+    ['0.0000', '0.9808', '0.1335']
+    """
+    weights = np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5))
+    return np.where(frequencies > 0, weights, 0).astype(np.float32)
+
+
+DEFAULT_B = 0.5
+
+
+class Bag(Encoded):
+    """Exact search over bags of tokens. Use `bag` to make one, and `train_tokens` to teach its queries.
+
+    Parameters
+    ----------
+    items : Strings
+        Item ids.
+    encoder : TokenTable or SidrEncoder
+        What a query's tokens weigh.
+    index : BagIndex
+        Which items hold each token.
+    frequencies : int64 array
+        The number of items that hold each token.
+    lengths : int32 array
+        The number of distinct tokens of each item.
+    b : float
+        How much an item's length counts.
+    learned : bool
+        Whether the table was learned; if not it is the idf, and follows the items.
+    half_life : float, optional
+        The days after which a click weighed half when the table was last learned.
+
+    Examples
+    --------
+    >>> search = bag({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search("fig tree", k=2).ids
+    [['a', 'b']]
+    >>> print(search.explain("fig tree", "b"))
+    0.2006  bag of tokens, norm 0.4268 × the sum over the query's tokens
+    ├─ 0.0000  'fig': not in the item
+    └─ 0.2006  'tree': in 2 of 3 items, weight 0.4700
+    """
+
+    kind = "bag-of-tokens"
+    scale = "bag"
+    encoder: Any
+    index: BagIndex
+
+    @checked
+    def __init__(
+        self,
+        items: Strings,
+        encoder: Encoder,
+        index: BagIndex,
+        *,
+        frequencies: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        b: float = DEFAULT_B,
+        learned: bool = False,
+        half_life: float | None = None,
+    ):
+        super().__init__(items, encoder, index)
+        self.half_life = half_life
+        frequencies = array_of("frequencies", frequencies, np.int64)
+        lengths = array_of("lengths", lengths, np.int32)
+        self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
+        if frequencies.shape != (encoder.dim,) or lengths.shape != (len(items),):
+            raise InputError("There must be a frequency for each token and a length for each item. Got others.")
+
+    @classmethod
+    def build(
+        cls,
+        items: Dataset | Mapping[str, str] | Iterable[Any],
+        *,
+        ids: Iterable[str] | None = None,
+        analyser: Analyser | None = None,
+        b: float = DEFAULT_B,
+    ) -> Self:
+        """Read a catalogue once and index it; see `bag` for the parameters."""
+        stream = TextStream(items, ids)
+        tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
+        frequencies = np.bincount(rows.columns, minlength=tokens.dim).astype(np.int64)
+        lengths = np.diff(rows.offsets).astype(np.int32)
+        table = TokenTable(tokens, idf(frequencies, len(rows)))
+        index = BagIndex.build(rows, norms=_norms(lengths, b))
+        return cls(stream.ids, table, index, frequencies=frequencies, lengths=lengths, b=b)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of lists, table, vocabulary and counts."""
+        return int(super().nbytes + self.frequencies.nbytes + self.lengths.nbytes)
+
+    def __repr__(self) -> str:
+        return f"Bag({len(self.items):,} items, {'learned weights' if self.learned else 'idf'}, b {self.b:g})"
+
+    def with_b(self, b: float) -> Self:
+        """Return the same bag with another weight of the items' lengths."""
+        return self._with(index=self.index.with_norms(_norms(self.lengths, b)), b=b)
+
+    def with_table(self, table: Encoder) -> Self:
+        """Return the same lists with other query weights: a TokenTable, or any encoder over the same tokens."""
+        made = self._with(encoder=table, learned=True)
+        if self._recipe is not None:
+            noted(made, Recipe("bag_table", {"bag": self._recipe, "table": table}))
+        return made
+
+    def with_half_life(self, half_life: float | None) -> Self:
+        """Return the same bag, which tells by what half-life its clicks weighed.
+
+        Examples
+        --------
+        >>> bag(["a fig tree"]).with_half_life(30.0).half_life
+        30.0
+        """
+        return self._with(half_life=half_life)
+
+    def with_words(self, texts: Iterable[str]) -> Self:
+        """Return a bag whose table also knows the words of these texts, which no item holds; for learning from queries.
+
+        Such a word finds nothing until it calls others to mind. A bag with a fixed vocabulary is returned as it is.
+        """
+        grown = self.encoder.bag.grown(texts)
+        if grown.dim == self.encoder.dim:
+            return self
+        more = grown.dim - self.encoder.dim
+        index = BagIndex(self.index.segments, self.index.norms, grown.dim)
+        frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
+        return self._followed(self.items, grown, index, frequencies, self.lengths)
+
+    def with_clicks(self, clicks: Any, *, epochs: int = 1, rate: float = 0.03, **options: Any) -> Bag:
+        """Return the same lists with a table that also learned from these clicks, in small steps: they are few.
+
+        Parameters
+        ----------
+        clicks : Dataset or iterable
+            As for `train_tokens`, whose other options can be given too.
+        epochs : int
+            How often to go through them.
+        rate : float
+            The step of Adagrad.
+
+        Examples
+        --------
+        >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
+        >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle", k=1).ids
+        [['c']]
+        """
+        from vizsla.methods.tokens.train_tokens import train_tokens
+
+        made = train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
+        return self._kept(made) if self.learned else made
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+        """Return itself, if its table is not learned; else learn it again. A table that came from elsewhere raises."""
+        if not self.learned:
+            return self
+        if self._recipe is None or self._recipe.kind not in ("tokens", "train_sidr"):
+            raise InputError(
+                "A table from elsewhere cannot forget clicks. Give a function in its place, such as "
+                "`lambda dataset: vizsla.train_tokens(vizsla.bag(dataset), dataset)`."
+            )
+        again: Self = refit(self, dataset, threads=threads)
+        return again
+
+    def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
+        """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
+
+        Examples
+        --------
+        >>> bag({"a": "a fig tree"}).with_items({"b": "an apple tree"})("apple").ids
+        [['b']]
+        """
+        stream = TextStream(items)
+        grown, rows = self._grown(list(stream))
+        known = set(stream.ids) & set(self.items) if len(stream.ids) < len(self.items) else set()
+        if known:
+            raise InputError(f"`items` must be new. Got {min(known)!r}, which is there: take it out first.")
+        frequencies = np.append(self.frequencies, np.zeros(grown.dim - self.encoder.dim, np.int64))
+        frequencies += np.bincount(rows.columns, minlength=grown.dim)
+        lengths = np.append(self.lengths, np.diff(rows.offsets).astype(np.int32))
+        index = self.index.appended(rows, _norms(lengths, self.b))
+        ids = grown_ids(self.items, stream.ids)
+        return self._followed(ids, grown, index, frequencies, lengths)
+
+    def without_items(self, ids: Iterable[str]) -> Self:
+        """Return a bag without these items.
+
+        Examples
+        --------
+        >>> bag({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
+        ['b']
+        """
+        numbers = kept_items(self.items, ids)
+        kept = np.isin(np.arange(len(self.items)), numbers)
+        index = self.index.restricted(kept)
+        lengths = self.lengths[kept]
+        frequencies = np.bincount(index.item_rows().columns, minlength=self.encoder.dim).astype(np.int64)
+        left = left_ids(self.items, numbers)
+        index = index.with_norms(_norms(lengths, self.b))
+        return self._followed(left, self.encoder.bag, index, frequencies, lengths)
+
+    def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
+        grown = self.encoder.bag.grown(texts)
+        return grown, grown.items(texts)
+
+    def _followed(
+        self,
+        items: Strings,
+        tokens: BagOfWords,
+        index: BagIndex,
+        frequencies: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+    ) -> Self:
+        """Return a bag of other items, whose table is the idf of these, or what was learned.
+
+        Either way a token that no item holds weighs 0, and one that comes to a learned table weighs its idf.
+        """
+        weights, encoder = idf(frequencies, len(items)), self.encoder
+        old = encoder.table if isinstance(encoder, SidrEncoder) else encoder
+        if self.learned:
+            known = np.flatnonzero((self.frequencies > 0) & (frequencies[: old.dim] > 0))
+            weights[known] = old.weights[known]
+        offsets = np.append(old.offsets, np.full(tokens.dim - old.dim, old.offsets[-1]))
+        table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
+        followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
+        counts: Any = {"frequencies": frequencies, "lengths": lengths}
+        made = type(self)(items, followed, index, b=self.b, learned=self.learned, half_life=self.half_life, **counts)
+        return self._kept(made)
+
+    def _with(self, **changes: Any) -> Self:
+        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
+        same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
+        same |= {"half_life": self.half_life}
+        return self._kept(type(self)(**{**same, **changes}), **{name: changes[name] for name in changes if name == "b"})
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        score = self._score_one(queries, item)
+        row = SparseRows.of(self._rows(queries), name="queries")
+        own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
+        pairs = zip(row.columns.tolist(), row.values.tolist(), strict=True)
+        parts = [self._share(token, weight, item, own=token in own) for token, weight in pairs]
+        kept = [part for part, own in parts if part.score > 0 or own]
+        shown = sorted(kept, key=lambda part: -part.score) if self.encoder.expands else kept
+        norm = float(self.index.norms[item])
+        return Explanation(score, f"bag of tokens, norm {norm:.4f} × the sum over the query's tokens", shown)
+
+    def _share(self, token: int, weight: float, item: int, *, own: bool) -> tuple[Explanation, bool]:
+        name = f"{self.encoder.bag.terms[token]!r}{'' if own else ' (expansion)'}"
+        one = np.array([0, 1]), np.array([token], np.int32), np.ones(1, np.float32)
+        asked = Candidates.matches([np.array([item], np.int32)])
+        held = float(self.index.scores(SparseRows(*one, self.index.dim), asked).scores[0]) > 0
+        if not held:
+            return Explanation(0.0, f"{name}: not in the item"), own
+        facts = f"in {self.frequencies[token]} of {len(self.items)} items, weight {weight:.4f}"
+        return Explanation(weight * float(self.index.norms[item]), f"{name}: {facts}"), own
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        writer.parameters(b=float(self.b), learned=self.learned, half_life=self.half_life)
+        writer.catalogue("items", self.items)
+        writer.child("table", self.encoder)
+        writer.child("index", self.index)
+        writer.array("frequencies", self.frequencies)
+        writer.array("lengths", self.lengths)
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        parts = reader.catalogue("items"), _table(reader), reader.child("index", BagIndex)
+        counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
+        options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
+        aged = read_half_life(reader)
+        return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, **options)
+
+
+def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
+    table = reader.child("table")
+    if not isinstance(table, TokenTable | SidrEncoder):
+        raise FormatError(f"{reader.path / 'table'}: expected what weighs tokens. Got kind {table.kind!r}.")
+    return table
+
+
+@builds("bag", data="items")
+@checked
+def bag(
+    items: Dataset | Mapping[str, str] | Iterable[Any],
+    *,
+    ids: Iterable[str] | None = None,
+    analyser: Analyser | None = None,
+    b: float | str = "auto",
+    seed: int = 0,
+) -> Bag:
+    """Build a retriever over bags of tokens, with idf as the query's weights: it needs no training.
+
+    Parameters
+    ----------
+    items
+        A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
+    ids : iterable of str, optional
+        Ids for texts that have none; without it an item's id is its number in decimal.
+    analyser : Analyser, optional
+        How texts become tokens: a `WordPiece`, an `AnyLanguage`, or lower-cased words unless given.
+    b : float or "auto"
+        How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
+        enough, and else takes 0.5.
+    seed : int
+        Draws the clicks that b is chosen on.
+
+    Examples
+    --------
+    >>> bag(["a fig tree", "an apple tree"])("fig").ids
+    [['0']]
+    """
+    if b != "auto":
+        if isinstance(b, str):
+            raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
+        return Bag.build(items, ids=ids, analyser=analyser, b=b)
+    from vizsla.methods.tokens.tuning import chosen_b
+
+    made = Bag.build(items, ids=ids, analyser=analyser)
+    return made.with_b(chosen_b(made, items, seed=seed))
+
+
+@builds("bag_table", data=None)
+def bag_table(bag: Bag, table: Encoder) -> Bag:
+    """Return a bag with other query weights, as `Bag.with_table` does."""
+    return bag.with_table(table)
+
+
+def _norms(lengths: NDArray[np.int32], b: float) -> NDArray[np.float32]:
+    return length_norms(lengths, float(lengths.mean()) if len(lengths) else 0.0, b)

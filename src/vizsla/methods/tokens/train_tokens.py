@@ -1,0 +1,146 @@
+"""train_tokens: learn from clicks what the tokens of a query weigh and which others they add."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from vizsla._internal.terminal import progress
+from vizsla.base.recipe import builds
+from vizsla.core.validation import caller_level, checked
+from vizsla.encoders.sidr import SidrEncoder
+from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.learning.recency import recent_clicks
+from vizsla.learning.selection import FEWEST, Choice, ChoiceWarning
+from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.tuning import chosen_epochs
+
+
+def warn_of(choice: Choice) -> None:
+    """Warn where learning does not help queries whose items nobody clicked, or where nobody can tell."""
+    if (said := said_of(choice)) is not None:
+        warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
+
+
+def said_of(choice: Choice) -> str | None:
+    """Return what is to be said of a choice of epochs; None where cold queries surely had their say and gained.
+
+    Examples
+    --------
+    >>> before, after = {"epochs": 0, "warm": 0.3, "cold": 0.38}, {"epochs": 1, "warm": 0.5, "cold": 0.32}
+    >>> said_of(Choice("MRR@10", 40, 0, [before, after], 0))[:80]
+    'Nothing was learned: MRR@10 went from 0.380 to 0.320 on 40 queries whose items n'
+    """
+    if not choice.cold + choice.warm:
+        epochs = choice.chosen["epochs"]
+        return f"The clicks are too few to choose `epochs` by, so {epochs} were taken: give it, or more clicks."
+    begun, chosen = choice.trials[0], choice.chosen
+    if not chosen["epochs"]:
+        return _nothing(choice)
+    if choice.cold < FEWEST:
+        few = f"Only {choice.cold} held-out queries have items that nobody else clicked"
+        return f"{few}: whether learning helps such items is not known. {FEWEST} would tell."
+    if chosen["cold"] > begun["cold"]:
+        return None
+    lost = f"{choice.measure} went from {begun['cold']:.3f} to {chosen['cold']:.3f} on {choice.cold} held-out queries"
+    return f"Learning did not help items without clicks: {lost}. More clicks, or `epochs=1`, may."
+
+
+def _nothing(choice: Choice) -> str:
+    begun, first = choice.trials[0], choice.trials[1]
+    counts = {"cold": (choice.cold, "whose items nobody else clicked"), "warm": (choice.warm, "of other items")}
+    went = " and ".join(
+        f"from {begun[kind]:.3f} to {first[kind]:.3f} on {count} queries {what}"
+        for kind, (count, what) in counts.items()
+        if count
+    )
+    return f"Nothing was learned: {choice.measure} went {went}, all held out. Give `epochs` to learn all the same."
+
+
+@builds("tokens", data="clicks")
+@checked
+def train_tokens(
+    bag: Bag,
+    clicks: Any,
+    *,
+    epochs: int | str = "auto",
+    rate: float = 0.1,
+    negatives: int = 64,
+    temperature: float = 1.0,
+    expansions: int = 64,
+    batch: int = 128,
+    half_life: float | str | None = None,
+    seed: int = 0,
+) -> Bag:
+    """Return the bag with a table that was learned from clicks; its lists are shared, not built anew.
+
+    Every click is a question: which of the clicked item and the 64 items that the search finds at this very moment was
+    it? The cross entropy of the answer is lowered by Adagrad. It begins at the idf, so little data harm little, and it
+    learns what words mean, not which items are popular: items without clicks gain too.
+
+    Parameters
+    ----------
+    bag : Bag
+        Where to begin; a learned table is learned on.
+    clicks : Dataset or iterable
+        A Dataset, or (query text, item id) pairs with or without a weight.
+    epochs : int or "auto"
+        How often to go through the clicks. "auto" holds out a tenth of the queries, half of them with items that nobody
+        else clicked, stops when neither kind gains any more, and then learns from all clicks as long. An epoch that
+        harms items without clicks beyond noise is not taken; where none helps them, a `ChoiceWarning` says so.
+    rate : float
+        The step of Adagrad.
+    negatives : int
+        How many found items stand against each clicked one.
+    temperature : float
+        What scores are divided by before the softmax.
+    expansions : int
+        How many other tokens a token may call to mind, by how often they meet in clicks.
+    batch : int
+        Clicks between two steps.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for clicks with times; "auto" chooses on the latest clicks.
+    seed : int
+        The same seed gives the same table, bit for bit.
+
+    Examples
+    --------
+    >>> from vizsla.methods.tokens.model import bag
+    >>> fruit = bag({"a": "a fig tree", "b": "an apple tree", "c": "a red car"})
+    >>> learned = train_tokens(fruit, [("vehicle", "c"), ("vehicle red", "c"), ("orchard fig", "a")], epochs=5)
+    >>> learned("vehicle", k=1).ids, fruit("vehicle", k=1).ids
+    ([['c']], [[]])
+    """
+    settings = LearningSettings(rate, negatives, temperature, batch, expansions)
+    days = bag.half_life
+    if half_life is not None:
+        clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
+    return _learned(bag, clicks, epochs, settings, seed).with_half_life(days)
+
+
+def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int) -> Bag:
+    if isinstance(bag.encoder, SidrEncoder):  # its table learns on, as if it stood alone
+        alone = _learned(bag.with_table(bag.encoder.table), clicks, epochs, settings, seed)
+        return bag.with_table(bag.encoder.with_table(alone.encoder))
+    clicked = Clicked.of(clicks, bag.items)
+    if not len(clicked):
+        raise InputError("`clicks` must hold at least one click. Got none.")
+    known = bag.with_words(clicked.texts)
+    if isinstance(epochs, str):
+        check_choice("epochs", epochs, ["auto"])
+        choice = chosen_epochs(known, clicked, settings, seed=seed)
+        warn_of(choice)
+        return _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+    return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
+
+
+def _trained(bag: Bag, clicked: Clicked, settings: LearningSettings, epochs: int, seed: int) -> Bag:
+    if not epochs:
+        return bag
+    learner, rng = begun(bag, clicked, clicked.clicks, settings), np.random.default_rng(seed)
+    for _ in progress(range(epochs), what="learning"):
+        learner.epoch(rng)
+    return bag.with_table(learner.table)

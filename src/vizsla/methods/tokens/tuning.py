@@ -1,0 +1,175 @@
+"""Choose the settings of token learning on held-out clicks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vizsla._internal.terminal import progress
+from vizsla.errors import InputError
+from vizsla.learning.selection import QUALITIES, Choice, Judge
+from vizsla.learning.splits import COLD, HeldOut, hold_out
+from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.model import Bag
+from vizsla.typing import Float64Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+SHARE, MAX_HELD_OUT_QUERIES = 0.1, 2000
+MIN_QUERIES_TO_HOLD_OUT = 20
+"""With fewer queries none can be held out."""
+
+
+def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
+    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
+    queries = round(min(SHARE * clicks.shape[0], MAX_HELD_OUT_QUERIES))
+    if clicks.shape[0] < MIN_QUERIES_TO_HOLD_OUT:
+        return None
+    for cold in (COLD, 0.0, 1.0):
+        try:
+            return hold_out(clicks, queries=max(queries, 2), cold=cold, seed=seed)
+        except InputError:
+            continue
+    return None
+
+
+def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
+    """Return the clicks without those of held-out queries and of cold items."""
+    from scipy.sparse import csr_array
+
+    gone = np.zeros(clicks.shape[0], np.bool_)
+    gone[np.concatenate([held.cold, held.warm])] = True
+    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    kept = ~gone[rows] & ~held.cold_items[clicks.indices]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
+    return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)
+
+
+CHOICES = (0.0, 0.25, 0.5, 0.75, 1.0)
+FEWEST = 100
+"""With fewer queries the default stays."""
+MOST = 2000
+DEPTH = 100
+
+
+def chosen_b(bag: Bag, items: Any, *, seed: int) -> float:
+    """Return the b with the highest MRR@10 over a sample of queries with clicks; a bag without clicks keeps its own.
+
+    Nothing is learned from these clicks but one number, so none need be held out.
+    """
+    from vizsla.data.dataset import Dataset
+
+    if not isinstance(items, Dataset) or items.clicks.nnz == 0:
+        return bag.b
+    clicked = Clicked.of(items, bag.items)
+    if len(clicked) < FEWEST:
+        return bag.b
+    drawn = np.random.default_rng(seed).permutation(len(clicked))[:MOST]
+    sample = clicked.take(np.sort(drawn))
+    return max(CHOICES, key=lambda b: (_quality(bag.with_b(b), sample), -abs(b - bag.b)))
+
+
+def _quality(bag: Bag, sample: Clicked) -> float:
+    found = bag.search_encoded(bag.encode(sample.texts), DEPTH)
+    return float(sample.reciprocal_ranks(found).mean())
+
+
+MEASURE = "MRR@10"
+MOST_EPOCHS = 8
+"""More teach warm queries still, but cold ones gain nothing, and each takes its time."""
+PATIENCE = 2
+ENOUGH, MOST_SPLITS = 400, 5
+"""A small log is split several times, until so many queries were held out: one split of it says next to nothing."""
+NOISE = 2.0
+"""So many standard errors may cold queries be behind the trial that serves them best."""
+UNCHOSEN = 3
+"""Epochs, where nothing can be held out to choose them by."""
+
+
+class Trial:
+    """One split of the clicks: a table that learns from one part, and queries of the other to measure it by.
+
+    Parameters
+    ----------
+    bag : Bag
+        The lists, and the table to begin with.
+    clicked : Clicked
+        All clicks.
+    held : HeldOut
+        Which of the queries are held out.
+    settings : LearningSettings
+        How to learn.
+    seed : int
+        Fixes every draw.
+    """
+
+    def __init__(self, bag: Bag, clicked: Clicked, held: HeldOut, settings: LearningSettings, seed: int):
+        rows = np.concatenate([held.cold, held.warm])
+        self.bag, self.asked = bag, clicked.take(rows)
+        self.cold: NDArray[np.bool_] = np.arange(len(rows)) < len(held.cold)
+        self._learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
+        self._rng = np.random.default_rng(seed)
+
+    def ranks(self) -> Float64Array:
+        """Return the reciprocal rank of each held-out query's first clicked item."""
+        bag = self.bag.with_table(self._learner.table)
+        return self.asked.reciprocal_ranks(bag.search_encoded(bag.encode(self.asked.texts), 10))
+
+    def epoch(self) -> Float64Array:
+        """Learn for another epoch, and measure again."""
+        self._learner.epoch(self._rng)
+        return self.ranks()
+
+
+def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
+    """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
+
+    The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
+    nobody. Where nothing can be held out, the only trial has no query.
+    """
+    trials = [Trial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
+    if not trials:
+        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
+    judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD)
+    measured = [np.concatenate([trial.ranks() for trial in trials])]
+    for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
+        measured.append(np.concatenate([trial.epoch() for trial in trials]))
+        if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
+            break
+    done = [
+        {"epochs": epoch} | {kind: judge.quality(values, kind) for kind in QUALITIES}
+        for epoch, values in enumerate(measured)
+    ]
+    cold = int(judge.cold.sum())
+    return Choice(MEASURE, cold, len(judge.cold) - cold, done, harmless_best(judge, measured))
+
+
+def harmless_best(judge: Judge, measured: list[Float64Array]) -> int:
+    """Return the best trial among those that do not surely lose to the one which is best for cold queries.
+
+    Examples
+    --------
+    >>> judge = Judge.of_cold(np.arange(80) < 40, 0.5)
+    >>> before, after = np.full(80, 0.5), np.where(judge.cold, 0.3, 1.0)
+    >>> harmless_best(judge, [before, after + np.tile([0, 0.1], 40)])
+    0
+    """
+    top = max(measured, key=lambda values: judge.quality(values, "cold"))
+    harmless = [at for at, values in enumerate(measured) if judge.gain(values, top, "cold").errors > -NOISE]
+    return max(harmless, key=lambda at: judge.quality(measured[at]))
+
+
+def _splits(clicks: csr_array, seed: int) -> list[HeldOut]:
+    """Return which queries are held out: of a large log once, of a small one several times."""
+    splits: list[HeldOut] = []
+    for number in range(MOST_SPLITS):
+        held = held_out_queries(clicks, seed + number)
+        if held is None:
+            break
+        splits.append(held)
+        if sum(len(each.cold) + len(each.warm) for each in splits) >= ENOUGH:
+            break
+    return splits

@@ -1,0 +1,260 @@
+"""Training: from a dataset with clicks to an XrLinear model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vizsla.base.encoder import Encoder
+from vizsla.base.recipe import builds, settle
+from vizsla.core.sparse import SparseRows, as_scipy
+from vizsla.core.validation import check_seed, check_type, checked
+from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
+from vizsla.learning.recency import recent_clicks
+from vizsla.methods.xrlinear.cold_start import MOST_CHILDREN, ColdItems, with_cold_leaves
+from vizsla.methods.xrlinear.feature_selection import default_encoder, fit_features
+from vizsla.methods.xrlinear.instances import Instances, TrainingQueries, training_instances
+from vizsla.methods.xrlinear.item_texts import ItemTexts
+from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, check_scheme, given, matcher_aware, train_matchers
+from vizsla.methods.xrlinear.model import XrLinear
+from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items, item_vectors
+from vizsla.methods.xrlinear.tuning import CLICK_WEIGHTS, DAMPED, choose_click_weights
+from vizsla.text.ngrams import NgramTfidf
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from vizsla.core.sparse import Matrix
+    from vizsla.data.dataset import Dataset
+
+
+@builds("xrlinear", data="dataset")
+@checked
+def train_xrlinear(
+    dataset: Dataset,
+    *,
+    encoder: Encoder | None = None,
+    kind_shares: Sequence[float] | None = None,
+    item_texts: bool = True,
+    cold_start: bool = True,
+    representation: str | Matrix = "pifa",
+    share: float = 0.5,
+    tree: LabelTree | None = None,
+    branching: int = BRANCHING,
+    max_leaf: int = MAX_LEAF,
+    negatives: str | Matrix | Negatives = "tfn",
+    loss: str = "squared_hinge",
+    C: float = 1.0,
+    bias: float = 1.0,
+    click_weights: str = "auto",
+    threshold: float = 0.1,
+    max_nonzeros: int | None = None,
+    transform: str = "l3-hinge",
+    weights: str = "float32",
+    beam: int = 10,
+    neighbours: int = 10,
+    half_life: float | str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> XrLinear:
+    """Learn from clicks which items a query wants: a tree of items with a sparse linear matcher at every node.
+
+    The same dataset, options and seed give the same model, with any number of threads.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its clicks are the training signal; its items are what can be found.
+    encoder : Encoder, optional
+        From query texts to features, sparse or dense. By default n-grams of three kinds. One that is an artefact is
+        saved with the model; of a function only the fingerprint is.
+    kind_shares : sequence of float, optional
+        How much word unigrams, word bigrams and character trigrams weigh in the default features, from 0 to 1. By
+        default some are tried on held-out clicks, which takes a second or two; see `fit_features`.
+    item_texts : bool
+        Let each item's own text be a training instance of the item. Items without text have none.
+    cold_start : bool
+        Place items without clicks beside their nearest neighbours by text, with matchers made from theirs, and keep the
+        texts so that items can be added later. Where no item has a text there is nothing to do.
+    representation : {"pifa", "text", "concat", "blend"} or matrix
+        What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
+        `item_texts`), their texts, both side by side, or both blended. Or your own vectors, a row for each item.
+    share : float
+        How much the queries weigh in "concat" and "blend", from 0 to 1; the texts have the rest.
+    tree : LabelTree, optional
+        Your own tree, instead of clustering; no node may have more than 256 children.
+    branching : int
+        The most children of a node above the leaves, 256 at most. The paper's B is 32; a wide root loses fewer items
+        on the way (R@10 .585 to .599 and .715 to .749 on two click sets), is smaller and faster to search, and takes
+        twice as long to train.
+    max_leaf : int
+        The most items that clustering puts into a leaf, 256 at most.
+    negatives : {"tfn", "man", "tfn+man"}, matrix or callable
+        Whom a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
+        above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such
+        as items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        The loss of a margin.
+    C : float
+        Weight of the losses against the regulariser.
+    bias : float
+        Value of the feature that every query has; 0 for none.
+    click_weights : {"auto", "none", "damped", "raw"}
+        What a click costs: as much as any other, more if it is heavier, or what it weighs. "auto" is "damped", unless
+        another way is surely better on held-out clicks; where all weigh the same nothing is chosen. See `click_costs`.
+    threshold : float
+        Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
+    max_nonzeros : int, optional
+        The most weights of a matcher, the largest first.
+    transform : str
+        How a margin becomes an activation: "l1-hinge" to "l5-hinge", "sigmoid" or "none".
+    weights : {"float32", "int16", "int8"}
+        How weights are stored.
+    beam : int
+        How many nodes of a layer a search follows unless it says otherwise.
+    neighbours : int
+        How many neighbours make the matcher of an item without clicks.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for a log with times; "auto" trains anew for each of some and
+        chooses on the latest clicks.
+    seed : int
+        Of everything random.
+    threads : int
+        How many to use.
+
+    Examples
+    --------
+    >>> from vizsla.data.dataset import Dataset
+    >>> log = [("red fruit", "fig"), ("green fruit", "pear"), ("red thing", "fig"), ("green thing", "pear")]
+    >>> model = train_xrlinear(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=log))
+    >>> model("something green").ids
+    [['pear', 'fig']]
+    """
+    given = dict(locals())
+    if half_life is not None:
+        dataset, half_life = _recent(given)
+    own = encoder is not None
+    shape = {"branching": branching, "max_leaf": max_leaf}
+    _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
+    check_choice("click_weights", click_weights, CLICK_WEIGHTS)
+    check_scheme(negatives)
+    check_seed(seed)
+    instances = training_instances(dataset, item_texts=item_texts)
+    how = DAMPED if click_weights == "auto" else click_weights
+    encoder = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
+    features = as_scipy(encoder.queries(instances.texts))
+    if click_weights == "auto":
+        how = choose_click_weights(instances, features, seed=seed, threads=threads)
+    costs = instances.costs(how)
+    texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
+    cold = None
+    if cold_start and texts is not None:
+        cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
+    if tree is None:
+        tree = _grow(
+            _vectors(representation, share, features, costs, texts, dense=not encoder.sparse),
+            cold, **shape, seed=seed, threads=threads,
+        )  # fmt: skip
+    inputs = SparseRows.of(features, name="features")
+    layers = train_matchers(
+        inputs, SparseRows.of(costs, name="clicks"), tree,
+        negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
+        teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
+        # A matcher that is made from others is not learned, and its item's text would only push its neighbours down.
+        item_instances=None if cold is None else instances.of_warm_items,
+        loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
+    )  # fmt: skip
+    matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
+    queries, clicks = features[: instances.queries], instances.clicks[: instances.queries]
+    if cold is not None:
+        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, queries, clicks, bias=bias, seed=seed)
+    index = TreeIndex.build(
+        [layer.astype(np.int32) for layer in tree.layers], tree.items, matchers,
+        dim=encoder.dim, bias=bias, transform=transform, weights=weights, beam=beam,
+    )  # fmt: skip
+    chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=how)
+    known = cold.texts if cold else None
+    model = XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
+    shares = {"kind_shares": list(encoder.shares)} if isinstance(encoder, NgramTfidf) and not own else {}
+    settle(model, click_weights=how, half_life=half_life, **shares)
+    return model
+
+
+def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
+    """Return the dataset with weights that decay, and the half-life, which may have been chosen."""
+    dataset, half_life = options["dataset"], options["half_life"]
+
+    def build(clicks: Dataset) -> XrLinear:
+        return train_xrlinear(**{**options, "dataset": clicks, "half_life": None})
+
+    return recent_clicks(dataset, half_life, build)
+
+
+def _check_options(
+    dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
+) -> None:
+    """Refuse what can be refused before the first minute of work."""
+    from vizsla.data.dataset import Dataset
+
+    check_type("dataset", dataset, Dataset, "a Dataset")
+    check_choice("loss", loss, LOSSES)
+    check_choice("transform", transform, TRANSFORMS)
+    check_choice("weights", weights, list(WEIGHTS))
+    for name, number in shape.items():
+        if check_positive(name, number) > MOST_CHILDREN:
+            raise InputError(f"`{name}` must be at most {MOST_CHILDREN}. Got {number}.")
+    if tree is not None and len(tree) != len(dataset.items):
+        raise InputError(f"`tree` must hold the dataset's {len(dataset.items)} items. Got one of {len(tree)}.")
+    widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
+    if widest > MOST_CHILDREN:
+        raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
+
+
+def _features(encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any) -> Encoder:
+    if encoder is not None and shares is not None:
+        raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
+    if encoder is not None:
+        return encoder
+    if shares is not None:
+        return default_encoder(instances.texts).with_shares(shares)
+    return fit_features(instances, **options)
+
+
+def _reads_texts(representation: str | Matrix) -> bool:
+    return isinstance(representation, str) and representation != "pifa"
+
+
+def _item_texts(dataset: Dataset, encoder: Encoder) -> ItemTexts | None:
+    texts = [item.default_text() for item in dataset.items]
+    return ItemTexts(as_scipy(encoder.items(texts))) if any(text.strip() for text in texts) else None
+
+
+def _vectors(
+    representation: str | Matrix,
+    share: float,
+    features: csr_array,
+    costs: csr_array,
+    texts: ItemTexts | None,
+    *,
+    dense: bool,
+) -> Matrix:
+    written = None if texts is None else texts.vectors
+    vectors = item_vectors(representation, features, costs, written, share=share)
+    # Features that were dense cluster faster as such.
+    return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
+
+
+def _grow(vectors: Matrix, cold: ColdItems | None, **options: Any) -> LabelTree:
+    tree = cluster_items(vectors, **options)
+    return tree if cold is None or cold.warm.all() else with_cold_leaves(tree, cold.warm, cold.near)
+
+
+def _further(
+    scheme: str | Matrix | Negatives, features: SparseRows, tree: LabelTree, instances: Instances, **options: Any
+) -> Negatives | None:
+    if isinstance(scheme, str):
+        return None if scheme == "tfn" else matcher_aware(features, tree, **options)
+    return scheme if callable(scheme) else given(scheme, tree, instances.rows, len(features))

@@ -1,0 +1,1 @@
+"""Scorers of (query, item) pairs, and wrappers around them."""

@@ -1,1 +1,0 @@
-"""Training: losses, negatives, optimiser, checkpoints. Numpy throughout; torch only in modules that are named so."""

@@ -1,0 +1,299 @@
+"""BM25 over several languages: one idf per query word, by hand and against a twin in plain Python."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vizsla
+from vizsla import AnyLanguage, bm25
+from vizsla.compose.shards import shards
+from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25 import OWN_LANGUAGE
+from vizsla.methods.bm25_statistics import VARIANTS, LanguageCounts, Statistics
+from vizsla.text.languages import STOP_WORDS, clear_language
+from vizsla.text.stemming import light_stems, roots
+
+BOTH = AnyLanguage(["english", "german"], content=["war"])
+ITEMS = {
+    "en run": "the runs of the dog",
+    "en dog": "the dogs and the war",
+    "en cat": "the cat is on the roof",
+    "de run": "der running gag und die katze",
+    "de haus": "die häuser und der hund",
+}
+
+
+def idf(holders: int, documents: int) -> float:
+    return log(1 + (documents - holders + 0.5) / (holders + 0.5))
+
+
+def part(count: float, length: float, mean: float) -> float:
+    return count / (count + 1.5 * (0.25 + 0.75 * length / mean))
+
+
+@pytest.fixture(scope="module")
+def search():
+    return bm25(ITEMS, analyser=BOTH)
+
+
+def scores(search, query):
+    found = search(query, k=99)
+    return dict(zip(found.ids[0], found.scores.tolist(), strict=True))
+
+
+def test_counts_are_kept_by_language(search):
+    """English items hold `run dog`, `dog war` and `cat roof`; German ones `running gag katz` and `haus hund`."""
+    counts, terms = search.statistics.languages, search.bag.terms
+    held = {
+        (terms[term], BOTH.languages[place]): count
+        for term, place, count in zip(counts.terms, counts.languages, counts.frequencies.tolist(), strict=True)
+    }
+    assert held == {
+        ("run", "english"): 1, ("dog", "english"): 2, ("war", "english"): 1, ("cat", "english"): 1,
+        ("roof", "english"): 1, ("running", "german"): 1, ("gag", "german"): 1, ("katz", "german"): 1,
+        ("haus", "german"): 1, ("hund", "german"): 1,
+    }  # fmt: skip
+    assert counts.documents.tolist() == [3, 2] and counts.lengths.tolist() == [6, 5]
+    assert counts.totals(len(terms)).tolist() == search.frequencies.tolist()
+
+
+def test_a_word_of_an_unclear_query_has_the_idf_of_the_union_of_its_stems(search):
+    """`running` is `run` in English and `running` in German: two of five items hold one of them."""
+    found = scores(search, "running")
+    assert found == pytest.approx(
+        {"en run": idf(2, 5) * part(1, 2, 2), "de run": idf(2, 5) * part(1, 3, 2.5)}, rel=1e-6
+    )
+
+
+def test_a_word_of_a_clear_query_has_the_idf_of_the_querys_language(search):
+    """One of three English items holds `run`. English items count more, and no other is left out."""
+    assert OWN_LANGUAGE == 1.5
+    expected = {"en run": 1.5 * idf(1, 3) * part(1, 2, 2), "de run": idf(1, 3) * part(1, 3, 2.5)}
+    assert scores(search, "what is the running") == pytest.approx(expected, rel=1e-6)
+    expected = {"de run": 1.5 * idf(1, 2) * part(1, 3, 2.5), "en run": idf(1, 2) * part(1, 2, 2)}
+    assert scores(search, "was ist das running") == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_word_that_no_item_of_the_querys_language_holds_is_counted_in_all(search):
+    assert scores(search, "what is the hund") == pytest.approx({"de haus": idf(1, 5) * part(1, 2, 2.5)}, rel=1e-6)
+
+
+def test_a_word_that_is_asked_for_twice_counts_twice(search):
+    once, twice = scores(search, "running dog"), scores(search, "running running dog")
+    assert twice["de run"] == pytest.approx(2 * once["de run"]) and twice["en dog"] == once["en dog"]
+
+
+def test_stop_words_of_both_sides_count(search):
+    """`war` is dropped from German items and from queries that are clearly German, but is no stop word of its own."""
+    assert search("war").ids == search("what is the war").ids == [["en dog"]]
+    assert search("was war das").ids == search("the und der").ids == [[]]
+    german = bm25({"a": "was war das für ein hund", "b": "das war der hund und die katze"}, analyser=BOTH)
+    assert "war" not in german.bag.terms or german("war").ids == [[]]
+
+
+def test_one_language_of_a_mixed_catalogue_scores_as_it_does_alone():
+    """For a clear query, 1.5 times what the items of its language would get without the others."""
+    english = {id: text for id, text in ITEMS.items() if id.startswith("en")}
+    alone, mixed = bm25(english, analyser=AnyLanguage("english")), bm25(ITEMS, analyser=BOTH)
+    for query in ("what is the dog", "where are the dogs and the roof", "the war of the cats"):
+        expected = {id: 1.5 * score for id, score in scores(alone, query).items()}
+        assert {id: score for id, score in scores(mixed, query).items() if id in english} == pytest.approx(expected)
+
+
+def test_explanations_name_the_language_and_add_up(search):
+    for query in ("running dogs", "what is the running dog doing on the roof", "was ist das running unseen"):
+        for item, score in scores(search, query).items():
+            found = search.explain(query, item)
+            assert found.score == score == pytest.approx(sum(share.score for share in found.parts), rel=1e-6)
+    assert str(search.explain("running", "en run")).splitlines()[1].endswith("'running': in 2 of 5 items, idf 0.8755")
+    lines = str(search.explain("what is the running", "en run")).splitlines()
+    assert lines[0].endswith("; the query is in english, whose items count 1.5 times")
+    assert lines[1].endswith(f"'running': in 1 of 3 english items, idf {idf(1, 3):.4f}")
+    assert "'unseen': in no item" in str(search.explain("unseen dog", "en dog"))
+
+
+WORDS = [
+    "the",
+    "and",
+    "der",
+    "und",
+    "war",
+    "run",
+    "running",
+    "runs",
+    "dog",
+    "hund",
+    "hunde",
+    "national",
+    "nation",
+    "水果",
+]
+texts = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
+catalogues = st.lists(texts, min_size=1, max_size=14)
+
+
+def stems(word: str, place: int) -> str | None:
+    language = BOTH.languages[place]
+    dropped = (set(STOP_WORDS["english"]) | set(STOP_WORDS["german"])) - {"war"} | set(STOP_WORDS[language])
+    return None if word in dropped else light_stems(language, [word])[0]
+
+
+def item_terms(text: str) -> tuple[int, dict[str, float]]:
+    """Return an item's language and terms: the one its function words say most for, English at a tie or without.
+
+    A function word of n languages says an n-th of 240 for each; 60 are enough.
+    """
+    said = [0, 0]
+    for word in text.split():
+        speakers = [language for language, words in STOP_WORDS.items() if word in words]
+        for place, language in enumerate(BOTH.languages):
+            said[place] += 240 // len(speakers) if language in speakers else 0
+    place = int(said[1] > said[0] and said[1] >= 60)
+    found: dict[str, float] = {}
+    for word in NO_LANGUAGE(text):
+        if (stem := stems(word, place)) is None:
+            continue
+        found[stem] = found.get(stem, 0) + 1
+        if place == 0 and (root := roots([word])[0]) != stem:
+            found[root] = found.get(root, 0) + 0.5
+    return place, found
+
+
+NO_LANGUAGE = AnyLanguage([])
+
+
+def twin_scores(catalogue: list[str], query: str) -> list[float]:
+    """Score every item by the rules, in plain Python."""
+    items = [item_terms(text) for text in catalogue]
+    sizes = [sum(place == own for own, _ in items) for place in (0, 1)]
+    means = [sum(sum(terms.values()) for own, terms in items if own == place) / (sizes[place] or 1) for place in (0, 1)]
+
+    def held(term: str, place: int | None = None) -> int:
+        return sum(term in terms for own, terms in items if place is None or own == place)
+
+    def rarity(terms: list[str], own: str | None, language: int) -> float:
+        if own is not None and language >= 0 and held(own, language):
+            return idf(held(own, language), sizes[language])
+        return idf(min(sum(map(held, terms)), len(items)), len(items))
+
+    language = clear_language([word for word in NO_LANGUAGE(query) if word != "war"], BOTH.languages)
+    scores = [0.0] * len(items)
+    for word in NO_LANGUAGE(query):
+        if language >= 0 and word in STOP_WORDS[BOTH.languages[language]]:
+            continue
+        ways = [stems(word, place) for place in (0, 1)]
+        distinct = list(dict.fromkeys(stem for stem in ways if stem is not None))
+        weighed = [(stem, rarity(distinct, ways[language] if language >= 0 else None, language)) for stem in distinct]
+        root = roots([word])[0]
+        if ways[0] is not None and root not in distinct:
+            weighed.append((root, 0.5 * rarity([root], root, language)))
+        for number, (place, terms) in enumerate(items):
+            for term, weight in weighed:
+                if term in terms:
+                    bonus = 1.5 if place == language else 1.0
+                    scores[number] += bonus * weight * part(terms[term], sum(terms.values()), means[place] or 1)
+    return scores
+
+
+@given(catalogues, texts)
+def test_scores_are_those_of_the_twin(catalogue, query):
+    search = bm25(catalogue, analyser=BOTH)
+    expected = twin_scores(catalogue, query)
+    found = scores(search, query)
+    assert found == pytest.approx({str(n): score for n, score in enumerate(expected) if score}, rel=1e-5)
+
+
+@given(catalogues, st.lists(texts, min_size=1, max_size=4), st.sampled_from(VARIANTS), st.integers(0, 14))
+def test_shards_batches_and_exhaustive_scores_are_the_same_bits(catalogue, queries, variant, cut):
+    items = {str(number): text for number, text in enumerate(catalogue)}
+    pairs = list(items.items())
+    parts = [dict(pairs[:cut]), dict(pairs[cut:])]
+    whole = bm25(items, analyser=BOTH, variant=variant)
+    counted = reduce(Statistics.merged, [Statistics.of(one, analyser=BOTH) for one in parts])
+    assert counted == whole.statistics and counted.fingerprint == whole.statistics.fingerprint
+    found = whole(queries, k=9)
+    assert shards([bm25(one, statistics=counted, variant=variant) for one in parts])(queries, k=9) == found
+    assert whole.score(queries, found) == found
+    everything = whole.exact(queries, k=len(items)).to_dict()
+    for query, hits in found.to_dict().items():
+        assert hits == {id: everything[query][id] for id in hits}
+        others = [score for id, score in everything[query].items() if id not in hits]
+        assert max(others, default=0) <= min(hits.values(), default=np.inf)
+    assert [whole(query, k=9).scores.tolist() for query in queries] == [
+        found.scores[low:high].tolist() for low, high in zip(found.offsets[:-1], found.offsets[1:], strict=True)
+    ]
+
+
+@given(catalogues, catalogues)
+def test_counts_of_items_that_go_are_the_difference(kept, gone):
+    """Whole numbers that add up: what is left after a deletion is the sum less what the deleted items had."""
+    both = Statistics.of([*kept, *gone], analyser=BOTH)
+    left, less = Statistics.of(kept, analyser=BOTH).languages, Statistics.of(gone, analyser=BOTH)
+    numbers = both.bag.terms.find_all(less.bag.terms)
+    difference = dict(zip(both.languages.keys.tolist(), both.languages.frequencies.tolist(), strict=True))
+    theirs = less.languages
+    moved = (numbers[theirs.terms] * theirs.count + theirs.languages).tolist()
+    for key, count in zip(moved, theirs.frequencies.tolist(), strict=True):
+        difference[key] -= count
+    assert {key: n for key, n in difference.items() if n} == dict(
+        zip(left.keys.tolist(), left.frequencies.tolist(), strict=True)
+    )
+    assert (both.languages.documents - theirs.documents).tolist() == left.documents.tolist()
+    assert (both.languages.lengths - theirs.lengths).tolist() == left.lengths.tolist()
+
+
+def test_files_keep_the_counts_and_damage_is_told(search, tmp_path: Path):
+    path = search.save(tmp_path / "index")
+    again = vizsla.load(path)
+    assert again.statistics == search.statistics and again(["running", "what is the war"]) == search(
+        ["running", "what is the war"]
+    )
+    counts = search.statistics.languages
+    wrong = LanguageCounts(counts.keys[1:], counts.frequencies[1:], counts.documents, counts.lengths)
+    same = search.bag, search.frequencies, search.statistics.documents, search.statistics.length
+    with pytest.raises(InputError, match="add up"):
+        Statistics(*same, wrong)
+    with pytest.raises(InputError, match="exactly for several languages"):
+        Statistics(*same)
+    with pytest.raises(InputError, match="ascend"):
+        LanguageCounts(counts.keys[::-1].copy(), counts.frequencies, counts.documents, counts.lengths)
+    with pytest.raises(InputError, match="between 1 and"):
+        LanguageCounts(counts.keys, counts.frequencies + 9, counts.documents, counts.lengths)
+    with pytest.raises(InputError, match="whole numbers or halves"):
+        LanguageCounts(counts.keys, counts.frequencies, counts.documents, counts.lengths + 0.3)
+    file = next(path.rglob("language_documents*"))
+    file.unlink()
+    with pytest.raises(FormatError):
+        vizsla.load(path)
+
+
+def test_a_shard_with_a_word_in_another_language_is_refused():
+    """The statistics know `gag` from German items alone."""
+    counted = Statistics.of(ITEMS, analyser=BOTH)
+    with pytest.raises(InputError, match="must count the items"):
+        bm25({"x": "the gag of the cat"}, statistics=counted)
+
+
+def test_clicks_move_items_of_a_mixed_catalogue(search):
+    """PEFA moves rows of lists: a word that no item holds finds what was clicked for it, in both languages."""
+    clicks = [("unseenword running", "de haus"), ("unseenword", "de haus"), ("canine", "en dog")]
+    moved = vizsla.pefa_xs(search, clicks, weight=0.5, calibrated=False)
+    assert moved("unseenword").ids == [["de haus"]] and moved("canine").ids == [["en dog"]]
+    for query in ("unseenword running", "what is the canine dog"):
+        found = moved(query, k=9)
+        assert moved.score(query, found) == found
+        for item, score in zip(found.ids[0], found.scores.tolist(), strict=True):
+            assert moved.explain(query, item).score == pytest.approx(score, rel=1e-6)
+
+
+def test_a_row_of_the_index_has_the_encoders_width(search):
+    assert search.index.dim == search.encoder.dim == len(search.statistics.languages.keys) + 1
+    assert search.encode(["running", "nothing"]).shape == (2, search.encoder.dim)
+    assert np.array_equal(search.column_weights[-1:], [0])

@@ -1,0 +1,178 @@
+"""Clicks with times: splits by time, weights that decay, and half-lives that are chosen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vizsla
+from vizsla._native import EntryFormat, EntryTable
+from vizsla.artifacts.inspect import inspect
+from vizsla.data.dataset import DAY
+from vizsla.errors import DataError, InputError
+from vizsla.io.interactions import moment_of
+from vizsla.learning.recency import choose_half_life, decayed
+
+ITEMS = {"old": "an old thing", "new": "a new thing", "other": "something else"}
+
+
+def log(days: int = 40) -> list[tuple[str, str, float, str]]:
+    """People chose `old` until day 30, and `new` since."""
+    rows = [("thing", "old" if day < 30 else "new", 1.0, str(day * DAY)) for day in range(days)]
+    return rows + [(f"else {day}", "other", 1.0, str(day * DAY)) for day in range(days)]
+
+
+@given(st.datetimes(datetime(1990, 1, 1), datetime(2037, 1, 1)), st.sampled_from("T "), st.sampled_from(["Z", ""]))
+def test_times_are_what_datetime_reads(moment, middle, zone) -> None:
+    moment = moment.replace(microsecond=0)
+    seconds = moment.replace(tzinfo=UTC).timestamp()
+    for text in (moment.isoformat(middle) + zone, str(int(seconds)), f"{int(seconds) * 1000}"):
+        expected = int(seconds) if abs(seconds) >= 1e9 or text[4:5] == "-" else moment_of(text)
+        assert moment_of(text) == expected
+        table = EntryTable(None, None, stop_at_unknown=False)
+        data = f"q\ti\t{text}\n".encode()
+        at, _, _ = table.read(data, 0, 1, EntryFormat(separator="\t", width=3, query=0, item=1, time=2))
+        assert at == 0 or table.take_times().tolist() == [expected]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_split_by_time_parts_the_log_at_a_moment() -> None:
+    dataset = vizsla.Dataset.of(ITEMS, clicks=log())
+    train, held = dataset.split(by="time", after=str(30 * DAY))
+    assert train.clicks.sum() == 60 and train.events.times.max() == 29 * DAY
+    assert held.query_texts("cold")[1] == ["thing"]
+    assert set(held.query_texts("warm")[1]) == {f"else {day}" for day in range(30, 40)}
+    share = dataset.split(by="time", held_out=0.25)[1]
+    assert share.qrels("test").nnz == 11, "ten days of `else`, and `thing` once"
+
+
+def test_a_click_weighs_half_after_its_half_life(tmp_path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("date,search,sku,user\n2024-05-01,fig,f,u1\n2024-05-11,fig,f,u2\n2024-05-11,pear,p,u3\n")
+    (tmp_path / "items.tsv").write_text("f\tfig\np\tpear\n")
+    dataset = vizsla.open_dataset(tmp_path / "items.tsv", clicks=path)
+    assert dataset.clicks.toarray().tolist() == [[2, 0], [0, 1]]
+    assert decayed(dataset, 10).clicks.toarray().tolist() == [[1.5, 0], [0, 1]]
+
+
+def test_a_time_that_is_none_is_named(tmp_path) -> None:
+    (tmp_path / "log.tsv").write_text("fig\tf\t1\t2024-05-01\nfig\tf\t1\tsoon\n")
+    with pytest.raises(DataError, match="line 2: the time must be like 2024-05-01"):
+        vizsla.open_dataset(_items(tmp_path), clicks=tmp_path / "log.tsv")
+
+
+def test_methods_follow_what_is_recent() -> None:
+    clicks = vizsla.Dataset.of(ITEMS, clicks=log())
+    for build in (
+        lambda half_life: _voted(ITEMS, clicks, half_life=half_life),
+        lambda half_life: vizsla.train_xrlinear(clicks, item_texts=False, click_weights="raw", half_life=half_life),
+    ):
+        assert build(None)("thing", k=1).ids == [["old"]]
+        assert build(2.0)("thing", k=1).ids == [["new"]]
+
+
+def test_the_token_table_takes_a_half_life() -> None:
+    bag, clicks = vizsla.bag(ITEMS), vizsla.Dataset.of(ITEMS, clicks=log())
+    plain, recent = (vizsla.train_tokens(bag, clicks, epochs=1, half_life=days) for days in (None, 2.0))
+    assert not np.array_equal(plain.encoder.weights, recent.encoder.weights) or plain("thing") != recent("thing")
+
+
+def test_the_half_life_is_saved_and_shown(tmp_path) -> None:
+    clicks = vizsla.Dataset.of(ITEMS, clicks=log())
+    built = {
+        "xs": vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5, half_life=2.0),
+        "xl": _voted(ITEMS, clicks, half_life=2.0),
+        "bag": vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=2.0),
+    }
+    more = [("another", "old")]
+    for name, model in built.items():
+        model.save(tmp_path / name)
+        assert "half_life = 2.0" in str(inspect(tmp_path / name))
+        loaded = vizsla.load(tmp_path / name)
+        kept = [one if name == "bag" else one.log for one in (model, loaded, model.with_clicks(more))]
+        assert [one.half_life for one in kept] == [2.0] * 3
+    assert vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5).log.half_life is None
+
+
+def test_a_half_life_is_chosen_on_the_latest_clicks_and_only_if_it_helps() -> None:
+    rows = [(query, item, 1.0, float(day) * DAY) for day in range(60) for query, item in _habits(day)]
+    items = {f"{kind}{n}": f"thing {n}" for n in range(30) for kind in "ab"}
+
+    def build(clicks):
+        return _voted(items, clicks)
+
+    choice = choose_half_life(rows, build)
+    assert choice.trials[0]["half_life"] is None and choice.chosen["half_life"] is not None
+    steady = [(query, item, weight, time) for query, item, weight, time in rows if item.startswith("a")]
+    assert choose_half_life(steady, build).chosen["half_life"] is None
+
+
+def _numbers(texts):
+    rows = np.zeros((len(texts), 101), np.float32)
+    for row, text in enumerate(texts):
+        rows[row, int(text.split()[-1]) if text[-1].isdigit() else 100] = 1
+    return rows
+
+
+def _voted(items, clicks, **options):
+    encoder = vizsla.FunctionEncoder(_numbers, dim=101, name="numbers")
+    fixed = {"weight": 0.1, "neighbours": 1, "votes": "mean", "near": 0.0, "scale": 10.0, "threshold": 0.0}
+    return vizsla.pefa_xl(vizsla.bm25(items), clicks, encoder=encoder, **fixed, **options)
+
+
+def _habits(day: int) -> list[tuple[str, str]]:
+    kind = "a" if day < 45 else "b"
+    return [(f"thing {n}", f"{kind}{n}") for n in range(30)]
+
+
+def test_clicks_without_times_have_no_half_life() -> None:
+    with pytest.raises(InputError, match="must have a column of times"):
+        vizsla.Dataset.of(ITEMS, clicks=[("thing", "old")]).split(by="time")
+    with pytest.raises(InputError, match="every click must have a time"):
+        vizsla.pefa_xs(vizsla.bm25(ITEMS), [("thing", "old")], weight=0.5, half_life=3.0)
+
+
+def _items(folder):
+    path = folder / "items.tsv"
+    path.write_text("f\tfig\n")
+    return path
+
+
+@pytest.mark.parametrize("half_life", [None, 3.0, "auto"])
+@pytest.mark.parametrize(
+    ("clicks", "message"),
+    [
+        (np.array([np.nan]), r"Every click must be \(query text, item id\)"),
+        ([None], r"Every click must be \(query text, item id\)"),
+        (None, "`clicks` must be a Dataset or"),
+        ("thing", "`clicks` must be a Dataset or"),
+        ([("thing", "old", np.nan, 0.0), ("thing", "new", 1.0, DAY)], "weight must be above 0 .* Got nan"),
+        ([("thing", "old", "x", 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be numbers"),
+        ([("thing", "old", 10**400, 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be"),
+    ],
+)
+@pytest.mark.parametrize("learn", ["tokens", "pefa"])
+def test_clicks_that_are_none_are_refused_whatever_the_half_life(learn, clicks, message, half_life) -> None:
+    with pytest.raises(InputError, match=message):
+        if learn == "tokens":
+            vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=half_life)
+        else:
+            vizsla.pefa(vizsla.tfidf(ITEMS), clicks, half_life=half_life)
+
+
+@pytest.mark.parametrize("time", [np.nan, np.inf, "x", None, 10**400])
+def test_a_time_that_is_none_is_refused_and_drops_no_click(time) -> None:
+    with pytest.raises(InputError, match="time"):
+        decayed([("thing", "old", 1.0, time), ("thing", "new", 1.0, DAY)], 3.0)
+
+
+def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
+    rows = [(query, item, weight, float(time)) for query, item, weight, time in log()]
+    learned = [
+        vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))
+    ]
+    assert learned[0].half_life == learned[1].half_life and learned[0]("thing") == learned[1]("thing")

@@ -1,0 +1,109 @@
+"""Whether items without clicks are lifted, by hand and on a log whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.methods.fusion.logs import ITEMS, log_of, noise, text
+from tests.methods.fusion.test_standing import COLD, SINGLES, SUM, values
+from tests.support.table_retriever import TableRetriever
+from vizsla import learn_fusion
+from vizsla.data.dataset import Dataset
+from vizsla.learning.selection import Judge
+from vizsla.methods.cold_items import Unclicked
+from vizsla.methods.fusion.rules import Lifting, Standing
+from vizsla.methods.fusion.scaling import Trial
+
+QUERIES = 1200
+LIFTED = Trial("exp", (0.5, 0.5), 1.0)
+
+
+def chosen(*measured: np.ndarray, share: float = 0.5) -> Trial:
+    trials = [*SINGLES, SUM, LIFTED]
+    judge = Judge.of_cold(COLD, share)
+    stands = Standing.of(judge, measured[:2]).chosen(trials, measured)
+    return trials[Lifting.of(judge, measured[:2], measured[stands]).chosen(trials, measured, stands)]
+
+
+def test_a_lift_that_ends_a_loss_stands():
+    assert chosen(values(0.6, 0.1), values(0.1, 0.6), values(0.4, 0.6), values(0.61, 0.61)) == LIFTED
+
+
+def test_a_lift_that_warm_queries_pay_for_does_not_stand():
+    """It is far better on average, and warm queries would have less than their best part gives them."""
+    assert chosen(values(0.6, 0.1), values(0.1, 0.6), values(0.4, 0.6), values(0.9, 0.55)) == SUM
+
+
+def test_a_lift_that_gains_nothing_sure_does_not_stand():
+    nearly = values(0.7, 0.7)
+    nearly[[0, 150]] += 0.1
+    assert chosen(values(0.6, 0.1), values(0.1, 0.6), values(0.7, 0.7), nearly) == SUM
+
+
+@pytest.mark.parametrize(("warm", "stands"), [(0.62, LIFTED), (0.6, SUM)])
+def test_a_lift_that_ends_a_loss_on_rare_queries_must_be_soundly_better_than_the_best_part(warm, stands):
+    """No cold query is expected. The sum is best on warm ones and loses on cold ones; the lift ends that."""
+    measured = values(0.6, 0.1), values(0.1, 0.6), values(0.3, 0.65), values(0.61, warm)
+    assert chosen(*measured, share=0.0) == stands
+
+
+def test_a_lift_is_as_good_as_the_worse_kind():
+    singles = [values(0.5, 0.1), values(0.1, 0.5)]
+    lifting = Lifting.of(Judge.of_cold(COLD, 0.5), singles, values(0.4, 0.52))
+    assert lifting.rank(values(0.9, 0.6)) == pytest.approx((0.0, 0.1))
+    assert lifting.rank(values(0.45, 0.6)) == pytest.approx((0.0, -0.05))
+    assert lifting.rank(values(0.38, 0.6)) == pytest.approx((-0.02, -0.12))
+    assert lifting.rank(values(0.9, 0.49)) == pytest.approx((-0.01, -0.01))
+
+
+class Clicked(TableRetriever):
+    """Ranks the right item first if it has clicks, and any item with clicks before all that have none."""
+
+    kind = "clicked"
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Clicked:
+        known, pick = set(dataset.clicks.indices.tolist()), np.random.default_rng(5)
+        table = {}
+        for query in range(QUERIES):
+            scores = {item: 1 + pick.random() if at in known else 0.0 for at, item in enumerate(ITEMS)}
+            if query % len(ITEMS) in known:
+                scores[ITEMS[query % len(ITEMS)]] = 1.7
+            table[text(query)] = scores
+        return cls(table, ITEMS, scale="clicked")
+
+    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Clicked:
+        return Clicked.of(dataset)
+
+
+def words() -> TableRetriever:
+    part = noise(QUERIES, seed=3, scale="words")
+    for query in range(QUERIES):
+        part.table[text(query)][ITEMS[query % len(ITEMS)]] = 0.95
+    return part
+
+
+def test_items_that_a_part_ranks_down_for_want_of_clicks_are_lifted():
+    log = log_of(QUERIES)
+    fusion = learn_fusion({"words": words(), "clicked": Clicked.of(log)}, log, cold=0.5)
+    assert fusion.lift > 0
+    assert f"+ {fusion.lift:g} for items without clicks" in fusion.said
+    assert "Without the lift, " in fusion.said
+    assert isinstance(fusion.retriever.parts[-1], Unclicked)
+    assert fusion.retriever.weights[-1] == fusion.lift
+    assert all(gain["gain"] >= 0 for gain in fusion.gains)
+    level = max((trial for trial in fusion.choice.trials if not trial["lift"]), key=lambda trial: trial["all"])
+    assert fusion.choice.chosen["all"] > level["all"]
+
+
+@pytest.mark.parametrize("cold", [0.0, 1.0])
+def test_nothing_is_lifted_where_one_kind_of_query_is_missing(cold):
+    fusion = learn_fusion({"words": words(), "clicked": Clicked.of}, log_of(QUERIES), cold=cold)
+    assert not any(trial["lift"] for trial in fusion.choice.trials)
+
+
+def test_nothing_is_lifted_where_no_part_learns_from_clicks():
+    """That half of the held-out queries are about items without clicks is our own doing."""
+    fusion = learn_fusion({"words": words(), "noise": noise(QUERIES, seed=8)}, log_of(QUERIES))
+    assert not any(trial["lift"] for trial in fusion.choice.trials)

@@ -1,0 +1,138 @@
+"""Training: what it wins back, what it leaves alone, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.methods.jpq.catalogue import CLICKS, ENCODER, IDS, coded, dataset, flat, reciprocal_rank
+from vizsla.errors import InputError
+from vizsla.learning.selection import ChoiceWarning
+from vizsla.methods.jpq.train_jpq import jpq, train_jpq
+from vizsla.methods.pefa import pefa_xl, pefa_xs
+
+HELD = [number for number in range(1200, 1500) if number % 600 < 540]
+"""Queries whose items others clicked; none of them is trained on."""
+COLD = [number for number in range(1500) if number % 600 >= 540]
+TRAIN = [click for click in CLICKS if int(click[0][1:]) < 1200]
+FAST = {"epochs": 4, "stop": 4, "batch": 64, "negatives": 30, "depth": 20}
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_training_wins_back_what_coding_lost(bits):
+    base = coded(bits)
+    trained = train_jpq(base, TRAIN, teacher=flat(), share=0.5, **FAST)
+    for queries in (HELD, COLD):
+        lost = reciprocal_rank(flat(), queries) - reciprocal_rank(base, queries)
+        assert reciprocal_rank(trained, queries) > reciprocal_rank(base, queries) + 0.1 * lost
+
+
+def test_training_leaves_the_codes_and_the_base_alone():
+    base = coded()
+    before = base.index.centroids.copy()
+    trained = train_jpq(base, TRAIN, teacher=flat(), share=0.5, **FAST | {"stop": 1})
+    assert trained.index.codes.tobytes() == base.index.codes.tobytes()
+    assert np.array_equal(base.index.centroids, before)
+    assert np.array_equal(trained.index.coder.centroids, before)
+    assert not np.array_equal(trained.index.centroids, before)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    one, other = (train_jpq(coded(), TRAIN, teacher=flat(), share=0.5, **FAST | {"stop": 1}) for _ in range(2))
+    assert one.encoder.fingerprint == other.encoder.fingerprint
+    assert np.array_equal(one.index.centroids, other.index.centroids)
+
+
+def test_what_is_chosen_is_chosen_on_held_out_clicks():
+    trained = train_jpq(coded(), TRAIN, teacher=flat(), **FAST | {"stop": None, "epochs": 2})
+    choice = trained.choice
+    assert choice.trials[0]["epochs"] == 0
+    assert {trial["share"] for trial in choice.trials[1:]} == {0.3, 0.7}
+    assert (trained.settings.share, trained.settings.stop) == (choice.chosen["share"], choice.chosen["epochs"])
+    assert choice.chosen["warm"] >= choice.trials[0]["warm"] and choice.chosen["cold"] >= choice.trials[0]["cold"]
+
+
+def test_no_epoch_is_the_base():
+    trained = train_jpq(coded(), TRAIN, teacher=flat(), share=0.5, **FAST | {"stop": 0})
+    queries = [f"q{number}" for number in range(20)]
+    assert trained(queries, 5).ids == coded()(queries, 5).ids
+
+
+@pytest.mark.parametrize("loss", ["lambdarank", "ranknet", "hinge", "softmax"])
+def test_every_loss_learns_from_clicks(loss):
+    trained = train_jpq(coded(), TRAIN, share=1.0, loss=loss, **FAST | {"stop": 2})
+    assert reciprocal_rank(trained, HELD) > reciprocal_rank(coded(), HELD)
+
+
+def test_the_stages_train_what_they_say():
+    how = {"teacher": flat(), "share": 0.5, **FAST, "stop": 1}
+    first, second, third, last = (
+        train_jpq(coded(), TRAIN, stage=stage, **how) for stage in ("negatives", "loss", "centroids", "distillation")
+    )
+    start = coded().index.centroids
+    assert np.array_equal(first.index.centroids, start) and np.array_equal(second.index.centroids, start)
+    assert not np.array_equal(third.index.centroids, start)
+    assert len({each.encoder.fingerprint for each in (first, second, third, last)}) == 4
+
+
+def test_without_clicks_the_teacher_is_followed():
+    queries = [click[0] for click in TRAIN]
+    trained = train_jpq(coded(), queries=queries, teacher=flat(), **FAST)
+    assert trained.settings.share == 0 and trained.choice is None
+    assert reciprocal_rank(trained, HELD + COLD) > reciprocal_rank(coded(), HELD + COLD)
+
+
+def test_without_any_query_pieces_of_the_items_serve():
+    without = dataset().__class__.of({name: name for name in IDS})
+    trained = train_jpq(coded(), without, **FAST | {"stop": 1})
+    assert trained.settings.share == 0
+
+
+def test_a_datasets_items_are_the_teacher_unless_one_is_given():
+    trained = train_jpq(coded(), dataset(), share=0.5, **FAST | {"stop": 1})
+    given = train_jpq(coded(), dataset(), share=0.5, teacher=flat(), **FAST | {"stop": 1})
+    assert trained.encoder.fingerprint == given.encoder.fingerprint
+
+
+def test_pefa_teaches_and_pefa_follows():
+    teacher = pefa_xs(flat(), TRAIN, weight=0.8, calibrated=True)
+    trained = train_jpq(coded(), TRAIN, teacher=teacher, share=0.5, **FAST)
+    adapted = pefa_xl(trained, TRAIN, weight=0.5, neighbours=5, votes="max", near=0.5, threshold=0.1)
+    assert reciprocal_rank(adapted, HELD) >= reciprocal_rank(trained, HELD) - 0.02
+    assert len(adapted("q3", 5)[0]) == 5
+
+
+def test_jpq_compresses_and_trains_at_once():
+    small = jpq(flat(), TRAIN, bytes=2, share=0.5, **FAST | {"stop": 1})
+    assert small.index.compression == 64 and small.index.coder is not small.index.codebook
+
+
+def test_the_papers_numbers_are_a_switch_and_may_be_changed():
+    trained = train_jpq(coded(), TRAIN, paper=True, **FAST | {"stop": 1, "negatives": 50})
+    how = trained.settings
+    assert (how.loss, how.stage, how.imagined, how.share) == ("lambdarank", "centroids", 0, 1)
+    assert (how.adapter_rate, how.centroid_rate, how.negatives) == (5e-6, 5e-6, 50)
+
+
+def test_few_clicks_are_no_ground_to_choose_on():
+    with pytest.warns(ChoiceWarning, match="at least 5"):
+        train_jpq(coded(), TRAIN[:3], teacher=flat(), **FAST | {"stop": None, "epochs": 1})
+
+
+def test_what_cannot_be_trained_is_refused():
+    with pytest.raises(InputError, match="over a PqIndex"):
+        train_jpq(flat(), TRAIN)
+    with pytest.raises(InputError, match="`train_jpq` trains these"):
+        jpq(coded(), TRAIN, bytes=4)
+    with pytest.raises(InputError, match="`share` must be 1 without a teacher"):
+        train_jpq(coded(), TRAIN, share=0.5)
+    with pytest.raises(InputError, match="`share` must be 0 without clicks"):
+        train_jpq(coded(), queries=["q1"], teacher=flat(), share=0.5)
+    with pytest.raises(InputError, match="`teacher` must be given"):
+        train_jpq(coded(), queries=["q1"])
+    with pytest.raises(InputError, match="to train on"):
+        train_jpq(coded(), teacher=flat())
+    with pytest.raises(InputError, match="`loss` must be"):
+        train_jpq(coded(), TRAIN, teacher=flat(), loss="square")
+    with pytest.raises(InputError, match="`teacher` must be over the base's items"):
+        train_jpq(coded(), TRAIN, teacher=type(flat()).build({"i1": "i1"}, ENCODER))

@@ -1,0 +1,247 @@
+"""The learned table: its loss, its slopes, what it learns, and that it is the same every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from vizsla import Dataset, bag, load, train_tokens
+from vizsla.core.candidates import Candidates
+from vizsla.encoders.token_table import TokenTable
+from vizsla.errors import InputError
+from vizsla.learning.selection import ChoiceWarning, Judge
+from vizsla.methods.tokens.learner import STRANGERS, Clicked, LearningSettings, begun, items_met, softmax_loss
+from vizsla.methods.tokens.tuning import MOST_SPLITS, _splits, chosen_epochs, harmless_best
+from vizsla.text.bag_of_words import BagOfWords
+
+THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
+OTHER = ["auto", "ship", "railway", "jet", "streetcar", "cycle", "lorry", "shuttle"]
+
+
+def synonyms(seed: int = 0) -> Dataset:
+    """Return items that name things one way, and queries that name them another way."""
+    rng = np.random.default_rng(seed)
+    colours = ["red", "green", "blue", "white", "black", "pink"]
+    items = {f"{thing} {colour}": f"a {colour} {thing} for sale" for thing in THINGS for colour in colours}
+    queries, clicks = {}, []
+    for number in range(240):
+        thing, colour = int(rng.integers(len(THINGS))), str(rng.choice(colours))
+        queries[f"q{number}"] = f"{colour} {OTHER[thing]} {rng.choice(['please', 'now', 'here'])}"
+        clicks.append((f"q{number}", f"{THINGS[thing]} {colour}"))
+    return Dataset.of(items, queries=queries, clicks=clicks)
+
+
+def test_it_learns_what_words_mean():
+    data = synonyms()
+    base = bag(data, b=0.5)
+    learned = train_tokens(base, data, epochs=6, rate=0.3, batch=16)
+    texts = [f"red {other}" for other in OTHER]
+    wanted = [f"{thing} red" for thing in THINGS]
+    assert [row[0] for row in learned(texts, 1).ids] == wanted != [row[0] for row in base(texts, 1).ids]
+    assert learned.index.segments is base.index.segments or learned.index.segments[0] is base.index.segments[0]
+
+
+def test_the_same_seed_gives_the_same_table(tmp_path):
+    data = synonyms()
+    one, two = (train_tokens(bag(data), data, epochs=2, seed=3, batch=16) for _ in range(2))
+    assert one.encoder.fingerprint == two.encoder.fingerprint
+    assert one.encoder.fingerprint != train_tokens(bag(data), data, epochs=2, seed=4, batch=16).encoder.fingerprint
+    again = load(one.save(tmp_path / "learned"))
+    assert again("red auto") == one("red auto")
+    assert again.learned
+
+
+def test_expansions_are_marked():
+    data = synonyms()
+    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    why = learned.explain("a red auto", "car red")
+    assert "'car' (expansion)" in str(why)
+    assert sum(part.score for part in why.parts) == pytest.approx(why.score, rel=1e-4)
+
+
+def test_later_clicks_need_no_new_index():
+    data = synonyms()
+    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    more = learned.with_clicks([("red wheels", "bike red"), ("blue wheels", "bike blue")], epochs=20, rate=0.1)
+    assert more.index.segments[0] is learned.index.segments[0]
+    assert more("wheels", 1).ids[0][0].startswith("bike")
+    assert more("red auto", 1).ids == [["car red"]]
+
+
+def test_a_learned_table_survives_new_items():
+    data = synonyms()
+    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    grown = learned.with_items({"new": "a purple car for sale"})
+    assert grown("purple auto", 1).ids == [["new"]]
+    assert grown.without_items(["new"])("red auto", 5) == learned("red auto", 5)
+
+
+def test_epochs_are_chosen_on_held_out_clicks():
+    data = synonyms()
+    base = bag(data)
+    clicked = Clicked.of(data, base.items)
+    choice = chosen_epochs(base.with_words(clicked.texts), clicked, LearningSettings(rate=0.3), seed=0)
+    assert choice.warm > 0
+    assert [trial["epochs"] for trial in choice.trials] == list(range(len(choice.trials)))
+    assert choice.chosen["epochs"] >= 1
+    assert choice.chosen["all"] >= choice.trials[0]["all"]
+
+
+def twin_of_items_met(queries, clicks, items, pairs):
+    """Count, pair by pair, the items that hold the one token and were chosen by a query that holds the other."""
+    return [
+        sum(bool(items[item, target] and (queries[:, token] * clicks[:, item]).any()) for item in range(len(items)))
+        for token, target in pairs
+    ]
+
+
+def test_pairs_count_the_items_they_met_at():
+    rng = np.random.default_rng(0)
+    queries, clicks, items = (rng.random(shape) < 0.3 for shape in ((30, 6), (30, 8), (8, 6)))
+    held = rng.random((6, 6)) < 0.5
+    pattern = np.concatenate([[0], np.cumsum(held.sum(axis=1))]), np.nonzero(held)[1].astype(np.int32)
+    counted = items_met(*(csr_array(matrix.astype(np.float32)) for matrix in (queries, clicks, items)), pattern)
+    assert counted.tolist() == twin_of_items_met(queries, clicks, items, np.argwhere(held))
+
+
+def test_clicks_that_suggest_no_expansion_teach_weights_alone():
+    base = bag({"a": "fig", "b": "pear"})
+    for clicks, options in (([("fig", "a")], {}), ([("fig pear", "b"), ("pear", "b")], {"expansions": 0})):
+        learned = train_tokens(base, clicks, epochs=2, **options)
+        assert learned.learned and not learned.encoder.expands
+
+
+def test_a_first_step_is_as_long_as_the_evidence_allows():
+    """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
+    items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
+    base = bag(items, b=0.5)
+    clicked = Clicked.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
+    learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
+    learner.epoch(np.random.default_rng(0))
+    terms, table = learner.bag.terms, learner.table
+    pairs = np.repeat(np.arange(table.dim), np.diff(table.offsets)), table.targets, table.gains
+    gains = {(terms[token], terms[target]): gain for token, target, gain in zip(*pairs, strict=True)}
+    assert gains["sweet", "fig"] == pytest.approx(0.1 * 2 / 3, rel=1e-3)
+    assert gains["acorn", "oak"] == pytest.approx(0.1 / 2, rel=1e-3)
+
+
+def test_an_epoch_that_surely_harms_cold_queries_is_not_taken():
+    judge = Judge.of_cold(np.arange(200) < 100, 0.5)
+    rng = np.random.default_rng(0)
+    before = rng.random(200)
+    kind, harsh = (before + rng.normal(0, 0.1, 200) for _ in range(2))
+    kind[judge.cold] += 0.05
+    harsh[~judge.cold] += 0.5
+    harsh[judge.cold] -= 0.02
+    assert judge.quality(harsh) > judge.quality(kind) > judge.quality(before)
+    assert harmless_best(judge, [before, kind, harsh]) == 1
+    assert harmless_best(judge, [before, harsh + np.where(judge.cold, 0.07, 0)]) == 1
+    assert harmless_best(judge, [before, before - 0.1]) == 0
+
+
+def misleading(count: int = 300) -> Dataset:
+    """Return items of three words each; a query says a word that has nothing to do with those of its item."""
+    rng = np.random.default_rng(0)
+    items = {f"i{number}": f"name{number} kind{number % 20} odd{number}" for number in range(count)}
+    queries = {f"q{number}": f"kind{number % 20} kind{rng.integers(20)} lure{number % 20}" for number in range(count)}
+    return Dataset.of(items, queries=queries, clicks=[(f"q{number}", f"i{number}") for number in range(count)])
+
+
+def test_learning_that_helps_no_item_without_clicks_says_so():
+    data = misleading()
+    with pytest.warns(ChoiceWarning, match=r"Nothing was learned|did not help items without clicks"):
+        train_tokens(bag(data, b=0.5), data)
+
+
+def test_too_few_clicks_to_choose_by_are_said():
+    with pytest.warns(ChoiceWarning, match="3 were taken"):
+        learned = train_tokens(bag({"a": "fig tree", "c": "red car"}), [("vehicle", "c")])
+    assert learned("vehicle", k=1).ids == [["c"]]
+
+
+def test_a_small_log_is_split_several_times():
+    data = synonyms()
+    clicked = Clicked.of(data, bag(data).items)
+    splits = _splits(clicked.clicks, 0)
+    assert len(splits) == MOST_SPLITS
+    assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
+
+
+def test_where_it_helps_nothing_is_said(recwarn):
+    data = synonyms()
+    train_tokens(bag(data), data, rate=0.3)
+    assert not [each for each in recwarn if "did not help" in str(each.message) or "Nothing" in str(each.message)]
+
+
+def test_the_slopes_are_those_of_the_loss():
+    scores = np.random.default_rng(0).normal(size=(3, 5))
+    scores[1, 3] = -np.inf
+    loss, slopes = softmax_loss(scores)
+    for place in np.ndindex(scores.shape):
+        if not np.isfinite(scores[place]):
+            assert slopes[place] == 0
+            continue
+        moved = scores.copy()
+        moved[place] += 1e-6
+        assert (softmax_loss(moved)[0] - loss) / 1e-6 == pytest.approx(slopes[place], abs=1e-4)
+
+
+def test_a_step_moves_numbers_down_the_slope_of_the_loss():
+    data = synonyms()
+    base = bag(data)
+    clicked = Clicked.of(data, base.items)
+    known = base.with_words(clicked.texts)
+    learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
+    queries, items = learner._pairs()
+    weighted = learner.table.weighted(learner.queries)
+    strangers = np.random.default_rng(0).integers(0, len(data.items), (len(queries), STRANGERS))
+    candidates, scores = learner._against(weighted, queries, items, strangers)
+    learner._step(queries, items, strangers)
+    asked = Candidates.matches(list(candidates.astype(np.int32)))
+    after = learner.index.scores(learner.table.weighted(learner.queries), asked).scores.reshape(scores.shape)
+    assert softmax_loss(np.where(np.isfinite(scores), after, -np.inf))[0] < softmax_loss(scores)[0]
+
+
+def test_the_table_is_the_twin():
+    rng = np.random.default_rng(0)
+    tokens, _ = BagOfWords.fit(["a b c d e f"])
+    weights, full = rng.random(6, np.float32), np.where(rng.random((6, 6)) < 0.5, rng.normal(size=(6, 6)), 0)
+    offsets = np.concatenate([[0], np.cumsum((full != 0).sum(axis=1))])
+    targets, gains = np.nonzero(full)[1].astype(np.int32), full[full != 0].astype(np.float32)
+    table = TokenTable(tokens, weights, offsets, targets, gains)
+    held = np.array([[1, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]], np.float32)
+    wanted = np.maximum(held * weights + held @ full, 0)
+    assert table.queries(["a c f f", "b", "x"]).toarray() == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"epochs": 0}, {"rate": 0.0}, {"temperature": -1.0}, {"negatives": 0}, {"batch": 0}, {"expansions": -1}],
+)
+def test_wrong_options_are_refused(wrong):
+    data = synonyms()
+    with pytest.raises(InputError):
+        train_tokens(bag(data), data, **({"epochs": 1} | wrong))
+
+
+def test_no_clicks_are_refused():
+    with pytest.raises(InputError, match="at least one"):
+        train_tokens(bag({"a": "fig"}), [])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": np.float32([1])},
+        {"weights": np.float32([1, np.nan])},
+        {"offsets": np.array([0, 1])},
+        {"targets": np.int32([2])},
+        {"gains": np.float32([np.inf])},
+    ],
+)
+def test_a_table_must_be_sound(wrong):
+    tokens, _ = BagOfWords.fit(["a b"])
+    sound = {"weights": np.float32([1, 1]), "offsets": np.array([0, 1, 1]), "targets": np.int32([1])}
+    with pytest.raises(InputError):
+        TokenTable(tokens, **(sound | {"gains": np.float32([1])} | wrong))

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.methods.xrlinear.toy import toy
+from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+
+SMALL = {"branching": 3, "max_leaf": 6}
+"""Three layers over the toy's 48 items."""
+
+
+@pytest.fixture(scope="session")
+def log():
+    return toy(cold=6)
+
+
+@pytest.fixture(scope="session")
+def model(log):
+    return train_xrlinear(log, **SMALL)
+
+
+@pytest.fixture(scope="session")
+def warm():
+    """Every item has clicks."""
+    return toy()
+
+
+@pytest.fixture
+def train():
+    return lambda dataset, **options: train_xrlinear(dataset, **{**SMALL, **options})

@@ -1,0 +1,67 @@
+"""Ctrl-C at random moments of the command line; `python -m benchmarks.fuzz --target stops` runs more of the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.fuzz.campaign import run
+from tests.robustness.stopped_command_target import COMMANDS
+from vizsla.cli.main import VERBS
+
+CASES = 12
+SLOW = {"demo", "export"}
+"""Tried by the benchmark alone."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_command_that_is_stopped_leaves_nothing_half_written():
+    report = run("stops", count=CASES, seed=2026)
+    assert not report.findings, str(report)
+    assert report.outcomes["refused"], "some must have been stopped"
+
+
+def test_all_verbs_are_tried():
+    assert {command.split()[0] for command in COMMANDS} == set(VERBS) - SLOW
+
+
+LOST = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import vizsla.cli.inspect as verb
+from vizsla.cli import main
+class Thing:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000): pass
+def run(arguments):
+    Thing()
+    while True: pass
+verb.run = run
+sys.exit(main(["inspect", "bm25"]))
+"""
+
+
+def test_ctrl_c_while_an_object_is_destroyed_is_not_lost():
+    done = subprocess.run([sys.executable, "-c", LOST], capture_output=True)
+    assert done.returncode == 130 and done.stderr == b"vizsla: stopped; nothing was left half-written.\n"
+
+
+AFTER = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from vizsla.cli import main
+sys.argv = ["vizsla", "--version"]
+try:
+    main(None if sys.stdin.read() == "command" else sys.argv[1:])
+except SystemExit:
+    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+@pytest.mark.parametrize(("how", "back"), [("command", b"False"), ("function", b"True")])
+def test_a_function_gives_ctrl_c_back_and_the_command_lets_it_end_the_process(how, back):
+    done = subprocess.run([sys.executable, "-c", AFTER], capture_output=True, input=how.encode())
+    assert done.stdout.split()[-1] == back, done.stderr
