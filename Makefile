@@ -59,7 +59,7 @@ format: ## format Python with ruff and C++ with clang-format
 	@$(PREPARE) --extras dev
 	@$(HERE) .venv/bin/ruff check --fix --quiet . ; .venv/bin/ruff format . && .venv/bin/clang-format -i $(CXX_FILES)
 
-sanitize: ## native code under the address and undefined-behaviour sanitizers; ARGS=--quick as CI does
+sanitize: ## native code under the address and undefined-behavior sanitizers; ARGS=--quick as CI does
 	@$(PREPARE) --venv .venv-sanitize --extras test --sanitize address
 	@$(HERE) .venv-sanitize/bin/python scripts/sanitize.py address $(ARGS)
 

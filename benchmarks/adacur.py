@@ -35,7 +35,7 @@ from vizsla.methods.cur.plan import best_places
 
 BUDGETS = (50, 100, 200, 500)
 JUDGED = 100
-"""The budget at which answers are held against judgements."""
+"""The budget at which answers are held against judgments."""
 DEPTHS = (1, 10, 100)
 ORACLES = {
     "oracle topk": {"how": "topk", "epsilon": 0.0, "masked": 0},
@@ -110,7 +110,7 @@ def _curves(
 
 def _cheap(world: World) -> dict[str, Retriever]:
     words = bm25(world.items)
-    return {"bm25": words, "minilm": world.minilm, "fusion": words.normalised() + world.minilm.normalised()}
+    return {"bm25": words, "minilm": world.minilm, "fusion": words.normalized() + world.minilm.normalized()}
 
 
 def _oracles(anchors: Matrix, exact: Matrix, budgets: tuple[int, ...]) -> Curves:
@@ -126,7 +126,7 @@ def _recall(exact: Matrix, found: Any, depth: int) -> float:
 
 
 def _worth(wanted: list[set[int]], found: Any) -> dict[str, float]:
-    """Return R@10 and RR@10 on the judgements of the queries that were asked."""
+    """Return R@10 and RR@10 on the judgments of the queries that were asked."""
     recall, reciprocal = [], []
     for at, right in enumerate(wanted):
         if right:
@@ -137,7 +137,7 @@ def _worth(wanted: list[set[int]], found: Any) -> dict[str, float]:
 
 
 def judged_rows(name: str, judged: dict[str, dict[str, float]]) -> list[Row]:
-    """Return what the answers at one budget are worth by judgements."""
+    """Return what the answers at one budget are worth by judgments."""
     peer = "re-rank minilm"
     return [
         Row(f"{name}: {measure}, {JUDGED} calls, {system}", value, peer, judged[peer][measure], "", "", False)

@@ -1,4 +1,4 @@
-"""What the linear algebra of a budgeted search costs: against a pseudo-inverse each round, and as catalogues grow."""
+"""What the linear algebra of a budgeted search costs: against a pseudo-inverse each round, and as catalogs grow."""
 
 from __future__ import annotations
 

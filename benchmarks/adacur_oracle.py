@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.methods.cur.factors import Factors
-from vizsla.methods.cur.least_squares import Span
+from vizsla.methods.cur.least_squares import IncrementalLstsq
 from vizsla.methods.cur.plan import best_places, choose
 
 Matrix = NDArray[np.float32]
@@ -27,7 +27,7 @@ def oracle_recalls(
         free[best_places(scores, masked)] = False
         random = np.random.default_rng(row)
         chosen = choose(scores, free, budget // 2, how, epsilon, random)
-        span = Span(factors.dim)
+        span = IncrementalLstsq(factors.dim)
         span.add(factors.columns(chosen), scores[chosen])
         left = np.ones((1, len(scores)), np.bool_)
         left[0, chosen] = False

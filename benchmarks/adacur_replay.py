@@ -11,7 +11,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
 from vizsla.compose.budgeted import rerank
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
@@ -41,9 +41,11 @@ class Replay(Scorer):
         """All items."""
         return self._items
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         rows = np.repeat([self._rows[text] for text in queries.texts], np.diff(candidates.offsets))
-        return Scored(self._scores[rows.astype(np.int64), candidates.items], Stats(model_calls=len(candidates.items)))
+        return PairScores(
+            self._scores[rows.astype(np.int64), candidates.items], Stats(model_calls=len(candidates.items))
+        )
 
 
 def systems(

@@ -31,7 +31,7 @@ def main() -> None:
     rows: list[Row] = []
     for name in names:
         rows += set_rows(name, queries=40 if options.quick else 200, rounds=3 if options.quick else 15)
-    rows += catalogue_rows(20_000 if options.quick else MANY, rounds=3 if options.quick else 15)
+    rows += catalog_rows(20_000 if options.quick else MANY, rounds=3 if options.quick else 15)
     report(rows, options.json)
 
 
@@ -49,7 +49,7 @@ def set_rows(name: str, *, queries: int, rounds: int) -> list[Row]:
 def compositions(words: Retriever, tree: Retriever) -> dict[str, Retriever]:
     """Return what is measured, by name."""
     sums = {
-        f"{how} sum": 0.5 * words.normalised(how) + 0.5 * tree.normalised(how) for how in ("minmax", "zscore", "rank")
+        f"{how} sum": 0.5 * words.normalized(how) + 0.5 * tree.normalized(how) for how in ("minmax", "zscore", "rank")
     }
     return {**sums, "a >> b": words >> tree, "(a | b) >> a": (words | tree) >> words}
 
@@ -83,7 +83,7 @@ def batch_rows(name: str, words: Retriever, tree: Retriever, texts: list[str], r
     return [_row(f"{name}, {len(texts)} queries, {title}", us, title, BATCH_LIMIT) for title in made]
 
 
-def catalogue_rows(items: int, *, rounds: int) -> list[Row]:
+def catalog_rows(items: int, *, rounds: int) -> list[Row]:
     """Return what it costs that a part numbers its items in another order.
 
     A vocabulary is numbered as its texts come, so parts that were built apart encode a query each: that has a row of
@@ -102,7 +102,7 @@ def catalogue_rows(items: int, *, rounds: int) -> list[Row]:
     asked = [" ".join(vocabulary[_often_low(pick, 3)]) for _ in range(60)]
     made = {name: (lambda text, one=0.5 * first + 0.5 * part: one(text, K)) for name, part in parts.items()}
     us = single_query_us(made, asked, rounds=rounds)
-    work, limit = f"sum over {items:,} items, catalogues", f">= {1 / 1.1:.2f}"
+    work, limit = f"sum over {items:,} items, catalogs", f">= {1 / 1.1:.2f}"
     return [
         Row(f"{work} {name}", us[name], "in the same order", us["same"], "µs CPU", limit)
         for name in parts

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.corpus import data_folder
 from vizsla.data.dataset import Dataset
-from vizsla.learning.checkpoints import Watched
+from vizsla.learning.checkpoints import TrainingProgress
 from vizsla.methods.cross_encoder import train_cross_encoder
 from vizsla.scorers.pair_models import TorchPairModel
 
@@ -68,7 +68,7 @@ def _stage(model: Path, out: Path, **options: Any) -> None:
 
 
 def _said(start: float):
-    def say(seen: Watched) -> None:
+    def say(seen: TrainingProgress) -> None:
         if seen.step % 10 == 0:
             held = " ".join(f"{value:.4f}" for value in seen.held_out)
             passed = (perf_counter() - start) / 60

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vizsla.data.dataset import Dataset
 from vizsla.export.checks import check_sample
-from vizsla.export.pairs import export_pair_model, quantise_pair_model
+from vizsla.export.pairs import export_pair_model, quantize_pair_model
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import OnnxPairModel, PairModel
 
@@ -29,6 +29,6 @@ def small_model(model: PairModel, folder: Path, data: Dataset, *, queries: int) 
     joined = [list(dict.fromkeys([*right, *row])) for right, row in zip(sample.relevant or [], lists, strict=True)]
     relevant = [list(range(len(right))) for right in sample.relevant or []]
     texts = [[sample.items[number] for number in row] for row in joined]
-    small, check = quantise_pair_model(full, path, sample.queries, texts, relevant=relevant)
+    small, check = quantize_pair_model(full, path, sample.queries, texts, relevant=relevant)
     print(check, file=sys.stderr)
     return small

@@ -42,7 +42,7 @@ def debian(queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recall(index: DenseIndex, queries: np.ndarray, truth: DenseIndex, allowed: np.ndarray | None = None) -> float:
-    """Return the share of the exact best 100 (over unquantised vectors) that the index finds."""
+    """Return the share of the exact best 100 (over unquantized vectors) that the index finds."""
     found, exact = index.search(queries, K, filter=allowed), truth.search(queries, K, filter=allowed)
     both = [np.isin(exact.row(row)[0], found.row(row)[0]).mean() for row in range(len(queries))]
     return float(np.mean(both))
@@ -75,7 +75,7 @@ def rows_of(name: str, vectors: np.ndarray, queries: np.ndarray, *, full: bool) 
         index = make_index(kind, vectors, storage=storage)
         seconds, work = perf_counter() - start, f"{name}, {kind} {storage}"
         least = ">= 0.99" if (kind, storage) == ("hnsw", "float32") else ">= 0.95"
-        note = f"probes {index.probes} of {len(index.centres)} lists" if kind == "ivf" else ""
+        note = f"probes {index.probes} of {len(index.centers)} lists" if kind == "ivf" else ""
         yield Row(f"{work}: recall@100", recall(index, queries, truth), "exact", 1.0, "", least, False, note)
         for batch, what in ((True, "batch"), (False, "single")):
             ours = milliseconds(index, queries, batch=batch)
@@ -98,7 +98,7 @@ def swept(work: str, index: DenseIndex, queries: np.ndarray, truth: DenseIndex) 
     if index.kind == "hnsw":
         others = {f"ef {ef}": index.with_effort(ef) for ef in (100, 150, 200, 300, 500)}
     else:
-        lists = len(index.centres)
+        lists = len(index.centers)
         others = {f"probes {lists // part}": index.with_effort(max(1, lists // part)) for part in (32, 16, 8, 4, 2)}
     for what, other in others.items():
         note = f"{milliseconds(other, queries, batch=True):.3f} ms CPU a query in a batch"

@@ -24,7 +24,7 @@ from benchmarks.rows import Row, arguments, median, report
 from benchmarks.xrlinear_log import write_log
 from vizsla import Dataset, bm25, dense, train_xrlinear
 from vizsla.base.encoder import Rows
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.data.filter import Filter
 from vizsla.encoders.lsa import LsaEncoder
 
@@ -53,11 +53,11 @@ def main() -> None:
     report(rows, given.json)
 
 
-def _flat(data: Dataset) -> Encoded:
+def _flat(data: Dataset) -> IndexRetriever:
     return dense(data, encoder=_lsa(data), index="flat")
 
 
-def _hnsw(data: Dataset) -> Encoded:
+def _hnsw(data: Dataset) -> IndexRetriever:
     return dense(data, encoder=_lsa(data), index="hnsw")
 
 
@@ -65,7 +65,7 @@ def _lsa(data: Dataset) -> LsaEncoder:
     return LsaEncoder.fit([item.default_text() for item in data.items], dim=128)
 
 
-ALL: dict[str, Callable[[Dataset], Encoded]] = {
+ALL: dict[str, Callable[[Dataset], IndexRetriever]] = {
     "tree": lambda data: train_xrlinear(data),
     "BM25": lambda data: bm25(data),
     "flat": _flat,
@@ -83,7 +83,7 @@ def rows_of(data: Dataset, makers: dict[str, Any], name: str, *, queries: int) -
             yield from filtered_rows(f"{name}, {kind}, k = {k}", retriever, encoded, k)
 
 
-def filtered_rows(work: str, retriever: Encoded, queries: list[Rows], k: int) -> Iterator[Row]:
+def filtered_rows(work: str, retriever: IndexRetriever, queries: list[Rows], k: int) -> Iterator[Row]:
     """Take turns, round by round, and compare the medians; say what a limited effort finds of the exact answer."""
     filters = {share: _filter(len(retriever.items), part) for share, part in SHARES.items()}
     first = {share: _first(retriever, queries, k, filter) for share, filter in filters.items()}
@@ -102,7 +102,7 @@ def _filter(items: int, share: float) -> Filter:
     return Filter(np.random.default_rng(0).random(items) < share)
 
 
-def _first(retriever: Encoded, queries: list[Rows], k: int, filter: Filter) -> float:
+def _first(retriever: IndexRetriever, queries: list[Rows], k: int, filter: Filter) -> float:
     """Return the time of a filter's first query, and use it a while."""
     start = perf_counter()
     retriever.index.search(queries[0], k, filter=filter)
@@ -112,14 +112,14 @@ def _first(retriever: Encoded, queries: list[Rows], k: int, filter: Filter) -> f
     return taken
 
 
-def _microseconds(retriever: Encoded, queries: list[Rows], k: int, filter: Filter | None) -> float:
+def _microseconds(retriever: IndexRetriever, queries: list[Rows], k: int, filter: Filter | None) -> float:
     start = process_time()
     for row in queries:
         retriever.index.search(row, k, filter=filter)
     return (process_time() - start) * 1e6 / len(queries)
 
 
-def _found(retriever: Encoded, queries: list[Rows], k: int, filter: Filter) -> str:
+def _found(retriever: IndexRetriever, queries: list[Rows], k: int, filter: Filter) -> str:
     index = retriever.index
     if index.effort is None:
         return ""

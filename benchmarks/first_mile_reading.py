@@ -1,4 +1,4 @@
-"""The first mile's reading: a catalogue in CSV with mapped columns, and a folder of notes to the first answer."""
+"""The first mile's reading: a catalog in CSV with mapped columns, and a folder of notes to the first answer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def first_answer(folder: Path) -> float:
 
 
 def written_table(path: Path, lines: int) -> Path:
-    """Write a catalogue: a third of its rows have quotes, a fiftieth goes over two lines."""
+    """Write a catalog: a third of its rows have quotes, a fiftieth goes over two lines."""
     rng = random.Random(0)
     with path.open("w", newline="") as out:
         table = csv.writer(out)

@@ -2,7 +2,7 @@
 
 Six sets, test queries about items with clicks ("seen") and without ("unseen") apart, then together; everything is
 learned from training clicks. The tables on stderr mark a fusion that is significantly better (+) or worse (−) than its
-best part by a paired randomisation test, p < 0.05; the rows say whether the goals are met. `ms` is CPU time of one
+best part by a paired randomization test, p < 0.05; the rows say whether the goals are met. `ms` is CPU time of one
 query, k = 10, encoding by MiniLM left out. Vectors that the collections lack are made once and kept
 (`minilm_vectors.py`); of debian-deps a part of the queries is taken unless --full.
 """

@@ -34,10 +34,10 @@ FUSED: dict[str, tuple[str, ...]] = {
 }
 WITHOUT_VECTORS = tuple(name for name, parts in FUSED.items() if "minilm" not in parts)
 EQUAL = {"equal minmax": "minmax", "equal zscore": "zscore", "rrf": "rank"}
-"""Sums that learn nothing, by the normalisation of their parts."""
+"""Sums that learn nothing, by the normalization of their parts."""
 
 
 def equal_sums(parts: Built) -> dict[str, Retriever]:
     """Return the sums of the parts with equal weights; reciprocal rank fusion is one of them."""
     share = 1 / len(parts)
-    return {name: Sum([(share, part.normalised(how)) for part in parts.values()]) for name, how in EQUAL.items()}
+    return {name: Sum([(share, part.normalized(how)) for part in parts.values()]) for name, how in EQUAL.items()}

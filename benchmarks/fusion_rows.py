@@ -46,7 +46,7 @@ class Measured:
         return max(systems, key=lambda system: self.value(system, measure))
 
     def test(self, system: str, other: str, measure: str) -> tuple[float, float]:
-        """Return the difference of two systems and the p-value of a paired randomisation test."""
+        """Return the difference of two systems and the p-value of a paired randomization test."""
         ours, theirs = (self.evaluations[name].per_query[measure] for name in (system, other))
         return float(np.mean(ours - theirs)), float(p_values((ours - theirs)[:, None])[0])
 

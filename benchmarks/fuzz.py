@@ -1,6 +1,6 @@
-"""Hostile artefacts, strings, misuses, files and services, many savers, Ctrl-C: nothing may crash, hang or grow.
+"""Hostile artifacts, strings, misuses, files and services, many savers, Ctrl-C: nothing may crash, hang or grow.
 
-    python -m benchmarks.fuzz --count 100000 [--target artefacts] [--seed 0] [--first 0] [--jobs 2] [--only bm25]
+    python -m benchmarks.fuzz --count 100000 [--target artifacts] [--seed 0] [--first 0] [--jobs 2] [--only bm25]
 
 The same cases as in tests/fuzz, and more of them. A fault is printed once, with the smallest case that shows it;
 `--target T --seed S --first N --count 1` runs case N again. Ends with 1 if there is a fault.
@@ -18,10 +18,10 @@ from time import perf_counter
 from tests.fuzz.campaign import Report, run
 
 QUICK = 400
-SHARES = {"artefacts": 1.0, "compositions": 0.2, "misuses": 0.2, "stores": 0.1, "commands": 0.1}
+SHARES = {"artifacts": 1.0, "compositions": 0.2, "misuses": 0.2, "stores": 0.1, "commands": 0.1}
 SHARES |= {"bombs": 0.02, "named models": 0.1, "http": 0.1, "savers": 0.02}
 SHARES |= {"stops": 0.003, "slow stops": 0.0004}
-"""How many cases of each target there are for one of artefacts."""
+"""How many cases of each target there are for one of artifacts."""
 
 
 def main() -> int:
@@ -41,7 +41,7 @@ def arguments() -> argparse.Namespace:
         "--count",
         type=int,
         default=100_000,
-        help="cases of artefacts; there are fewer of the others",
+        help="cases of artifacts; there are fewer of the others",
     )
     parser.add_argument("--target", choices=list(SHARES), help="only these (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="what the cases are drawn with")

@@ -43,7 +43,7 @@ def ablation_rows(label: str, one: Collection, coded: Dense, flat: Dense, splits
 def restored(coded: Dense, one: Collection, flat: Dense, *, epochs: int = 3, batch: int = 512) -> Dense:
     """Train centroids to restore item vectors moved towards their clicks: supervised, but with a reconstruction loss.
 
-    This is what DPQ and its kin minimise; codes and query side stay, as in JPQ.
+    This is what DPQ and its kin minimize; codes and query side stay, as in JPQ.
     """
     index: PqIndex = coded.index  # type: ignore[assignment]
     wanted = index.codebook.turned(_moved(one, flat)).reshape(len(index), index.codebook.parts, -1)

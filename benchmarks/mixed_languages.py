@@ -1,6 +1,6 @@
 """One catalog in twelve languages against each language alone: nDCG@10 of the default BM25 on xquad-mixed.
 
-`python -m benchmarks.analysers --mixed` runs it.
+`python -m benchmarks.analyzers --mixed` runs it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vizsla._internal.terminal import markdown_table
 from vizsla.data.dataset import Dataset
 from vizsla.evaluation.evaluate import evaluate
 from vizsla.methods.bm25 import Bm25, bm25
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 NAME = "xquad-mixed"
 MEASURE = "nDCG@10"
@@ -28,7 +28,7 @@ SINGLE = {
     "ar": "arabic", "de": "german", "el": "greek", "en": "english", "es": "spanish", "hi": "hindi", "ro": "romanian",
     "ru": "russian", "th": "cjk", "tr": "turkish", "vi": "words", "zh": "cjk",
 }  # fmt: skip
-"""The preset (`Analyser.named`) that suits each language by itself."""
+"""The preset (`Analyzer.named`) that suits each language by itself."""
 
 Answers = dict[str, dict[str, float]]
 Figures = dict[str, dict[str, float]]
@@ -65,7 +65,7 @@ def measured(dataset: Dataset, splits: tuple[str, ...]) -> Figures:
     for language in sorted({id[:2] for id in texts}):
         own = {id: text for id, text in texts.items() if id[:2] == language}
         queries = {id: text for id, text in asked.items() if id[:2] == language}
-        systems = {"mixed": mixed, "alone": bm25(own), "preset": bm25(own, analyser=Analyser.named(SINGLE[language]))}
+        systems = {"mixed": mixed, "alone": bm25(own), "preset": bm25(own, analyzer=Analyzer.named(SINGLE[language]))}
         for name, system in systems.items():
             answers[name] |= _answers(system, queries)
     values = {name: _values(found, dataset, splits) for name, found in answers.items()}

@@ -30,7 +30,7 @@ from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pefa.options import XlSettings
 
 PAPERS_XL: dict[str, Any] = {
-    "weight": 0.1, "neighbours": 32, "votes": "mean", "near": 0.0, "threshold": 0.0, "scale": 1.0,
+    "weight": 0.1, "neighbors": 32, "votes": "mean", "near": 0.0, "threshold": 0.0, "scale": 1.0,
 }  # fmt: skip
 QUICK_XL: dict[str, Any] = PAPERS_XL | {"weight": 0.5, "votes": "max", "near": 0.5, "threshold": 0.12}
 

@@ -42,7 +42,7 @@ def weight_rows(one: Collection, base: Dense, folder: Path | None) -> list[Row]:
             "paper's xs": pefa_xs(base, one.data, weight=weight, calibrated=False),
             "calibrated xs": pefa_xs(base, one.data, weight=weight, calibrated=True),
             "paper's xl, k 32": pefa_xl(
-                base, one.data, weight=weight, neighbours=32, votes="mean", near=0.0, threshold=0.0, scale=1.0
+                base, one.data, weight=weight, neighbors=32, votes="mean", near=0.0, threshold=0.0, scale=1.0
             ),
         }
         for name, system in systems.items():
@@ -60,7 +60,7 @@ def _again(base: Dense, system: PefaXs | PefaXl, clicks: list[tuple[str, str, fl
     if isinstance(system, PefaXl):
         how = system.settings
         return pefa_xl(
-            base, clicks, weight=how.weight, neighbours=how.neighbours, votes=how.votes, near=how.near,
+            base, clicks, weight=how.weight, neighbors=how.neighbors, votes=how.votes, near=how.near,
             scale=how.scale, threshold=how.threshold,
         )  # fmt: skip
     return PefaXs.build(base, pefa_xs(base, clicks, weight=1.0).log, system.settings)

@@ -1,4 +1,4 @@
-"""Product quantisation: quality by bytes, speed of a search, memory of building; and the guarded flat index.
+"""Product quantization: quality by bytes, speed of a search, memory of building; and the guarded flat index.
 
 `python -m benchmarks.pq [--quick] [--json FILE] [--only scan guard …]`; the part `rivals` has Faiss's other codes.
 """

@@ -34,10 +34,10 @@ def milliseconds(search: Callable[[np.ndarray], object], queries: np.ndarray) ->
 
 
 def clustered(count: int, dim: int, seed: int = 0) -> np.ndarray:
-    """Return vectors of length 1 around some centres, as texts are around their subjects."""
+    """Return vectors of length 1 around some centers, as texts are around their subjects."""
     random = np.random.default_rng(seed)
-    centres = random.standard_normal((200, dim), dtype=np.float32)
-    vectors = centres[random.integers(0, 200, count)]
+    centers = random.standard_normal((200, dim), dtype=np.float32)
+    vectors = centers[random.integers(0, 200, count)]
     vectors += 1.5 * random.standard_normal((count, dim), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors

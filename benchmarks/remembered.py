@@ -7,7 +7,7 @@ from typing import Any
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose import Composition
-from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -42,7 +42,7 @@ class Remembered(Retriever):
             self._answers[key] = self.part._search(queries, k, filter, threads)
         return self._answers[key]
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         return self.part._score(queries, candidates, filter, threads)
 
     def _write(self, writer: Any) -> None:

@@ -39,7 +39,7 @@ def main() -> None:
     vocabulary = options.vocabulary or minilm()
     rows: list[Row] = []
     if not options.no_costs:
-        rows += [*searching(documents, rounds), *tokenising(vocabulary), *indexing(vocabulary, documents // 10)]
+        rows += [*searching(documents, rounds), *tokenizing(vocabulary), *indexing(vocabulary, documents // 10)]
     if not options.no_quality:
         rows += quality(data_folder(), vocabulary, epochs=1 if options.quick else "auto")
     report(rows, options.json)
@@ -155,7 +155,7 @@ def _has_avx512() -> bool:
     return file.exists() and "avx512f" in file.read_text()
 
 
-def tokenising(vocabulary: str | None) -> Iterator[Row]:
+def tokenizing(vocabulary: str | None) -> Iterator[Row]:
     """Yield how fast texts become ids."""
     if vocabulary is None:
         return

@@ -27,8 +27,8 @@ FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 """Steps eight times as long: they lead further from where the model began."""
 STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "most_steps": 1}
 """One step that moves nothing."""
-PLAIN: dict[str, Any] = {"levelled": False}
-"""A head that begins without levelled biases, as in the paper."""
+PLAIN: dict[str, Any] = {"leveled": False}
+"""A head that begins without leveled biases, as in the paper."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "before training": {**STILL, "semi_parametric": False, "retrieved": 0},
     "sidr": {},
@@ -70,7 +70,7 @@ def _own(parser: argparse.ArgumentParser) -> None:
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
-    base = bag(dataset, analyser=WordPiece.open(model))
+    base = bag(dataset, analyzer=WordPiece.open(model))
     for name in options.only or ABLATIONS:
         start = process_time()
         beta = _trained(options, name, base, dataset, model)

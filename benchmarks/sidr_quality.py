@@ -11,7 +11,7 @@ from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
 from vizsla.base.retriever import Retriever
 from vizsla.evaluation.evaluate import evaluate
 from vizsla.learning.selection import Choice
-from vizsla.methods.tokens.learner import Clicked, LearningSettings
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
 from vizsla.methods.tokens.tuning import chosen_epochs
 
 MEASURES = ["R@10", "R@100", "RR@10"]
@@ -29,10 +29,10 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
     pieces = None if vocabulary is None else WordPiece.open(vocabulary)
     for name in sorted({name for name, _ in TARGETS}):
         dataset = Dataset.open(data / name)
-        base = bag(dataset, analyser=pieces)
+        base = bag(dataset, analyzer=pieces)
         count = epochs
         if isinstance(count, str):
-            asked = Clicked.of(dataset, base.items)
+            asked = ClickMatrix.of(dataset, base.items)
             choice = chosen_epochs(base.with_words(asked.texts), asked, LearningSettings(), seed=0)
             yield from _tried(name, choice)
             count = int(choice.chosen["epochs"])

@@ -52,7 +52,7 @@ def main() -> None:
 
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", type=int, help="evaluate so many of each split (default: all)")
-    parser.add_argument("--items", type=int, help="full parametric search only over catalogues up to this size")
+    parser.add_argument("--items", type=int, help="full parametric search only over catalogs up to this size")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--saved", metavar="FOLDER", help="keep the trained model here, and take it from here")
     parser.add_argument("--depths", type=int, nargs="*", default=[20, 100], help="re-ranked by late parametric search")
@@ -62,7 +62,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
     words, costs = _indexed("bm25", lambda: bm25(dataset))
     yield from costs
-    base, costs = _indexed("bags", lambda: bag(dataset, analyser=WordPiece.open(model)))
+    base, costs = _indexed("bags", lambda: bag(dataset, analyzer=WordPiece.open(model)))
     yield from costs
     start = process_time()
     beta = _trained(options, base, dataset, model)
@@ -156,7 +156,7 @@ def measured(dataset: Dataset, split: str, systems: dict[str, Retriever], count:
 
 
 def _some(dataset: Dataset, split: str, count: int) -> Dataset:
-    """Return the dataset with judgements of some of a split's queries, drawn with a fixed seed."""
+    """Return the dataset with judgments of some of a split's queries, drawn with a fixed seed."""
     qrels = dataset.qrels(split)
     rows = np.flatnonzero(np.diff(qrels.indptr))
     chosen = np.sort(np.random.default_rng(0).permutation(rows)[:count])

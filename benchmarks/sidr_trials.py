@@ -26,7 +26,7 @@ from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import begun_model, chosen_item_scale, taught_by, training_key
 from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
 from vizsla.methods.sidr.training_data import Prepared, prepared
-from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.learner import ClickMatrix
 
 Settings = dict[str, Any]
 
@@ -57,8 +57,8 @@ def _own(parser: argparse.ArgumentParser) -> None:
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
-    base = bag(dataset, analyser=WordPiece.open(model))
-    clicked = Clicked.of(dataset, base.items)
+    base = bag(dataset, analyzer=WordPiece.open(model))
+    clicked = ClickMatrix.of(dataset, base.items)
     texts = [item.default_text() for item in dataset.items]
     ready = prepared(base, clicked, texts, SidrSettings(**SETTINGS))
     for name in options.only or TRIALS:
@@ -68,7 +68,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
 
 
 def _trial(
-    options: argparse.Namespace, name: str, data: tuple[Bag, Clicked, Prepared], model: str, settings: SidrSettings,
+    options: argparse.Namespace, name: str, data: tuple[Bag, ClickMatrix, Prepared], model: str, settings: SidrSettings,
     teacher: Any,
 ) -> Iterator[Row]:  # fmt: skip
     start = process_time()

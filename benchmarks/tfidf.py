@@ -2,7 +2,7 @@
 
 Weight and length are chosen on held-out training clicks. "cold=0" tells PEFA that all queries to come are about items
 that have clicks, "cold=0.5" (its default) that half of them are not. The goals are those of a trial that scored
-exhaustively and favoured items with clicks, so "cold=0" is compared with them; the default misses tldr's seen ones.
+exhaustively and favored items with clicks, so "cold=0" is compared with them; the default misses tldr's seen ones.
 Times are CPU times of one query from Python, one thread: each query's least over the rounds, then the median.
 """
 

@@ -1,6 +1,6 @@
 """XR-Linear against PECOS: recall, query time, training time and memory, size; and items without clicks.
 
-Both learn from the same instances, in one thread. PECOS comes in two guises: with its own vectoriser as it comes (word
+Both learn from the same instances, in one thread. PECOS comes in two guises: with its own vectorizer as it comes (word
 unigrams), and on the very features that we use. Times are CPU times; rounds are interleaved and medians taken. Run
 `benchmarks/peers/setup_pecos.sh` once, then `python -m benchmarks.xrlinear [--quick|--full] [--json FILE]`.
 """

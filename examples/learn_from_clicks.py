@@ -7,5 +7,5 @@ clicks = [("small purple fruit", "fig", 3), ("green fruit", "pear", 5), ("purple
 log = vizsla.Dataset.of(items, clicks=clicks)
 model, words = vizsla.train_xrlinear(log), vizsla.bm25(log)
 print("clicks:", model("something purple", k=2).ids[0])
-both = 0.5 * words.normalised() + 0.5 * model.normalised()
+both = 0.5 * words.normalized() + 0.5 * model.normalized()
 print("both:  ", both("purple fig", k=2).ids[0])

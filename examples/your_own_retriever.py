@@ -9,7 +9,7 @@ import numpy as np
 import vizsla
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -37,13 +37,13 @@ class Shortest(Retriever):
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         allowed = np.arange(len(self._items), dtype=np.int32) if filter is None else filter.numbers
-        everything = Candidates.matches([allowed] * len(queries), catalogue=self._items)
-        return everything.rescored(self._score(queries, everything, filter, threads), k=k)
+        everything = Candidates.matches([allowed] * len(queries), catalog=self._items)
+        return everything.with_scores(self._score(queries, everything, filter, threads), k=k)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         lengths = np.repeat([len(text) for text in queries.texts], np.diff(candidates.offsets))
         scores = -np.abs(self._lengths[candidates.items] - lengths)
-        return Scored(scores.astype(np.float32), Stats(scored=len(scores)))
+        return PairScores(scores.astype(np.float32), Stats(scored=len(scores)))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return Explanation(self._score_one(queries, item), "how far the lengths are apart")
@@ -59,6 +59,6 @@ class Shortest(Retriever):
 search = Shortest(Strings.of(["fig", "apple", "pomegranate"]))
 print(search("plums", k=1, where={"fig", "apple"}).ids)
 with tempfile.TemporaryDirectory() as folder:
-    mixed = search.normalised() + vizsla.bm25(["a", "b", "c"], ids=list(search.items)).normalised()
+    mixed = search.normalized() + vizsla.bm25(["a", "b", "c"], ids=list(search.items)).normalized()
     again = vizsla.load(mixed.save(Path(folder) / "mixed"))
     print(again("apple", k=1).ids)

@@ -32,7 +32,7 @@ def retrievers(dataset: vizsla.Dataset) -> Iterator[tuple[str, Retriever]]:
     bm25, tfidf = vizsla.bm25(dataset), vizsla.tfidf(dataset)
     xrlinear = vizsla.train_xrlinear(dataset)
     yield from {"bm25": bm25, "tfidf": tfidf, "bag": vizsla.bag(dataset), "xrlinear": xrlinear}.items()
-    yield "sum", 0.5 * bm25.normalised() + 0.5 * xrlinear.normalised()
+    yield "sum", 0.5 * bm25.normalized() + 0.5 * xrlinear.normalized()
     yield "pefa", vizsla.pefa_xs(tfidf, dataset)
 
 

@@ -1,6 +1,6 @@
 """Compile and run the C++ unit tests in tests/native, each file a program, under the address sanitizer.
 
-    python scripts/native_tests.py
+python scripts/native_tests.py
 """
 
 import subprocess

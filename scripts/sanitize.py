@@ -1,6 +1,6 @@
 """Run the tests that reach native code on a sanitizer build of it, in that build's own virtual environment.
 
-    python scripts/sanitize.py address      # memory errors and undefined behaviour
+    python scripts/sanitize.py address      # memory errors and undefined behavior
     python scripts/sanitize.py thread       # data races
     python scripts/sanitize.py address --quick
 
@@ -42,7 +42,7 @@ def main(kind: str, arguments: list[str]) -> int:
     quiet = ["-p", "no:cacheprovider", "--durations=5", "--ignore-glob=*/test_memory.py"]
     shared = ["-n", "auto", "--dist", "worksteal"] if kind == "address" else []
     pytest = [sys.executable, "-m", "pytest", *quiet, *shared, *chosen]
-    return subprocess.run([*unrandomised(kind), *pytest], cwd=ROOT, env=environment(kind)).returncode
+    return subprocess.run([*unrandomized(kind), *pytest], cwd=ROOT, env=environment(kind)).returncode
 
 
 def files(left_out: set[str]) -> list[str]:
@@ -75,7 +75,7 @@ def environment(kind: str) -> dict[str, str]:
     }
 
 
-def unrandomised(kind: str) -> list[str]:
+def unrandomized(kind: str) -> list[str]:
     """The thread sanitizer of older compilers cannot start where the kernel spreads addresses widely."""
     return ["setarch", "-R"] if kind == "thread" else []
 

@@ -11,7 +11,7 @@ def index(file):
     texts = read_lines(file)
     vocabulary = os.environ.get("VIZSLA_VOCABULARY")
     pieces = None if vocabulary is None else WordPiece.open(vocabulary)
-    return cpu_seconds(lambda: bag(texts, analyser=pieces))[1]
+    return cpu_seconds(lambda: bag(texts, analyzer=pieces))[1]
 
 
 serve(index=index)

@@ -5,14 +5,14 @@ from pathlib import Path
 from clock import cpu_seconds, p50_ms, peak_bytes, read_lines, serve
 
 from vizsla.methods.bm25 import bm25
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 built = {}
 
 
 def index(file):
     texts = read_lines(file)
-    built["bm25"], seconds = cpu_seconds(lambda: bm25(texts, analyser=Analyser()))
+    built["bm25"], seconds = cpu_seconds(lambda: bm25(texts, analyzer=Analyzer()))
     return seconds
 
 
@@ -25,9 +25,9 @@ def scores(file, k):
 
 
 def memory(file):
-    """Build from a stream, so that the catalogue itself takes no memory."""
+    """Build from a stream, so that the catalog itself takes no memory."""
     with Path(file).open(encoding="utf-8") as lines:
-        index = bm25((line.rstrip("\n") for line in lines), analyser=Analyser())
+        index = bm25((line.rstrip("\n") for line in lines), analyzer=Analyzer())
     return {"peak": peak_bytes(), "index": index.nbytes + index.items.nbytes}
 
 

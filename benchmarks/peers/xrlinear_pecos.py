@@ -21,7 +21,7 @@ built = {}
 
 
 def train(folder, instances, given=False):
-    """Train with its own vectoriser as it comes, which is word unigrams; or on features that are `given`."""
+    """Train with its own vectorizer as it comes, which is word unigrams; or on features that are `given`."""
     texts, clicks = texts_of(folder, instances), matrix_of(folder, instances)
     built["given"] = given
 
@@ -42,12 +42,12 @@ def _given(folder, name):
 
 def _fitted(texts):
     config = {"type": "tfidf", "kwargs": {"threads": 1}}
-    built["vectoriser"] = Vectorizer.train(texts, config=config)
+    built["vectorizer"] = Vectorizer.train(texts, config=config)
     return _rows(texts)
 
 
 def _rows(texts):
-    rows = built["vectoriser"].predict(texts, threads=1).astype(np.float32)
+    rows = built["vectorizer"].predict(texts, threads=1).astype(np.float32)
     rows.sort_indices()
     return rows
 
@@ -80,10 +80,10 @@ def measure_recall(folder, split, beam):
 
 def query(folder, split, count):
     """Text in, row numbers of items out, beam 10."""
-    vectoriser = built["vectoriser"]
+    vectorizer = built["vectorizer"]
 
     def ask(text):
-        return _search(vectoriser.predict([text], threads=1), 10).indices.tolist()
+        return _search(vectorizer.predict([text], threads=1), 10).indices.tolist()
 
     return microseconds(ask, texts_of(folder, split)[:count])
 
@@ -94,14 +94,14 @@ def kernel(folder, split):
 
 
 def fit_all_kinds(folder, instances):
-    """Fit a vectoriser of unigrams, bigrams and character trigrams, for `transform` alone."""
+    """Fit a vectorizer of unigrams, bigrams and character trigrams, for `transform` alone."""
     config = {"type": "tfidf", "kwargs": {"base_vect_configs": ALL_KINDS, "threads": 1}}
     built["all kinds"] = Vectorizer.train(texts_of(folder, instances), config=config)
 
 
 def transform(folder, split, repeats):
-    vectoriser, texts = built["all kinds"], texts_of(folder, split)
-    return 1e6 * len(texts) / microseconds(lambda _: vectoriser.predict(texts, threads=1), [0] * repeats)
+    vectorizer, texts = built["all kinds"], texts_of(folder, split)
+    return 1e6 * len(texts) / microseconds(lambda _: vectorizer.predict(texts, threads=1), [0] * repeats)
 
 
 serve(

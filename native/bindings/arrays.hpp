@@ -47,7 +47,8 @@ OutArray<T> to_numpy(GrowingArray<T>&& values) {
 template <class T>
 class RawArray {
  public:
-  explicit RawArray(std::size_t size) : bytes_(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size * sizeof(T))))) {
+  explicit RawArray(std::size_t size)
+      : bytes_(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size * sizeof(T))))) {
     if (!bytes_.is_valid()) throw nb::python_error();
   }
   T* data() { return reinterpret_cast<T*>(PyBytes_AS_STRING(bytes_.ptr())); }

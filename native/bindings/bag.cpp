@@ -27,11 +27,18 @@ using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 class BagSegment {
  public:
   BagSegment(InArray<std::int32_t> items, InArray<std::int64_t> token_offsets, InArray<std::int64_t> data_offsets,
-             InArray<std::int32_t> tokens, InArray<std::uint32_t> starts, InArray<std::uint16_t> data, std::size_t token_count)
-      : items_(items), token_offsets_(token_offsets), data_offsets_(data_offsets), tokens_(tokens), starts_(starts), data_(data),
+             InArray<std::int32_t> tokens, InArray<std::uint32_t> starts, InArray<std::uint16_t> data,
+             std::size_t token_count)
+      : items_(items),
+        token_offsets_(token_offsets),
+        data_offsets_(data_offsets),
+        tokens_(tokens),
+        starts_(starts),
+        data_(data),
         token_count_(token_count) {
     require(token_count <= INT32_MAX, "there must be fewer than 2^31 tokens");
-    blocks_.add({view(items_), view(token_offsets_), view(data_offsets_), view(tokens_), view(starts_), view(data_)}, token_count);
+    blocks_.add({view(items_), view(token_offsets_), view(data_offsets_), view(tokens_), view(starts_), view(data_)},
+                token_count);
   }
 
   std::size_t items() const { return blocks_.items(); }
@@ -63,10 +70,12 @@ class BagSegment {
 class BagLists {
  public:
   // Segments one after another, with a norm for each item, which its sums are multiplied by.
-  BagLists(const nb::list& segments, InArray<float> norms, std::size_t token_count) : norms_(norms), token_count_(token_count) {
+  BagLists(const nb::list& segments, InArray<float> norms, std::size_t token_count)
+      : norms_(norms), token_count_(token_count) {
     for (nb::handle segment : segments) add(nb::cast<const BagSegment&>(segment), segment);
     require(norms_.size() == items_, "there must be a norm for each item");
-    for (const float norm : view(norms_)) require(norm > 0 && norm <= 1e6F, "norms must be above 0 and at most 1,000,000");
+    for (const float norm : view(norms_))
+      require(norm > 0 && norm <= 1e6F, "norms must be above 0 and at most 1,000,000");
     for (const BagBlocks::Block& block : blocks_)
       largest_.push_back(*std::max_element(norms_.data() + block.first, norms_.data() + block.first + block.items));
   }
@@ -157,11 +166,14 @@ class BagLists {
   void share(std::size_t count, std::size_t threads, const Work& work) {
     const Poll poll = signals_between(count);
     nb::gil_scoped_release unlocked;
-    share_work(count, threads, [&] {
-      return [&, searcher = std::make_shared<ScratchPool<BagSearcher>::Loan>(searchers_)](std::size_t row) {
-        work(**searcher, row);
-      };
-    }, poll);
+    share_work(
+        count, threads,
+        [&] {
+          return [&, searcher = std::make_shared<ScratchPool<BagSearcher>::Loan>(searchers_)](std::size_t row) {
+            work(**searcher, row);
+          };
+        },
+        poll);
   }
 
   nb::list kept_;
@@ -189,13 +201,14 @@ nb::tuple bag_build(InArray<std::int64_t> offsets, InArray<std::int32_t> tokens,
 }  // namespace
 
 void register_bag(nb::module_& module) {
-  module.def("bag_build", &bag_build, nb::arg("offsets").noconvert(), nb::arg("tokens").noconvert(), nb::arg("token_count"),
-             "Rows of distinct tokens as the arrays of a BagSegment.");
+  module.def("bag_build", &bag_build, nb::arg("offsets").noconvert(), nb::arg("tokens").noconvert(),
+             nb::arg("token_count"), "Rows of distinct tokens as the arrays of a BagSegment.");
   nb::class_<BagSegment>(module, "BagSegment")
       .def(nb::init<InArray<std::int32_t>, InArray<std::int64_t>, InArray<std::int64_t>, InArray<std::int32_t>,
                     InArray<std::uint32_t>, InArray<std::uint16_t>, std::size_t>(),
            nb::arg("items").noconvert(), nb::arg("token_offsets").noconvert(), nb::arg("data_offsets").noconvert(),
-           nb::arg("tokens").noconvert(), nb::arg("starts").noconvert(), nb::arg("data").noconvert(), nb::arg("token_count"))
+           nb::arg("tokens").noconvert(), nb::arg("starts").noconvert(), nb::arg("data").noconvert(),
+           nb::arg("token_count"))
       .def_prop_ro("items", &BagSegment::items)
       .def_prop_ro("postings", &BagSegment::postings)
       .def("rows", &BagSegment::rows, "Offsets and tokens of all items, tokens ascending.");

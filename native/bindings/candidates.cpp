@@ -16,7 +16,7 @@
 #include "bindings/ranked_rows.hpp"
 #include "bindings/register.hpp"
 #include "candidates/interleave.hpp"
-#include "candidates/normalise.hpp"
+#include "candidates/normalize.hpp"
 #include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "candidates/weighted_sum.hpp"
@@ -174,7 +174,7 @@ class BoundSum {
 
 // (offsets, items, scores, scales): ranked rows on their own scales, ranked anew and cut to k. A scale is two numbers a
 // row, where zero lies and how long one is, from the best `depth`.
-nb::tuple normalise(Offsets offsets, Numbers items, Scores scores, const std::string& how, std::size_t depth,
+nb::tuple normalize(Offsets offsets, Numbers items, Scores scores, const std::string& how, std::size_t depth,
                     std::size_t k) {
   const auto rows = view(offsets);
   const auto values = view(scores);
@@ -253,7 +253,7 @@ void register_candidates(nb::module_& module) {
       .def("wanted", &BoundSum::wanted, "For each part None or (offsets, items) to score; None at the end.")
       .def("fill", &BoundSum::fill, nb::arg("part"), nb::arg("scores"), "Give a part's scores of what was wanted.")
       .def("best", &BoundSum::best, "(offsets, items, scores, certain rows): the best k by the weighted sum.");
-  module.def("normalise", &normalise, nb::arg("offsets"), nb::arg("items"), nb::arg("scores"), nb::arg("how"),
+  module.def("normalize", &normalize, nb::arg("offsets"), nb::arg("items"), nb::arg("scores"), nb::arg("how"),
              nb::arg("depth"), nb::arg("k"),
              "(offsets, items, scores, scales) as bytes: ranked rows on their own scales, cut to k.");
   module.def("rescale", &rescale, nb::arg("offsets"), nb::arg("scores"), nb::arg("scales"),

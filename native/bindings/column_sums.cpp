@@ -40,8 +40,8 @@ StoredColumns stored_columns(const AnyMatrix& numbers) {
   return stored;
 }
 
-ColumnWeights column_weights(const StoredColumns& stored, const Matrix& weights, const InArray<float>& bias, const Own& own,
-                             const Matrix& own_weights) {
+ColumnWeights column_weights(const StoredColumns& stored, const Matrix& weights, const InArray<float>& bias,
+                             const Own& own, const Matrix& own_weights) {
   const std::size_t queries = weights.shape(0), features = own_weights.shape(1);
   require(weights.shape(1) == stored.dim, "there must be a weight for each dimension");
   require(bias.size() == queries && own_weights.shape(0) == queries, "there must be a row for each query");
@@ -142,24 +142,27 @@ nb::object bound_gather_pools(AnyMatrix numbers, InArray<float> steps, InArray<s
 }  // namespace
 
 void register_column_sums(nb::module_& module) {
-  module.def("column_sums", &bound_column_sums, nb::arg("numbers").noconvert(), nb::arg("weights").noconvert(),
-             nb::arg("bias").noconvert(), nb::arg("own").noconvert(), nb::arg("own_weights").noconvert(),
-             nb::arg("threads"), nb::arg("kernels") = "best",
-             "Each query's weights times every item's column of numbers, and times its own features of the items, plus its "
-             "bias: bytes of float32, queries × items. `kernels` are best, plain, avx2 or avx512, for tests.");
+  module.def(
+      "column_sums", &bound_column_sums, nb::arg("numbers").noconvert(), nb::arg("weights").noconvert(),
+      nb::arg("bias").noconvert(), nb::arg("own").noconvert(), nb::arg("own_weights").noconvert(), nb::arg("threads"),
+      nb::arg("kernels") = "best",
+      "Each query's weights times every item's column of numbers, and times its own features of the items, plus its "
+      "bias: bytes of float32, queries × items. `kernels` are best, plain, avx2 or avx512, for tests.");
   module.def("gather_columns", &bound_gather_columns, nb::arg("numbers").noconvert(), nb::arg("steps").noconvert(),
              nb::arg("items").noconvert(),
              "The columns of some items, each number times its row's step: bytes of float32, items × dimensions.");
-  module.def("gather_pools", &bound_gather_pools, nb::arg("numbers").noconvert(), nb::arg("steps").noconvert(),
-             nb::arg("items").noconvert(), nb::arg("offsets").noconvert(), nb::arg("threads"), nb::arg("by_item") = false,
-             "The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: "
-             "bytes of float32, dimensions × items of one query after the other. With `by_item` the numbers are items × "
-             "dimensions.");
-  module.def("best_columns", &bound_best_columns, nb::arg("numbers").noconvert(), nb::arg("weights").noconvert(),
-             nb::arg("bias").noconvert(), nb::arg("own").noconvert(), nb::arg("own_weights").noconvert(),
-             nb::arg("free").noconvert(), nb::arg("k"), nb::arg("threads"),
-             "(offsets, items, sums): the k items of each query with the largest sums among its free ones, the best first; "
-             "of equals, the lower numbers.");
+  module.def(
+      "gather_pools", &bound_gather_pools, nb::arg("numbers").noconvert(), nb::arg("steps").noconvert(),
+      nb::arg("items").noconvert(), nb::arg("offsets").noconvert(), nb::arg("threads"), nb::arg("by_item") = false,
+      "The columns of each query's own items, those of query q from offsets[q] on, each number times its row's step: "
+      "bytes of float32, dimensions × items of one query after the other. With `by_item` the numbers are items × "
+      "dimensions.");
+  module.def(
+      "best_columns", &bound_best_columns, nb::arg("numbers").noconvert(), nb::arg("weights").noconvert(),
+      nb::arg("bias").noconvert(), nb::arg("own").noconvert(), nb::arg("own_weights").noconvert(),
+      nb::arg("free").noconvert(), nb::arg("k"), nb::arg("threads"),
+      "(offsets, items, sums): the k items of each query with the largest sums among its free ones, the best first; "
+      "of equals, the lower numbers.");
 }
 
 }  // namespace vizsla

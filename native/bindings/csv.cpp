@@ -59,7 +59,8 @@ nb::typed<nb::tuple, Rows, OutArray<std::int64_t>, OutArray<std::int64_t>, std::
     rows.append(std::move(row));
     starts.push_back(static_cast<std::int64_t>(position));
     lines.push_back(line);
-    line += std::count(data.begin() + static_cast<std::ptrdiff_t>(position), data.begin() + static_cast<std::ptrdiff_t>(*end), '\n');
+    line += std::count(data.begin() + static_cast<std::ptrdiff_t>(position),
+                       data.begin() + static_cast<std::ptrdiff_t>(*end), '\n');
     position = *end;
   }
   return nb::make_tuple(rows, to_numpy(std::move(starts)), to_numpy(std::move(lines)), position, line);
@@ -68,9 +69,10 @@ nb::typed<nb::tuple, Rows, OutArray<std::int64_t>, OutArray<std::int64_t>, std::
 }  // namespace
 
 void register_csv(nb::module_& module) {
-  module.def("csv_rows", &csv_rows, nb::arg("block"), nb::arg("position"), nb::arg("line"), nb::kw_only(), nb::arg("separator"),
-             nb::arg("quotes"), nb::arg("width"),
-             "Reads records up to the end or to one that is odd: rows, where and on which line each begins, and where it stopped.");
+  module.def("csv_rows", &csv_rows, nb::arg("block"), nb::arg("position"), nb::arg("line"), nb::kw_only(),
+             nb::arg("separator"), nb::arg("quotes"), nb::arg("width"),
+             "Reads records up to the end or to one that is odd: rows, where and on which line each begins, and where "
+             "it stopped.");
 }
 
 }  // namespace vizsla

@@ -45,7 +45,8 @@ nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix
     check_below(view(items), stored.count, "items must be below the number of vectors");
     for (std::size_t first = 0; first < items.size(); first += pairs_a_turn) {
       const std::size_t count = std::min(pairs_a_turn, items.size() - first);
-      pair_dots(queries.data(), stored, view(rows).subspan(first, count), view(items).subspan(first, count), room + first);
+      pair_dots(queries.data(), stored, view(rows).subspan(first, count), view(items).subspan(first, count),
+                room + first);
       if (count == pairs_a_turn) poll();
     }
   }
@@ -53,7 +54,8 @@ nb::object bound_pair_dots(Matrix queries, InArray<std::int64_t> rows, AnyMatrix
 }
 
 // (offsets, items, scores): what a structure proposed for each query, scored and ranked; numbers below 0 are none.
-nb::tuple score_proposed(Matrix queries, nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> proposed,
+nb::tuple score_proposed(Matrix queries,
+                         nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> proposed,
                          AnyMatrix vectors, Scale low, Scale step) {
   const StoredRows stored = stored_rows(vectors, low, step);
   require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
@@ -83,14 +85,16 @@ nb::tuple score_proposed(Matrix queries, nb::ndarray<const std::int64_t, nb::ndi
 }
 
 nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, double longest, std::size_t k,
-                      std::optional<InArray<std::int32_t>> numbers, std::optional<Flags> flags, std::size_t threads, bool portable) {
+                      std::optional<InArray<std::int32_t>> numbers, std::optional<Flags> flags, std::size_t threads,
+                      bool portable) {
   const StoredRows stored = stored_rows(vectors, low, step);
   require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
   require(k > 0 && threads > 0, "k and threads must be above 0");
   require(longest >= 0, "longest must not be negative");
   require(!(numbers && flags), "rows must be chosen by number or by flag, not both");
   require(!flags || flags->size() == stored.count, "there must be a flag for each vector");
-  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), bytes_of(flags), !numbers};
+  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), bytes_of(flags),
+                          !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t reads = 0;
@@ -107,7 +111,8 @@ nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, 
   return joined_hits(answers, reads);
 }
 
-Guard guard_of(const Whole& codes, const InArray<float>& scales, const InArray<float>& errors, const StoredRows& stored) {
+Guard guard_of(const Whole& codes, const InArray<float>& scales, const InArray<float>& errors,
+               const StoredRows& stored) {
   require(!stored.bytes(), "rows of bytes need no guard");
   require(codes.shape(0) == stored.count && scales.size() == stored.count && errors.size() == stored.count,
           "the guard must have a row for each vector");
@@ -146,8 +151,7 @@ nb::tuple search_guarded(Matrix queries, AnyMatrix vectors, Whole codes, InArray
 void register_dense(nb::module_& module) {
   module.def("pair_dots", &bound_pair_dots, nb::arg("queries").noconvert(), nb::arg("rows").noconvert(),
              nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
-             nb::arg("items").noconvert(),
-             "The inner product of each query row with its vector, as bytes of float32.");
+             nb::arg("items").noconvert(), "The inner product of each query row with its vector, as bytes of float32.");
   module.def("score_proposed", &score_proposed, nb::arg("queries").noconvert(), nb::arg("proposed").noconvert(),
              nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
              "(offsets, items, scores) as bytes: the proposed items of each query, scored and ranked.");
@@ -155,14 +159,16 @@ void register_dense(nb::module_& module) {
              nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(), nb::arg("longest"), nb::arg("k"),
              nb::arg("numbers").noconvert().none(), nb::arg("flags").noconvert().none(), nb::arg("threads"),
              nb::arg("portable") = false,
-             "The best k vectors of each query, among all, those with the given numbers or those with a flag: bytes of int64 offsets, "
-             "int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own instructions unused, for tests.");
-  module.def("search_guarded", &search_guarded, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
-             nb::arg("codes").noconvert(), nb::arg("scales").noconvert(), nb::arg("errors").noconvert(),
-             nb::arg("longest"), nb::arg("k"), nb::arg("numbers").noconvert().none(), nb::arg("threads"),
-             nb::arg("portable") = false,
-             "What search_rows finds, by rows of a byte a number that are off by at most `errors`; the last part is how many "
-             "vectors were scored in full.");
+             "The best k vectors of each query, among all, those with the given numbers or those with a flag: bytes of "
+             "int64 offsets, "
+             "int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own "
+             "instructions unused, for tests.");
+  module.def(
+      "search_guarded", &search_guarded, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
+      nb::arg("codes").noconvert(), nb::arg("scales").noconvert(), nb::arg("errors").noconvert(), nb::arg("longest"),
+      nb::arg("k"), nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
+      "What search_rows finds, by rows of a byte a number that are off by at most `errors`; the last part is how many "
+      "vectors were scored in full.");
 }
 
 }  // namespace vizsla

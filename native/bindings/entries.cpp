@@ -1,4 +1,4 @@
-// Click logs and judgement files for Python.
+// Click logs and judgment files for Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -60,7 +60,8 @@ class BoundEntries {
   Unknown unknown_queries() const { return unknown(table_.unknown_queries()); }
   Unknown unknown_items() const { return unknown(table_.unknown_items()); }
 
-  nb::typed<nb::tuple, OutArray<std::int32_t>, OutArray<std::int32_t>, OutArray<double>, OutArray<std::int64_t>> take() {
+  nb::typed<nb::tuple, OutArray<std::int32_t>, OutArray<std::int32_t>, OutArray<double>, OutArray<std::int64_t>>
+  take() {
     return nb::make_tuple(to_numpy(std::move(table_.rows())), to_numpy(std::move(table_.columns())),
                           to_numpy(std::move(table_.values())), to_numpy(std::move(table_.lines())));
   }
@@ -91,20 +92,21 @@ class BoundEntries {
 
 void register_entries(nb::module_& module) {
   nb::class_<EntryFormat>(module, "EntryFormat")
-      .def("__init__",
-           [](EntryFormat* self, char separator, int width, int query, int item, int value, int time, bool grades) {
-             new (self) EntryFormat(format_of(separator, width, query, item, value, time, grades));
-           },
-           nb::kw_only(), nb::arg("separator"), nb::arg("width"), nb::arg("query"), nb::arg("item"), nb::arg("value") = -1,
-           nb::arg("time") = -1, nb::arg("grades") = false);
+      .def(
+          "__init__",
+          [](EntryFormat* self, char separator, int width, int query, int item, int value, int time, bool grades) {
+            new (self) EntryFormat(format_of(separator, width, query, item, value, time, grades));
+          },
+          nb::kw_only(), nb::arg("separator"), nb::arg("width"), nb::arg("query"), nb::arg("item"),
+          nb::arg("value") = -1, nb::arg("time") = -1, nb::arg("grades") = false);
   nb::class_<BoundEntries>(module, "EntryTable")
       .def(nb::init<std::optional<StringArrays>, std::optional<StringArrays>, bool>(), nb::arg("queries").none(),
            nb::arg("items").none(), nb::kw_only(), nb::arg("stop_at_unknown"))
       .def("add", &BoundEntries::add, nb::arg("query"), nb::arg("item"), nb::arg("value"), nb::arg("line"),
-           nb::arg("time") = std::nan(""),
-           "Adds one entry; False if its query or item is unknown.")
+           nb::arg("time") = std::nan(""), "Adds one entry; False if its query or item is unknown.")
       .def("read", &BoundEntries::read, nb::arg("block"), nb::arg("position"), nb::arg("line"), nb::arg("format"),
-           "Reads lines up to the end or to one that is not plain: where it stopped, that line's number, blank lines passed.")
+           "Reads lines up to the end or to one that is not plain: where it stopped, that line's number, blank lines "
+           "passed.")
       .def_prop_ro("seen", &BoundEntries::seen)
       .def_prop_ro("unknown_queries", &BoundEntries::unknown_queries)
       .def_prop_ro("unknown_items", &BoundEntries::unknown_items)

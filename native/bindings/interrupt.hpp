@@ -13,8 +13,9 @@
 
 namespace vizsla {
 
-// Lets the thread that made it ask Python, ten times a second at most, whether a signal came. An exception of the signal's
-// handler stops the work. Other threads ask nothing, since Python runs handlers in its main thread only: they follow.
+// Lets the thread that made it ask Python, ten times a second at most, whether a signal came. An exception of the
+// signal's handler stops the work. Other threads ask nothing, since Python runs handlers in its main thread only: they
+// follow.
 inline Poll python_signals() {
   using Clock = std::chrono::steady_clock;
   struct State {

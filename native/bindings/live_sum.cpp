@@ -27,7 +27,8 @@ namespace {
 
 using Numbers = InArray<std::int32_t>;
 
-// (weight, how, depth, maps): the maps, to the sum's item numbers and from them, are None where the numbers are the same.
+// (weight, how, depth, maps): the maps, to the sum's item numbers and from them, are None where the numbers are the
+// same.
 using GivenTerm = std::tuple<double, std::string, std::size_t, std::optional<std::tuple<Numbers, Numbers>>>;
 
 Scaling scaling_of(const std::string& how) {
@@ -126,13 +127,14 @@ class BoundLiveSum {
       require(term.scaling != Scaling::rank, "places are those of a part's own numbers");
       term.to_merged = view(std::get<0>(*maps));
       term.from_merged = view(std::get<1>(*maps));
-      require(term.to_merged.size() == term.from_merged.size(), "both catalogues must be as long");
+      require(term.to_merged.size() == term.from_merged.size(), "both catalogs must be as long");
     }
   }
 
-  // (offsets, items, scores, certain, costs): every row's best k; `certain` says that nobody outside of the lists can be
-  // among them, and a part's cost is (entries read, items scored, whether its lists surely hold the best).
-  nb::tuple search(const std::vector<BoundSource*>& given, std::size_t taken, std::size_t k, std::size_t threads) const {
+  // (offsets, items, scores, certain, costs): every row's best k; `certain` says that nobody outside of the lists can
+  // be among them, and a part's cost is (entries read, items scored, whether its lists surely hold the best).
+  nb::tuple search(const std::vector<BoundSource*>& given, std::size_t taken, std::size_t k,
+                   std::size_t threads) const {
     require(k > 0 && taken > 0 && threads > 0, "k and threads must be above 0");
     const std::vector<LiveSource*> sources = checked(given);
     const std::size_t rows = sources[0]->rows();
@@ -149,7 +151,8 @@ class BoundLiveSum {
       share_work(rows, threads, make_worker, poll);
     }
     nb::list bills;
-    for (const PartCost& cost : costs) bills.append(nb::make_tuple(cost.read.load(), cost.scored.load(), rows > 0 && cost.certain.load()));
+    for (const PartCost& cost : costs)
+      bills.append(nb::make_tuple(cost.read.load(), cost.scored.load(), rows > 0 && cost.certain.load()));
     const auto [offsets, items, scores] = answers.take();
     return nb::make_tuple(offsets, items, scores, rows > 0 && certain.load(), bills);
   }
@@ -163,7 +166,8 @@ class BoundLiveSum {
       sources.push_back(given[p]->source.get());
       require(sources[p]->rows() == sources[0]->rows(), "parts must have as many rows");
       require(sources[p]->items() == sources[0]->items(), "parts must have as many items");
-      require(terms_[p].to_merged.empty() || terms_[p].to_merged.size() == sources[p]->items(), "a map must have a number for each item");
+      require(terms_[p].to_merged.empty() || terms_[p].to_merged.size() == sources[p]->items(),
+              "a map must have a number for each item");
     }
     return sources;
   }

@@ -47,12 +47,13 @@ nb::object bound_max_sims(Matrix queries, InArray<std::int64_t> query_offsets, A
 }  // namespace
 
 void register_max_sim(nb::module_& module) {
-  module.def("max_sims", &bound_max_sims, nb::arg("queries").noconvert(), nb::arg("query_offsets").noconvert(),
-             nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
-             nb::arg("offsets").noconvert(), nb::arg("rows").noconvert(), nb::arg("items").noconvert(),
-             nb::arg("threads"), nb::arg("portable") = false,
-             "For each pair of a query and an item the sum over the query's tokens of the best inner product with a token of "
-             "the item, as bytes of float32. `portable` leaves the CPU's own instructions unused, for tests.");
+  module.def(
+      "max_sims", &bound_max_sims, nb::arg("queries").noconvert(), nb::arg("query_offsets").noconvert(),
+      nb::arg("vectors").noconvert(), nb::arg("low").noconvert().none(), nb::arg("step").noconvert().none(),
+      nb::arg("offsets").noconvert(), nb::arg("rows").noconvert(), nb::arg("items").noconvert(), nb::arg("threads"),
+      nb::arg("portable") = false,
+      "For each pair of a query and an item the sum over the query's tokens of the best inner product with a token of "
+      "the item, as bytes of float32. `portable` leaves the CPU's own instructions unused, for tests.");
 }
 
 }  // namespace vizsla

@@ -24,7 +24,8 @@ NB_MODULE(_native, module) {
   module.doc() = "Vizsla's native core.";
   nanobind::register_exception_translator(translate);
 #ifndef VIZSLA_SANITIZE
-  // Objects that a program still holds when it ends are no fault of the bindings, which hold nothing that could hold them.
+  // Objects that a program still holds when it ends are no fault of the bindings, which hold nothing that could hold
+  // them.
   nanobind::set_leak_warnings(false);
 #endif
   vizsla::register_bag(module);

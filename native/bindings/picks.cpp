@@ -16,7 +16,8 @@ namespace vizsla {
 namespace {
 
 Instructions at_most(int instructions) {
-  require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512), "instructions must be from 0 to 2");
+  require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512),
+          "instructions must be from 0 to 2");
   return static_cast<Instructions>(instructions);
 }
 
@@ -31,7 +32,8 @@ OutArray<std::uint32_t> picked_from(const InArray<float>& values, float limit, i
   return picked(view(values), FromLimit{limit}, instructions);
 }
 
-OutArray<std::uint32_t> picked_within(const InArray<std::int32_t>& values, std::uint32_t low, std::uint32_t width, int instructions) {
+OutArray<std::uint32_t> picked_within(const InArray<std::int32_t>& values, std::uint32_t low, std::uint32_t width,
+                                      int instructions) {
   return picked(view(values), WithinRange{low, width}, instructions);
 }
 
@@ -43,7 +45,8 @@ nb::tuple likely_features(const InArray<std::int32_t>& query, const InArray<std:
   if (given.size() > 0) std::memcpy(halves.data(), given.data(), given.size() * sizeof(std::uint16_t));
   std::vector<std::uint32_t> kept(given.size() + LikelyFeatures::beyond);
   kept.resize(likely.keep(halves.data(), given.size(), kept.data(), at_most(instructions)));
-  const std::uint64_t among = likely.among(halves.data(), std::min(given.size(), LikelyFeatures::most), at_most(instructions));
+  const std::uint64_t among =
+      likely.among(halves.data(), std::min(given.size(), LikelyFeatures::most), at_most(instructions));
   return nb::make_tuple(to_numpy(std::move(kept)), among);
 }
 
@@ -51,12 +54,18 @@ nb::tuple likely_features(const InArray<std::int32_t>& query, const InArray<std:
 
 void register_picks(nb::module_& module) {
   const int best = static_cast<int>(Instructions::avx512);
-  module.def("picked_from", &picked_from, nb::arg("values").noconvert(), nb::arg("limit"), nb::arg("instructions") = best,
-             "The places of values from a limit on. Of the CPU's instructions those of AVX-512 (2), AVX2 (1) or none of these (0) are used at most.");
-  module.def("picked_within", &picked_within, nb::arg("values").noconvert(), nb::arg("low"), nb::arg("width"), nb::arg("instructions") = best,
-             "The places of values from `low` on that are below `low + width`; instructions as `picked_from` has them.");
-  module.def("likely_features", &likely_features, nb::arg("query").noconvert(), nb::arg("halves").noconvert(), nb::arg("instructions") = best,
-             "Which of some features, given by their lower 16 bits, a query may have: with their places above them, and of the first 64 a bit "
+  module.def("picked_from", &picked_from, nb::arg("values").noconvert(), nb::arg("limit"),
+             nb::arg("instructions") = best,
+             "The places of values from a limit on. Of the CPU's instructions those of AVX-512 (2), AVX2 (1) or none "
+             "of these (0) are used at most.");
+  module.def(
+      "picked_within", &picked_within, nb::arg("values").noconvert(), nb::arg("low"), nb::arg("width"),
+      nb::arg("instructions") = best,
+      "The places of values from `low` on that are below `low + width`; instructions as `picked_from` has them.");
+  module.def("likely_features", &likely_features, nb::arg("query").noconvert(), nb::arg("halves").noconvert(),
+             nb::arg("instructions") = best,
+             "Which of some features, given by their lower 16 bits, a query may have: with their places above them, "
+             "and of the first 64 a bit "
              "each; instructions as `picked_from` has them.");
 }
 

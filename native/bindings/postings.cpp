@@ -52,7 +52,12 @@ class PostingsSource : public LiveSource {
  public:
   PostingsSource(const Postings& postings, ScratchPool<Searcher>& searchers, ScratchPool<ItemScorer>& scorers,
                  InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights)
-      : postings_(postings), searchers_(searchers), scorers_(scorers), offsets_(offsets), terms_(terms), weights_(weights) {}
+      : postings_(postings),
+        searchers_(searchers),
+        scorers_(scorers),
+        offsets_(offsets),
+        terms_(terms),
+        weights_(weights) {}
 
   std::size_t rows() const override { return offsets_.size() - 1; }
   std::size_t items() const override { return postings_.items(); }
@@ -104,7 +109,8 @@ class BoundPostings {
   }
 
   // (items, scores, postings read) of one query: the shortest way.
-  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, std::size_t k, std::optional<InArray<std::uint8_t>> allowed) {
+  nb::tuple search_one(InArray<std::int32_t> terms, InArray<float> weights, std::size_t k,
+                       std::optional<InArray<std::uint8_t>> allowed) {
     require(terms.size() == weights.size(), "there must be a weight for each query term");
     const std::span<const std::uint8_t> bits = allowed_bits(allowed);
     ScratchPool<Searcher>::Loan searcher(searchers_);
@@ -120,8 +126,8 @@ class BoundPostings {
   }
 
   // (offsets, items, scores, postings read) of many.
-  nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights,
-                   std::size_t k, std::optional<InArray<std::uint8_t>> allowed, std::size_t threads) {
+  nb::tuple search(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights, std::size_t k,
+                   std::optional<InArray<std::uint8_t>> allowed, std::size_t threads) {
     const Queries queries(offsets, terms, weights);
     const std::span<const std::uint8_t> bits = allowed_bits(allowed);
     checked(k);
@@ -130,8 +136,7 @@ class BoundPostings {
     in_turns(queries.size(), threads, [&](std::size_t first) {
       return [&, first, searcher = std::make_shared<ScratchPool<Searcher>::Loan>(searchers_)](std::size_t number) {
         const std::size_t row = first + number;
-        const auto keys =
-            (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), k, bits});
+        const auto keys = (*searcher)->search(postings_, {queries.terms_of(row), queries.weights_of(row), k, bits});
         answers[row].assign(keys.begin(), keys.end());
         read += (*searcher)->read();
       };
@@ -174,8 +179,8 @@ class BoundPostings {
       return [&, first, scorer = std::make_shared<ScratchPool<ItemScorer>::Loan>(item_scorers_)](std::size_t number) {
         const std::size_t row = first + number, begin = static_cast<std::size_t>(rows[row]);
         const std::size_t count = static_cast<std::size_t>(rows[row + 1]) - begin;
-        (*scorer)->score(postings_, queries.terms_of(row), queries.weights_of(row),
-                         numbers.subspan(begin, count), room.subspan(begin, count));
+        (*scorer)->score(postings_, queries.terms_of(row), queries.weights_of(row), numbers.subspan(begin, count),
+                         room.subspan(begin, count));
         read += (*scorer)->read();
       };
     });
@@ -299,13 +304,13 @@ void register_postings(nb::module_& module) {
       .def("search_one", &BoundPostings::search_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("k"), nb::arg("allowed").noconvert().none())
       .def("search", &BoundPostings::search, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("k"),
-           nb::arg("allowed").noconvert().none(), nb::arg("threads"))
+           nb::arg("weights").noconvert(), nb::arg("k"), nb::arg("allowed").noconvert().none(), nb::arg("threads"))
       .def("source", &BoundPostings::source, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
-           nb::arg("weights").noconvert(), nb::keep_alive<0, 1>(), "Postings with a call's queries, as a part of a LiveSum.")
+           nb::arg("weights").noconvert(), nb::keep_alive<0, 1>(),
+           "Postings with a call's queries, as a part of a LiveSum.")
       .def("score", &BoundPostings::score, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("item_offsets").noconvert(),
-           nb::arg("items").noconvert(), nb::arg("threads"))
+           nb::arg("weights").noconvert(), nb::arg("item_offsets").noconvert(), nb::arg("items").noconvert(),
+           nb::arg("threads"))
       .def("score_one", &BoundPostings::score_one, nb::arg("terms").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("items").noconvert());
 }

@@ -1,4 +1,4 @@
-// Product quantisation for Python.
+// Product quantization for Python.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ PqBook book_of(const Floats& queries, const std::optional<Floats>& rotation, con
   require(book.count == 16 || book.count == 256, "centroids must be 16 or 256 a sub-space");
   require(book.dim > 0 && book.dim <= book.wide(), "queries must not be wider than all sub-spaces");
   if (rotation) {
-    require(rotation->shape(0) == book.wide() && rotation->shape(1) == book.dim, "rotation must fit queries and centroids");
+    require(rotation->shape(0) == book.wide() && rotation->shape(1) == book.dim,
+            "rotation must fit queries and centroids");
     book.rotation = rotation->data();
   }
   return book;
@@ -52,7 +53,8 @@ PqCodes codes_of(const Bytes& array, std::size_t items, const PqBook& book) {
   require(array.ndim() == 3 && (!codes.halves || book.parts % 2 == 0), "codes must be blocks × bytes × 64 or 1");
   codes.side = array.shape(2);
   require(codes.side == PqCodes::lanes || codes.side == 1, "codes must be blocks × bytes × 64 or 1");
-  require(array.shape(0) == codes.blocks() && array.shape(1) == codes.row_bytes(), "codes must be those of all items and sub-spaces");
+  require(array.shape(0) == codes.blocks() && array.shape(1) == codes.row_bytes(),
+          "codes must be those of all items and sub-spaces");
   return codes;
 }
 
@@ -105,11 +107,13 @@ nb::object pq_pairs(Floats queries, std::optional<Floats> rotation, Cube centroi
 }
 
 nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroids, Bytes codes, std::size_t count,
-                    std::size_t k, std::optional<InArray<std::int32_t>> numbers, std::size_t threads, int instructions) {
+                    std::size_t k, std::optional<InArray<std::int32_t>> numbers, std::size_t threads,
+                    int instructions) {
   const PqBook book = book_of(queries, rotation, centroids);
   const PqCodes coded = codes_of(codes, count, book);
   require(k > 0 && threads > 0, "k and threads must be above 0");
-  require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512_vbmi), "instructions must be from 0 to 3");
+  require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512_vbmi),
+          "instructions must be from 0 to 3");
   const ChosenItems chosen{coded.items, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
@@ -132,16 +136,21 @@ nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroi
 void register_pq(nb::module_& module) {
   module.def("pq_tables", &pq_tables, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
              nb::arg("centroids").noconvert(),
-             "Each query's inner product with every centroid, as bytes of float32. Centroids are sub-spaces × width × 16 or 256.");
+             "Each query's inner product with every centroid, as bytes of float32. Centroids are sub-spaces × width × "
+             "16 or 256.");
   module.def("pq_pairs", &pq_pairs, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
-             nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("rows").noconvert(),
-             nb::arg("items").noconvert(), "The score of each query row with its item, as bytes of float32.");
-  module.def("pq_search", &pq_search, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
-             nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("k"),
-             nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("instructions") = static_cast<int>(Instructions::avx512_vbmi),
-             "The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items "
-             "and float32 scores, and how often the codes were read. Of the CPU's instructions those of AVX-512 with VBMI (3), AVX-512 (2), "
-             "AVX2 (1) or none of these (0) are used at most.");
+             nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"),
+             nb::arg("rows").noconvert(), nb::arg("items").noconvert(),
+             "The score of each query row with its item, as bytes of float32.");
+  module.def(
+      "pq_search", &pq_search, nb::arg("queries").noconvert(), nb::arg("rotation").noconvert().none(),
+      nb::arg("centroids").noconvert(), nb::arg("codes").noconvert(), nb::arg("count"), nb::arg("k"),
+      nb::arg("numbers").noconvert().none(), nb::arg("threads"),
+      nb::arg("instructions") = static_cast<int>(Instructions::avx512_vbmi),
+      "The best k items of each query, among all or those with the given numbers: bytes of int64 offsets, int32 items "
+      "and float32 scores, and how often the codes were read. Of the CPU's instructions those of AVX-512 with VBMI "
+      "(3), AVX-512 (2), "
+      "AVX2 (1) or none of these (0) are used at most.");
 }
 
 }  // namespace vizsla

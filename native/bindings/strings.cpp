@@ -29,7 +29,8 @@ class BoundStrings {
   std::size_t size() const { return table_.size(); }
 
   nb::str get(std::int64_t number) const {
-    if (number < 0 || static_cast<std::size_t>(number) >= table_.size()) throw nb::index_error("string number out of range");
+    if (number < 0 || static_cast<std::size_t>(number) >= table_.size())
+      throw nb::index_error("string number out of range");
     return decode(static_cast<std::size_t>(number));
   }
 
@@ -74,7 +75,8 @@ class BoundStrings {
   StringTable table_;
 };
 
-nb::typed<nb::tuple, OutArray<std::uint32_t>, OutArray<std::int64_t>> build_slots(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets) {
+nb::typed<nb::tuple, OutArray<std::uint32_t>, OutArray<std::int64_t>> build_slots(InArray<std::uint8_t> bytes,
+                                                                                  InArray<std::int64_t> offsets) {
   const StringTable table(view(bytes), view(offsets), {});
   std::vector<std::uint32_t> slots(StringTable::slot_count(table.size()), 0);
   std::vector<std::int64_t> repeats;
@@ -82,7 +84,8 @@ nb::typed<nb::tuple, OutArray<std::uint32_t>, OutArray<std::int64_t>> build_slot
   return nb::make_tuple(to_numpy(std::move(slots)), to_numpy(std::move(repeats)));
 }
 
-std::uint64_t checksum(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bytes, std::uint64_t seed) {
+std::uint64_t checksum(nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> bytes,
+                       std::uint64_t seed) {
   nb::gil_scoped_release unlocked;
   return xxh64({bytes.data(), bytes.size()}, seed);
 }

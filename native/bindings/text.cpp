@@ -78,7 +78,8 @@ class BoundBagBuilder {
       nb::gil_scoped_release unlocked;
       rows = builder_.take_rows(view(terms), columns, view(column_of_row), rooted);
     }
-    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.terms)), to_numpy(std::move(rows.counts)));
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.terms)),
+                          to_numpy(std::move(rows.counts)));
   }
 
  private:
@@ -106,19 +107,22 @@ nb::bytes raw(const std::vector<T>& values) {
 class BoundBagLookup {
  public:
   BoundBagLookup(bool lower, int min_chars, int max_chars, bool any_language, InArray<std::uint8_t> bytes,
-                 InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, InArray<std::int32_t> terms, std::uint32_t columns, bool rooted)
+                 InArray<std::int64_t> offsets, InArray<std::uint32_t> slots, InArray<std::int32_t> terms,
+                 std::uint32_t columns, bool rooted)
       : bytes_(bytes),
         offsets_(offsets),
         slots_(slots),
         terms_(terms),
-        lookup_({lower, min_chars, max_chars, any_language}, StringTable(view(bytes_), view(offsets_), view(slots_)), view(terms_),
-                columns, rooted) {
+        lookup_({lower, min_chars, max_chars, any_language}, StringTable(view(bytes_), view(offsets_), view(slots_)),
+                view(terms_), columns, rooted) {
     if (slots_.size() == 0) throw std::invalid_argument("a vocabulary needs its slots");
   }
 
   nb::tuple rows(const nb::list& list) const { return looked_up(list, {}); }
 
-  nb::tuple rows_with(const nb::list& list, InArray<std::int32_t> answers) const { return looked_up(list, view(answers)); }
+  nb::tuple rows_with(const nb::list& list, InArray<std::int32_t> answers) const {
+    return looked_up(list, view(answers));
+  }
 
  private:
   nb::tuple looked_up(const nb::list& list, std::span<const std::int32_t> answers) const {
@@ -156,7 +160,8 @@ nb::tuple fold(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArr
   const StringTable forms(view(bytes), view(offsets), {});
   Fold fold(forms, view(dropped), stems.size(), rooted);
   for (const auto& column : stems) {
-    if (column && nb::len(*column) != stemmed.size()) throw std::invalid_argument("every stemmed form must have a stem in each column");
+    if (column && nb::len(*column) != stemmed.size())
+      throw std::invalid_argument("every stemmed form must have a stem in each column");
   }
   std::size_t next = 0;
   for (std::size_t form = 0; form < forms.size(); ++form) {
@@ -196,7 +201,8 @@ nb::typed<nb::list, nb::str> english_stems(const nb::list& words, bool roots) {
 
 nb::tuple bound_strongest(InArray<std::int32_t> sums, std::size_t columns) {
   Strongest found = strongest(view(sums), columns);
-  return nb::make_tuple(to_numpy(std::move(found.column)), to_numpy(std::move(found.first)), to_numpy(std::move(found.second)));
+  return nb::make_tuple(to_numpy(std::move(found.column)), to_numpy(std::move(found.first)),
+                        to_numpy(std::move(found.second)));
 }
 
 void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots) {
@@ -208,12 +214,14 @@ void check_vocabulary(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets
 void register_text(nb::module_& module) {
   module.attr("unicode_version") = unicode_ranges::version;
   module.def("tokens", &tokens, nb::arg("text"), nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"),
-             nb::arg("any_language"), "The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.");
+             nb::arg("any_language"),
+             "The tokens of a text: words, n-grams of words when the lengths are not 0, or what suits each script.");
   module.def("without_parts", &forms_without_parts, nb::arg("bytes"), nb::arg("offsets"),
              "The numbers of the strings that hold neither a digit nor an underscore.");
-  module.def("fold", &fold, nb::arg("bytes"), nb::arg("offsets"), nb::arg("stemmed"), nb::arg("stems"), nb::arg("dropped"),
-             nb::arg("rooted") = false,
-             "The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones are made here), or itself; -1 where it is dropped. "
+  module.def("fold", &fold, nb::arg("bytes"), nb::arg("offsets"), nb::arg("stemmed"), nb::arg("stems"),
+             nb::arg("dropped"), nb::arg("rooted") = false,
+             "The distinct terms as bytes and offsets, and a row of terms for each form: its stems (None: English ones "
+             "are made here), or itself; -1 where it is dropped. "
              "If rooted, one column more: an English word's root, where it differs from the stem.");
   module.def("english_stems", &english_stems, nb::arg("words"), nb::arg("roots") = false,
              "English words in lower case without their inflections, or their roots.");
@@ -226,20 +234,21 @@ void register_text(nb::module_& module) {
            nb::arg("max_chars"), nb::arg("any_language"), nb::arg("skipped"))
       .def("add", &BoundBagBuilder::add)
       .def("forms", &BoundBagBuilder::forms)
-      .def("evidence", &BoundBagBuilder::evidence, nb::arg("row_of_form"), nb::arg("weights"), nb::arg("columns"), nb::arg("most"),
+      .def("evidence", &BoundBagBuilder::evidence, nb::arg("row_of_form"), nb::arg("weights"), nb::arg("columns"),
+           nb::arg("most"),
            "The weights of the forms of every row, or of `most` rows at even distances, added up, a row after another.")
       .def("holders", &BoundBagBuilder::holders, nb::arg("row_of_form"), nb::arg("forms"), nb::arg("columns"),
            nb::arg("column_of_row"), "How many rows of each column hold each of some forms.")
       .def("take_rows", &BoundBagBuilder::take_rows, nb::arg("terms"), nb::arg("columns"), nb::arg("column_of_row"),
            nb::arg("rooted") = nb::none(),
-           "The rows, each read in its column of the terms; none given: the forms themselves. Rows of the rooted column count the last column, too, by half.");
+           "The rows, each read in its column of the terms; none given: the forms themselves. Rows of the rooted "
+           "column count the last column, too, by half.");
   nb::class_<BoundBagLookup>(module, "BagLookup")
       .def(nb::init<bool, int, int, bool, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>,
                     InArray<std::int32_t>, std::uint32_t, bool>(),
            nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("any_language"), nb::arg("bytes"),
            nb::arg("offsets"), nb::arg("slots"), nb::arg("terms"), nb::arg("columns"), nb::arg("rooted") = false)
-      .def("rows", &BoundBagLookup::rows,
-           "Offsets, terms and counts as bytes, and the forms that nobody knows.")
+      .def("rows", &BoundBagLookup::rows, "Offsets, terms and counts as bytes, and the forms that nobody knows.")
       .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),
            "As rows, with a term (or -1) for each form that nobody knew.");
 }

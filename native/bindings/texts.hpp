@@ -13,13 +13,14 @@ namespace vizsla {
 namespace nb = nanobind;
 
 // Keeps what the view looks into alive: the string itself when it is ASCII, else a copy that dies with this object
-// (PyUnicode_AsUTF8 would leave the copy inside the string, and double the memory of the caller's catalogue).
+// (PyUnicode_AsUTF8 would leave the copy inside the string, and double the memory of the caller's catalog).
 class Text {
  public:
   explicit Text(nb::handle text) {
     if (PyUnicode_Check(text.ptr()) && PyUnicode_IS_ASCII(text.ptr())) {
       owner_ = nb::borrow(text);
-      view_ = {static_cast<const char*>(PyUnicode_DATA(text.ptr())), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()))};
+      view_ = {static_cast<const char*>(PyUnicode_DATA(text.ptr())),
+               static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()))};
     } else {
       // A lone surrogate becomes '?', which belongs to no word.
       owner_ = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "replace"));

@@ -34,8 +34,8 @@ WeightKind kind_of(const std::string& name) {
   return found->second;
 }
 
-nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int64_t> offsets, InArray<std::int32_t> features,
-                      InArray<float> values, const std::string& weights) {
+nb::tuple build_layer(InArray<std::int32_t> child_offsets, InArray<std::int64_t> offsets,
+                      InArray<std::int32_t> features, InArray<float> values, const std::string& weights) {
   BuiltLayer built;
   {
     nb::gil_scoped_release unlocked;
@@ -56,7 +56,8 @@ struct BoundLayer {
   InArray<float> factors;
 
   LayerArrays arrays() const {
-    return {view(child_offsets), view(bucket_offsets), view(buckets), view(entry_offsets), view(entries), view(factors)};
+    return {view(child_offsets), view(bucket_offsets), view(buckets),
+            view(entry_offsets), view(entries),        view(factors)};
   }
 };
 
@@ -68,9 +69,12 @@ struct Queries {
 
   void check(std::int32_t dim) const {
     require(!offsets.empty() && offsets.front() == 0, "query offsets must begin with 0");
-    require(features.size() == values.size() && static_cast<std::uint64_t>(offsets.back()) == features.size(), "query offsets must end at the number of features");
-    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "query offsets must not decrease");
-    for (std::int32_t feature : features) require(feature >= 0 && feature < dim, "query features must be numbers below dim");
+    require(features.size() == values.size() && static_cast<std::uint64_t>(offsets.back()) == features.size(),
+            "query offsets must end at the number of features");
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+      require(offsets[i] >= offsets[i - 1], "query offsets must not decrease");
+    for (std::int32_t feature : features)
+      require(feature >= 0 && feature < dim, "query features must be numbers below dim");
     for (float value : values) require(std::isfinite(value), "query values must be finite");
   }
 
@@ -86,13 +90,20 @@ struct Queries {
 template <class Call>
 void with_transform(Transform transform, const Call& call) {
   switch (transform) {
-    case Transform::hinge1: return call.template operator()<Transform::hinge1>();
-    case Transform::hinge2: return call.template operator()<Transform::hinge2>();
-    case Transform::hinge3: return call.template operator()<Transform::hinge3>();
-    case Transform::hinge4: return call.template operator()<Transform::hinge4>();
-    case Transform::hinge5: return call.template operator()<Transform::hinge5>();
-    case Transform::log_sigmoid: return call.template operator()<Transform::log_sigmoid>();
-    case Transform::none: return call.template operator()<Transform::none>();
+    case Transform::hinge1:
+      return call.template operator()<Transform::hinge1>();
+    case Transform::hinge2:
+      return call.template operator()<Transform::hinge2>();
+    case Transform::hinge3:
+      return call.template operator()<Transform::hinge3>();
+    case Transform::hinge4:
+      return call.template operator()<Transform::hinge4>();
+    case Transform::hinge5:
+      return call.template operator()<Transform::hinge5>();
+    case Transform::log_sigmoid:
+      return call.template operator()<Transform::log_sigmoid>();
+    case Transform::none:
+      return call.template operator()<Transform::none>();
   }
 }
 
@@ -106,12 +117,16 @@ Transform transform_of(const std::string& name) {
   return found->second;
 }
 
-// The answers to a batch. Each query writes to a place of its own, as many as it may find apart from the next one's; what
-// was not used is closed up at the end.
+// The answers to a batch. Each query writes to a place of its own, as many as it may find apart from the next one's;
+// what was not used is closed up at the end.
 class Found {
  public:
   Found(std::size_t queries, std::size_t most)
-      : most_(most), offsets_(queries + 1, 0), ceilings_(queries), items_at_(items_.room(queries * most)), scores_at_(scores_.room(queries * most)) {}
+      : most_(most),
+        offsets_(queries + 1, 0),
+        ceilings_(queries),
+        items_at_(items_.room(queries * most)),
+        scores_at_(scores_.room(queries * most)) {}
 
   void put(std::size_t query, std::span<const std::uint64_t> keys, float ceiling) {
     ceilings_[query] = ceiling;
@@ -185,7 +200,14 @@ class TreeSource : public LiveSource {
  public:
   TreeSource(const TreeModel& model, Transform transform, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool,
              InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam)
-      : model_(model), transform_(transform), leaves_(leaves), pool_(pool), offsets_(offsets), features_(features), values_(values), beam_(beam) {}
+      : model_(model),
+        transform_(transform),
+        leaves_(leaves),
+        pool_(pool),
+        offsets_(offsets),
+        features_(features),
+        values_(values),
+        beam_(beam) {}
 
   std::size_t rows() const override { return offsets_.size() - 1; }
   std::size_t items() const override { return model_.size(); }
@@ -214,9 +236,12 @@ class TreeSource : public LiveSource {
 
 class BoundTree {
  public:
-  BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights, const std::string& transform,
-            std::int32_t dim, float bias)
-      : kept_(kept(layers)), items_(items), transform_(transform_of(transform)), model_(chunked(kind_of(weights)), view(items_), {dim, bias}) {}
+  BoundTree(const nb::list& layers, InArray<std::int32_t> items, const std::string& weights,
+            const std::string& transform, std::int32_t dim, float bias)
+      : kept_(kept(layers)),
+        items_(items),
+        transform_(transform_of(transform)),
+        model_(chunked(kind_of(weights)), view(items_), {dim, bias}) {}
 
   std::size_t size() const { return model_.size(); }
 
@@ -248,19 +273,21 @@ class BoundTree {
       nb::gil_scoped_release unlocked;
       const TreeTask task(model_, k, beam, allowed ? &allowed->filter() : nullptr, queries.size());
       found.emplace(queries.size(), task.wanted);
-      entries = share(beams_, queries.size(), threads, poll, [&]<Transform transform>(BeamSearcher& searcher, std::size_t q) {
-        const auto keys = searcher.search<transform>(model_, leaves_, queries[q], task);
-        found->put(q, keys, searcher.ceiling());
-        if (!searcher.certain()) certain = false;
-        if (searcher.widened()) ++widened;
-      });
+      entries =
+          share(beams_, queries.size(), threads, poll, [&]<Transform transform>(BeamSearcher& searcher, std::size_t q) {
+            const auto keys = searcher.search<transform>(model_, leaves_, queries[q], task);
+            found->put(q, keys, searcher.ceiling());
+            if (!searcher.certain()) certain = false;
+            if (searcher.widened()) ++widened;
+          });
       found->close_up();
       exact = task.exact || (certain && queries.size() > 0);
     }
     return found->take(entries, exact, widened);
   }
 
-  BoundSource source(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam) {
+  BoundSource source(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
+                     std::size_t beam) {
     Queries{view(offsets), view(features), view(values)}.check(model_.bias().number);
     require(beam > 0, "beam must be above 0");
     return {std::make_unique<TreeSource>(model_, transform_, leaves_, live_, offsets, features, values, beam)};
@@ -278,11 +305,13 @@ class BoundTree {
     std::uint64_t entries = 0;
     {
       nb::gil_scoped_release unlocked;
-      entries = share(scorers_, queries.size(), threads, poll, [&]<Transform transform>(PathScorer& scorer, std::size_t q) {
-        const auto begin = static_cast<std::size_t>(view(rows)[q]);
-        const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
-        scorer.score<transform>(model_, leaves_, queries[q], view(items).subspan(begin, count), room.subspan(begin, count));
-      });
+      entries =
+          share(scorers_, queries.size(), threads, poll, [&]<Transform transform>(PathScorer& scorer, std::size_t q) {
+            const auto begin = static_cast<std::size_t>(view(rows)[q]);
+            const auto count = static_cast<std::size_t>(view(rows)[q + 1]) - begin;
+            scorer.score<transform>(model_, leaves_, queries[q], view(items).subspan(begin, count),
+                                    room.subspan(begin, count));
+          });
     }
     return nb::make_tuple(scores.take(), entries);
   }
@@ -306,15 +335,20 @@ class BoundTree {
     return layers;
   }
 
-  void check_candidates(std::size_t queries, std::span<const std::int64_t> rows, std::span<const std::int32_t> items) const {
-    require(rows.size() == queries + 1 && rows.front() == 0 && static_cast<std::uint64_t>(rows.back()) == items.size(), "candidates must have one row a query");
-    for (std::size_t i = 1; i < rows.size(); ++i) require(rows[i] >= rows[i - 1], "candidate offsets must not decrease");
-    for (std::int32_t item : items) require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
+  void check_candidates(std::size_t queries, std::span<const std::int64_t> rows,
+                        std::span<const std::int32_t> items) const {
+    require(rows.size() == queries + 1 && rows.front() == 0 && static_cast<std::uint64_t>(rows.back()) == items.size(),
+            "candidates must have one row a query");
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      require(rows[i] >= rows[i - 1], "candidate offsets must not decrease");
+    for (std::int32_t item : items)
+      require(item >= 0 && static_cast<std::size_t>(item) < model_.size(), "a candidate is not an item of this index");
   }
 
   // Calls with one thread's working memory and each query's number; returns how many weights were read.
   template <class Scratch, class Call>
-  std::uint64_t share(ScratchPool<Scratch>& pool, std::size_t queries, std::size_t threads, const Poll& poll, const Call& call) {
+  std::uint64_t share(ScratchPool<Scratch>& pool, std::size_t queries, std::size_t threads, const Poll& poll,
+                      const Call& call) {
     std::atomic<std::uint64_t> entries{0};
     const auto make_worker = [&] {
       return [&, scratch = std::make_unique<typename ScratchPool<Scratch>::Loan>(pool)](std::size_t q) {
@@ -352,11 +386,14 @@ void register_tree_search(nb::module_& module) {
       .def("__len__", &BoundTreeFilter::size)
       .def_prop_ro("nbytes", &BoundTreeFilter::nbytes);
   nb::class_<BoundTree>(module, "Tree", nb::is_weak_referenceable())
-      .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t, float>(),
-           nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"), nb::arg("bias"))
+      .def(nb::init<const nb::list&, InArray<std::int32_t>, const std::string&, const std::string&, std::int32_t,
+                    float>(),
+           nb::arg("layers"), nb::arg("items"), nb::arg("weights"), nb::arg("transform"), nb::arg("dim"),
+           nb::arg("bias"))
       .def("__len__", &BoundTree::size)
       .def_prop_ro("derived_bytes", &BoundTree::derived_bytes)
-      .def("filter", &BoundTree::filter, nb::arg("allowed"), "What search needs of a mask: made once, used for many queries.")
+      .def("filter", &BoundTree::filter, nb::arg("allowed"),
+           "What search needs of a mask: made once, used for many queries.")
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
       .def("source", &BoundTree::source, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("beam"),

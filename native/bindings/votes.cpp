@@ -42,17 +42,17 @@ class BoundClickVotes {
   }
 
   // (offsets, items, votes) as bytes, items ascending within a row.
-  nb::tuple count(Offsets offsets, Numbers queries, InArray<float> similar, std::size_t neighbours, double near,
+  nb::tuple count(Offsets offsets, Numbers queries, InArray<float> similar, std::size_t neighbors, double near,
                   bool best, const std::optional<Mask>& allowed) const {
     const auto rows = view(offsets);
     check_offsets(rows, queries.size());
     require(similar.size() == queries.size(), "there must be a similarity for each past query");
-    check_below(view(queries), offsets_.size() - 1, "every neighbour must be a past query");
-    require(neighbours > 0 && std::isfinite(near), "there must be neighbours, and a finite least similarity");
+    check_below(view(queries), offsets_.size() - 1, "every neighbor must be a past query");
+    require(neighbors > 0 && std::isfinite(near), "there must be neighbors, and a finite least similarity");
     require(!allowed || allowed->size() == width_, "there must be a flag for each item");
     const ClickRows clicks{view(offsets_), view(items_), view(units_)};
     const std::span<const bool> mask = allowed ? view(*allowed) : std::span<const bool>();
-    const VoteRule rule{neighbours, near, best};
+    const VoteRule rule{neighbors, near, best};
     std::vector<std::int64_t> ends{0};
     std::vector<std::int32_t> items;
     std::vector<double> values;
@@ -165,7 +165,7 @@ void register_votes(nb::module_& module) {
       .def(nb::init<Offsets, Numbers, Offsets, std::size_t>(), nb::arg("offsets"), nb::arg("items"), nb::arg("units"),
            nb::arg("width"))
       .def("count", &BoundClickVotes::count, nb::arg("offsets"), nb::arg("queries"), nb::arg("similar"),
-           nb::arg("neighbours"), nb::arg("near"), nb::arg("best"), nb::arg("allowed").none(),
+           nb::arg("neighbors"), nb::arg("near"), nb::arg("best"), nb::arg("allowed").none(),
            "(offsets, items, votes) as bytes, of rows of past queries, nearest first.");
   nb::class_<BoundVotedSum>(module, "VotedSum")
       .def(nb::init<const ScoredRows&, const CountedRows&, std::size_t>(), nb::arg("found"), nb::arg("votes"),

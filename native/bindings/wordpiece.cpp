@@ -18,8 +18,8 @@ namespace {
 class BoundWordPiece {
  public:
   BoundWordPiece(InArray<std::uint8_t> bytes, InArray<std::int64_t> offsets, InArray<std::uint32_t> slots,
-                 InArray<std::int32_t> special, std::int32_t unknown, const std::string& prefix, bool lower, bool strip_accents,
-                 bool split_ideographs, std::size_t most_chars)
+                 InArray<std::int32_t> special, std::int32_t unknown, const std::string& prefix, bool lower,
+                 bool strip_accents, bool split_ideographs, std::size_t most_chars)
       : model_(StringTable(view(bytes), view(offsets), view(slots)), view(special),
                {{lower, strip_accents, split_ideographs}, prefix, unknown, checked(most_chars)}) {}
 
@@ -78,11 +78,11 @@ class BoundWordPiece {
 
 void register_wordpiece(nb::module_& module) {
   nb::class_<BoundWordPiece>(module, "WordPiece")
-      .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int32_t>, std::int32_t,
-                    const std::string&, bool, bool, bool, std::size_t>(),
+      .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int32_t>,
+                    std::int32_t, const std::string&, bool, bool, bool, std::size_t>(),
            nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("slots").noconvert(),
-           nb::arg("special").noconvert(), nb::arg("unknown"), nb::arg("prefix"), nb::arg("lower"), nb::arg("strip_accents"),
-           nb::arg("split_ideographs"), nb::arg("most_chars"))
+           nb::arg("special").noconvert(), nb::arg("unknown"), nb::arg("prefix"), nb::arg("lower"),
+           nb::arg("strip_accents"), nb::arg("split_ideographs"), nb::arg("most_chars"))
       .def_prop_ro("size", &BoundWordPiece::size)
       .def_prop_ro("bytes", &BoundWordPiece::bytes)
       .def("ids", &BoundWordPiece::ids, nb::arg("texts"), "Offsets and ids as bytes: all tokens in their order.")

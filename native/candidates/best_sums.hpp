@@ -20,8 +20,9 @@ namespace detail {
 
 inline constexpr std::size_t sum_lanes = 32;
 
-// At least k of the totals are not below this. Every 32nd total shares a lane; the k-th of the lanes' largest is no better
-// than the k-th of all, and little worse. NaN is no total. k is at most the number of lanes, by which the count can be divided.
+// At least k of the totals are not below this. Every 32nd total shares a lane; the k-th of the lanes' largest is no
+// better than the k-th of all, and little worse. NaN is no total. k is at most the number of lanes, by which the count
+// can be divided.
 VIZSLA_CLONES static float least_of_best(const float* totals, std::size_t count, std::int32_t k) {
   float largest[sum_lanes];
   std::int32_t as_large[sum_lanes];
@@ -55,7 +56,8 @@ class BestSums {
     k_ = k;
     least_ = -std::numeric_limits<float>::infinity();
     const bool in_lanes = k <= detail::sum_lanes / 2;
-    const float least = in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
+    const float least =
+        in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
     places_.clear();
     places_.take(pick_places(totals.first(items.size()), FromLimit{least}, places_.room(items.size() + beyond_picked)));
     keys_.clear();

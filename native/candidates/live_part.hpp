@@ -21,7 +21,8 @@ struct KeyEnds {
 };
 
 template <float score(std::uint64_t)>
-[[gnu::always_inline]] inline KeyEnds read_keys(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {
+[[gnu::always_inline]] inline KeyEnds read_keys(std::span<const std::uint64_t> keys, std::int32_t* items,
+                                                float* scores) {
   std::uint64_t first = 0, last = UINT64_MAX;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     items[i] = static_cast<std::int32_t>(item_of(keys[i]));
@@ -32,7 +33,8 @@ template <float score(std::uint64_t)>
   return {score(first), score(last)};
 }
 
-VIZSLA_CLONES static KeyEnds read_positive_keys(std::span<const std::uint64_t> keys, std::int32_t* items, float* scores) {
+VIZSLA_CLONES static KeyEnds read_positive_keys(std::span<const std::uint64_t> keys, std::int32_t* items,
+                                                float* scores) {
   return read_keys<score_of>(keys, items, scores);
 }
 
@@ -55,7 +57,8 @@ struct LiveAnswer {
   void take_signed(std::span<const std::uint64_t> keys) { take(keys, detail::read_signed_keys); }
 
  private:
-  void take(std::span<const std::uint64_t> keys, detail::KeyEnds read(std::span<const std::uint64_t>, std::int32_t*, float*)) {
+  void take(std::span<const std::uint64_t> keys,
+            detail::KeyEnds read(std::span<const std::uint64_t>, std::int32_t*, float*)) {
     items.resize(keys.size());
     scores.resize(keys.size());
     const detail::KeyEnds ends = read(keys, items.data(), scores.data());
@@ -70,7 +73,8 @@ struct LiveUse {
   bool ranked;  // whether answers must come best first
 };
 
-// One thread's work with a part, in the part's own item numbers. All but `search` speak of the query that was searched last.
+// One thread's work with a part, in the part's own item numbers. All but `search` speak of the query that was searched
+// last.
 class LivePart {
  public:
   virtual ~LivePart() = default;

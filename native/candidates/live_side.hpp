@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "candidates/live_part.hpp"
-#include "candidates/normalise.hpp"
+#include "candidates/normalize.hpp"
 #include "candidates/part_rows.hpp"
 #include "common/checks.hpp"
 
@@ -115,14 +115,16 @@ class LiveSide {
   void check(float score) const {
     require(!std::isnan(score), "scores must be numbers; got NaN");
     const bool scaled = term_.scaling == Scaling::minmax || term_.scaling == Scaling::zscore;
-    require(!scaled || std::isfinite(score), "scores must be finite to be normalised; got infinity: clip them, or use normalised('rank'), which takes any");
+    require(
+        !scaled || std::isfinite(score),
+        "scores must be finite to be normalized; got infinity: clip them, or use normalized('rank'), which takes any");
   }
 
-  // Maps are as long as a catalogue, so they are checked where they are used, not whole at every call.
+  // Maps are as long as a catalog, so they are checked where they are used, not whole at every call.
   static std::int32_t translated(std::span<const std::int32_t> numbers, std::int32_t item, std::size_t most) {
-    require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogues");
+    require(static_cast<std::size_t>(item) < numbers.size(), "every item must have a number in both catalogs");
     const std::int32_t number = numbers[static_cast<std::size_t>(item)];
-    require(number >= 0 && static_cast<std::size_t>(number) < most, "every item must have a number in both catalogues");
+    require(number >= 0 && static_cast<std::size_t>(number) < most, "every item must have a number in both catalogs");
     return number;
   }
 

@@ -1,5 +1,6 @@
-// The best k by a weighted sum, one query at a time: all parts are searched, joined and asked for what is missing before the
-// next query, so that nothing is looked up twice. The answer is that of candidates/weighted_sum.hpp, to the last bit.
+// The best k by a weighted sum, one query at a time: all parts are searched, joined and asked for what is missing
+// before the next query, so that nothing is looked up twice. The answer is that of candidates/weighted_sum.hpp, to the
+// last bit.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +29,16 @@ struct LiveColumn {
   float ceiling;
 };
 
-VIZSLA_CLONES static void start_column(float* __restrict scores, float* __restrict bounds, std::size_t count, float score) {
+VIZSLA_CLONES static void start_column(float* __restrict scores, float* __restrict bounds, std::size_t count,
+                                       float score) {
   for (std::size_t i = 0; i < count; ++i) {
     scores[i] = score;
     bounds[i] = std::numeric_limits<float>::infinity();
   }
 }
 
-// Adds a part's scores, or where they are missing its bounds, which are lowered to its ceiling; notes by NaN where any is missing.
-// The first part's are added to nothing, which need not be there.
+// Adds a part's scores, or where they are missing its bounds, which are lowered to its ceiling; notes by NaN where any
+// is missing. The first part's are added to nothing, which need not be there.
 VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count, bool first, double* __restrict sums,
                                      float* __restrict gaps) {
   const float* __restrict const scores = column.scores;
@@ -51,8 +53,8 @@ VIZSLA_CLONES static void add_column(const LiveColumn& column, std::size_t count
   }
 }
 
-// Rounds each sum once, and parts totals from what those with a gap add up to at most: NaN in the other's place. Returns whether
-// any sum is no number.
+// Rounds each sum once, and parts totals from what those with a gap add up to at most: NaN in the other's place.
+// Returns whether any sum is no number.
 VIZSLA_CLONES static bool part_sums(const double* __restrict sums, const float* __restrict gaps, std::size_t count,
                                     float* __restrict totals, float* __restrict most) {
   std::int32_t strange = 0;
@@ -166,7 +168,8 @@ class LiveSum {
   void join_first(Slots& slots, std::span<const std::int32_t> found, std::span<const float> scores, float* into) {
     std::copy(found.begin(), found.end(), items_.begin());
     std::copy_n(scores.begin(), found.size(), into);
-    for (std::size_t place = 0; place < found.size(); ++place) slots.put(found[place], static_cast<std::uint32_t>(place));
+    for (std::size_t place = 0; place < found.size(); ++place)
+      slots.put(found[place], static_cast<std::uint32_t>(place));
     count_ = static_cast<std::uint32_t>(found.size());
   }
 
@@ -213,10 +216,12 @@ class LiveSum {
     sides_[p].tell({items, {column(p) + first, items.size()}, {bounds(p) + first, items.size()}});
   }
 
-  // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of these.
+  // Totals of those whom every part has scored; the others are open if what they can get reaches the k-th best of
+  // these.
   void add_up() {
     for (std::size_t p = 0; p < sides_.size(); ++p) {
-      detail::add_column({column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()}, room_, p == 0, sums_.data(), gaps_.data());
+      detail::add_column({column(p), bounds(p), sides_[p].weight(), sides_[p].ceiling()}, room_, p == 0, sums_.data(),
+                         gaps_.data());
     }
     if (detail::part_sums(sums_.data(), gaps_.data(), room_, totals_.data(), most_sums_.data())) settle_strange();
     std::fill(totals_.begin() + count_, totals_.end(), unknown);
@@ -327,13 +332,13 @@ class LiveSum {
   BestSums best_;
   OpenItems open_;
   std::uint32_t count_ = 0;
-  bool bounded_ = false;  // somebody has looked closer
-  std::vector<std::int32_t> items_;         // of all lists, each once; `count_` are joined
-  std::vector<float> scores_, bounds_;      // a column a part: what it gives, and what at most where that is not known
-  std::vector<Segment> segments_;           // a part's list: those of whom it was the first to speak
+  bool bounded_ = false;                // somebody has looked closer
+  std::vector<std::int32_t> items_;     // of all lists, each once; `count_` are joined
+  std::vector<float> scores_, bounds_;  // a column a part: what it gives, and what at most where that is not known
+  std::vector<Segment> segments_;       // a part's list: those of whom it was the first to speak
   std::vector<double> sums_;
-  std::vector<float> gaps_;                 // NaN where a score is missing
-  std::vector<float> totals_, most_sums_;   // what they add up to; where a score is missing, at most
+  std::vector<float> gaps_;                // NaN where a score is missing
+  std::vector<float> totals_, most_sums_;  // what they add up to; where a score is missing, at most
   std::vector<std::int32_t> own_;
   std::vector<float> values_, limits_;
   std::vector<std::uint32_t> places_;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "candidates/normalise.hpp"
+#include "candidates/normalize.hpp"
 
 namespace vizsla {
 
@@ -35,9 +35,9 @@ inline float reciprocal_place(std::size_t place, std::size_t depth) {
 struct FusedPart : PartRows {
   double weight = 1;
   bool by_rank = false;
-  std::size_t depth = 0;          // by rank: how many have a place
-  std::vector<RowScale> scales;   // a row each; empty: scores as they are
-  std::vector<float> highest;     // a row each: no raw score is above it; empty: the last found is the highest outside
+  std::size_t depth = 0;         // by rank: how many have a place
+  std::vector<RowScale> scales;  // a row each; empty: scores as they are
+  std::vector<float> highest;    // a row each: no raw score is above it; empty: the last found is the highest outside
 
   RowScale scale(std::size_t row) const { return scales.empty() ? RowScale{} : scales[row]; }
 

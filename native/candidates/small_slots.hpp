@@ -1,5 +1,5 @@
-// As ItemSlots, for small catalogues and short rows: a byte an item, which nearly always is in the second cache, and no search for a
-// slot, so nothing is guessed.
+// As ItemSlots, for small catalogs and short rows: a byte an item, which nearly always is in the second cache, and no
+// search for a slot, so nothing is guessed.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,9 @@ class SmallSlots {
     return at;
   }
 
-  void put(std::int32_t item, std::uint32_t place) { places_[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(place); }
+  void put(std::int32_t item, std::uint32_t place) {
+    places_[static_cast<std::size_t>(item)] = static_cast<std::uint8_t>(place);
+  }
 
   std::uint32_t known(std::int32_t item) const {
     const std::uint8_t kept = places_[static_cast<std::size_t>(item)];

@@ -24,9 +24,9 @@ struct ClickRows {
 };
 
 struct VoteRule {
-  std::size_t neighbours;  // how many past queries vote: the first of a row
-  double near;             // similarity up to which a past query has no say
-  bool best;               // only the strongest vote for an item counts, instead of the mean over the neighbours
+  std::size_t neighbors;  // how many past queries vote: the first of a row
+  double near;            // similarity up to which a past query has no say
+  bool best;              // only the strongest vote for an item counts, instead of the mean over the neighbors
 };
 
 struct Vote {
@@ -45,7 +45,7 @@ class VoteCounter {
     for (const Voter& voter : voters_) add(clicks, voter, rule, allowed);
     std::sort(votes_.begin(), votes_.end(), [](const Vote& a, const Vote& b) { return a.item < b.item; });
     if (!rule.best) {
-      for (Vote& vote : votes_) vote.value /= static_cast<double>(rule.neighbours);
+      for (Vote& vote : votes_) vote.value /= static_cast<double>(rule.neighbors);
     }
     return votes_;
   }
@@ -59,7 +59,7 @@ class VoteCounter {
   // By past query, so that an item's votes are added up in one order, whatever made the list.
   void choose(std::span<const std::int32_t> queries, std::span<const float> similar, const VoteRule& rule) {
     voters_.clear();
-    for (std::size_t at = 0; at < std::min(rule.neighbours, queries.size()); ++at) {
+    for (std::size_t at = 0; at < std::min(rule.neighbors, queries.size()); ++at) {
       const auto similarity = static_cast<double>(similar[at]);
       if (similarity > rule.near) voters_.push_back({queries[at], similarity});
     }

@@ -1,8 +1,9 @@
 // The best k by a weighted sum of parts' scores, of which only those are asked for that can matter.
 //
-// A part that did not find an item must say what it gives it; that is the dearest step. No item outside of a part's list
-// gets more than the part's ceiling, so an item has an upper bound before it is scored, and who cannot reach the k-th best
-// is never asked for (Fagin, Lotem and Naor: Optimal aggregation algorithms for middleware). The answer is the same.
+// A part that did not find an item must say what it gives it; that is the dearest step. No item outside of a part's
+// list gets more than the part's ceiling, so an item has an upper bound before it is scored, and who cannot reach the
+// k-th best is never asked for (Fagin, Lotem and Naor: Optimal aggregation algorithms for middleware). The answer is
+// the same.
 #pragma once
 
 #include <algorithm>

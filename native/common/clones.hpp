@@ -3,8 +3,9 @@
 
 #include <cstddef>  // says whether the C library is glibc, whose loader can pick
 
-// Sanitizers instrument the resolver that would run before they are ready, so their builds get the plain copy only. Clang (14
-// was tried) gives the resolver of a header's function to every file that includes it, and the linker refuses the second.
+// Sanitizers instrument the resolver that would run before they are ready, so their builds get the plain copy only.
+// Clang (14 was tried) gives the resolver of a header's function to every file that includes it, and the linker refuses
+// the second.
 #if defined(__clang__)
 #define VIZSLA_CAN_CLONE 0
 #else

@@ -28,9 +28,7 @@ inline std::uint64_t round(std::uint64_t lane, std::uint64_t input) {
   return std::rotl(lane + input * prime2, 31) * prime1;
 }
 
-inline std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) {
-  return (hash ^ round(0, lane)) * prime1 + prime4;
-}
+inline std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) { return (hash ^ round(0, lane)) * prime1 + prime4; }
 
 inline std::uint64_t avalanche(std::uint64_t hash) {
   hash = (hash ^ (hash >> 33)) * prime2;
@@ -54,7 +52,8 @@ inline std::uint64_t xxh64(std::span<const std::uint8_t> bytes, std::uint64_t se
     for (std::uint64_t lane : lanes) hash = merge(hash, lane);
   }
   hash += bytes.size();
-  for (; left >= 8; left -= 8, at += 8) hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * prime1 + prime4;
+  for (; left >= 8; left -= 8, at += 8)
+    hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * prime1 + prime4;
   for (; left >= 4; left -= 4, at += 4) {
     hash = std::rotl(hash ^ (read<std::uint32_t>(at) * prime1), 23) * prime2 + prime3;
   }

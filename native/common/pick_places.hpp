@@ -43,7 +43,8 @@ struct WithinRange {
   bool picks(std::int32_t value) const { return static_cast<std::uint32_t>(value) - low < width; }
 
 #ifdef VIZSLA_PICK_PLACES_X86
-  // AVX2 compares no unsigned numbers, but finds the larger of two: who is within leaves the last that is within as it is.
+  // AVX2 compares no unsigned numbers, but finds the larger of two: who is within leaves the last that is within as it
+  // is.
   __attribute__((target("avx2"))) unsigned picks_of_eight(const std::int32_t* values) const {
     if (width == 0) return 0;
     const __m256i given = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));
@@ -54,7 +55,8 @@ struct WithinRange {
   }
 
   __attribute__((target("avx512f"))) __mmask16 picks_of_sixteen(const std::int32_t* values, __mmask16 lanes) const {
-    const __m512i from_low = _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, values), _mm512_set1_epi32(static_cast<int>(low)));
+    const __m512i from_low =
+        _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, values), _mm512_set1_epi32(static_cast<int>(low)));
     return _mm512_mask_cmplt_epu32_mask(lanes, from_low, _mm512_set1_epi32(static_cast<int>(width)));
   }
 #endif
@@ -64,7 +66,8 @@ namespace detail {
 
 // The places from `begin` on, behind those that were picked before.
 template <class Number, class Wanted>
-std::size_t pick_plain(std::span<const Number> values, std::size_t begin, const Wanted& wanted, std::size_t picked, std::uint32_t* places) {
+std::size_t pick_plain(std::span<const Number> values, std::size_t begin, const Wanted& wanted, std::size_t picked,
+                       std::uint32_t* places) {
   for (std::size_t at = begin; at < values.size(); ++at) {
     places[picked] = static_cast<std::uint32_t>(at);
     picked += wanted.picks(values[at]);
@@ -74,7 +77,8 @@ std::size_t pick_plain(std::span<const Number> values, std::size_t begin, const 
 
 #ifdef VIZSLA_PICK_PLACES_X86
 template <class Number, class Wanted>
-__attribute__((target("avx2,popcnt"))) std::size_t pick_avx2(std::span<const Number> values, const Wanted& wanted, std::uint32_t* places) {
+__attribute__((target("avx2,popcnt"))) std::size_t pick_avx2(std::span<const Number> values, const Wanted& wanted,
+                                                             std::uint32_t* places) {
   __m256i here = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   std::size_t picked = 0, first = 0;
   for (; first + 8 <= values.size(); first += 8) {
@@ -87,7 +91,8 @@ __attribute__((target("avx2,popcnt"))) std::size_t pick_avx2(std::span<const Num
 }
 
 template <class Number, class Wanted>
-__attribute__((target("avx512f"))) std::size_t pick_avx512(std::span<const Number> values, const Wanted& wanted, std::uint32_t* places) {
+__attribute__((target("avx512f"))) std::size_t pick_avx512(std::span<const Number> values, const Wanted& wanted,
+                                                           std::uint32_t* places) {
   const std::size_t count = values.size();
   __m512i here = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   std::size_t picked = 0;

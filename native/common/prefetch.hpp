@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// For functions that do nothing but ask memory for something. GCC takes them for functions without effect and leaves out the
-// calls, unless they have become a part of their callers before it looks.
+// For functions that do nothing but ask memory for something. GCC takes them for functions without effect and leaves
+// out the calls, unless they have become a part of their callers before it looks.
 #define VIZSLA_PREFETCHES [[gnu::always_inline]]
 
 namespace vizsla {

@@ -1,7 +1,7 @@
 // Working memory that is lent to one thread at a time and kept for the next: the query path allocates nothing.
 //
-// Nobody waits for the pool. A child that was forked while another thread was in it would wait for ever; who finds it taken
-// has working memory made anew, or gives it up.
+// Nobody waits for the pool. A child that was forked while another thread was in it would wait for ever; who finds it
+// taken has working memory made anew, or gives it up.
 #pragma once
 
 #include <memory>

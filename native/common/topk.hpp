@@ -61,7 +61,8 @@ inline void sort_down(std::vector<std::uint64_t>& keys, std::vector<std::uint64_
   keys.swap(other);
 }
 
-// Keys are collected in a buffer, by default of twice k, and cut to k by selection: cheaper than a heap, which sifts at every push.
+// Keys are collected in a buffer, by default of twice k, and cut to k by selection: cheaper than a heap, which sifts at
+// every push.
 class TopK {
  public:
   // More room means fewer cuts, and a floor that rises later.

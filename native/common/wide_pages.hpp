@@ -1,5 +1,5 @@
-// Memory that is read here and there, on wide pages where the system has them: a look-up of a page's place can cost more than
-// the read.
+// Memory that is read here and there, on wide pages where the system has them: a look-up of a page's place can cost
+// more than the read.
 #pragma once
 
 #include <cstddef>

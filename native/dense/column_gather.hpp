@@ -15,11 +15,11 @@ namespace vizsla {
 
 namespace detail {
 
-// Sixteen rows at a time: what is read of them lies far apart, so that of the next items is asked for before it is needed;
-// what is written of an item is one line.
+// Sixteen rows at a time: what is read of them lies far apart, so that of the next items is asked for before it is
+// needed; what is written of an item is one line.
 template <class Number>
-void gather_columns(const Number* numbers, const StoredColumns& stored, std::span<const std::int64_t> items, const float* steps,
-                    float* out) {
+void gather_columns(const Number* numbers, const StoredColumns& stored, std::span<const std::int64_t> items,
+                    const float* steps, float* out) {
   constexpr std::size_t together = 16, ahead = 4;
   for (std::size_t first = 0; first < stored.dim; first += together) {
     const std::size_t rows = std::min(together, stored.dim - first);
@@ -39,7 +39,8 @@ void gather_columns(const Number* numbers, const StoredColumns& stored, std::spa
 }  // namespace detail
 
 // Items × dimensions. `steps`: what 1 means in each row. Every item must be below `stored.count`.
-inline void gather_columns(const StoredColumns& stored, std::span<const std::int64_t> items, const float* steps, float* out) {
+inline void gather_columns(const StoredColumns& stored, std::span<const std::int64_t> items, const float* steps,
+                           float* out) {
   std::visit([&](const auto* numbers) { detail::gather_columns(numbers, stored, items, steps, out); }, stored.numbers);
 }
 

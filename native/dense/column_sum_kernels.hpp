@@ -1,7 +1,7 @@
 // Weighted sums of columns: eight queries' weights times a strip of columns, dimension after dimension.
 //
-// A column is a lane and every step a fused multiply-add, so a sum does not depend on the instruction set, on how numbers
-// are stored, or on the queries beside it.
+// A column is a lane and every step a fused multiply-add, so a sum does not depend on the instruction set, on how
+// numbers are stored, or on the queries beside it.
 #pragma once
 
 #include <cmath>
@@ -23,8 +23,8 @@ struct ColumnStrip {
   std::size_t dim, stride, ahead;
 };
 
-// As many lines as the numbers fill; for one more, which they may reach into, those after them ask. Into the second cache:
-// more lines can be on their way there than to the first.
+// As many lines as the numbers fill; for one more, which they may reach into, those after them ask. Into the second
+// cache: more lines can be on their way there than to the first.
 template <std::size_t Count, class Number>
 VIZSLA_PREFETCHES inline void ask_for(const Number* numbers) {
 #pragma GCC unroll 3
@@ -163,7 +163,8 @@ inline const ColumnSumKernels& ColumnSumKernels::portable() {
 
 inline const ColumnSumKernels* ColumnSumKernels::eight_lanes() {
 #ifdef VIZSLA_HAS_AVX2
-  static const ColumnSumKernels kernels{&avx2::add_columns<float>, &avx2::add_columns<Half>, &avx2::add_columns<std::int8_t>};
+  static const ColumnSumKernels kernels{&avx2::add_columns<float>, &avx2::add_columns<Half>,
+                                        &avx2::add_columns<std::int8_t>};
   static const bool here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (here) return &kernels;
 #endif

@@ -1,5 +1,5 @@
-// Estimates of all items for some queries: weights times the items' columns, and times what only the query knows of them.
-// What is made of a block of columns is used, query by query, while it is in the cache.
+// Estimates of all items for some queries: weights times the items' columns, and times what only the query knows of
+// them. What is made of a block of columns is used, query by query, while it is in the cache.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace vizsla {
 
 // The queries' weights, and features of the items that are theirs alone: queries × features × items.
 struct ColumnWeights {
-  const float* weights = nullptr;      // queries × dimensions
+  const float* weights = nullptr;  // queries × dimensions
   const float* own = nullptr;
   const float* own_weights = nullptr;  // queries × features
   const float* bias = nullptr;         // one a query
@@ -49,7 +49,8 @@ VIZSLA_CLONES static bool any_reaches(const float* sums, std::size_t count, floa
 // Eight queries' weights beside each other for each dimension; the last eight are filled up with zeros.
 class TurnedWeights {
  public:
-  TurnedWeights(const ColumnWeights& given, std::size_t dim) : dim_(dim), numbers_(groups_of(given.queries) * dim * wide) {
+  TurnedWeights(const ColumnWeights& given, std::size_t dim)
+      : dim_(dim), numbers_(groups_of(given.queries) * dim * wide) {
     for (std::size_t query = 0; query < given.queries; ++query) {
       float* group = numbers_.data() + query / wide * dim * wide + query % wide;
       for (std::size_t at = 0; at < dim; ++at) group[at * wide] = given.weights[query * dim + at];
@@ -73,9 +74,15 @@ class ColumnSums {
  public:
   static constexpr std::size_t items_a_piece = 6144;
 
-  ColumnSums(const StoredColumns& stored, const ColumnWeights& given, const TurnedWeights& turned, const ColumnSumKernels& kernels)
-      : stored_(stored), given_(given), turned_(turned), kernels_(kernels), groups_(TurnedWeights::groups_of(given.queries)),
-        width_(width_for(groups_)), sums_(groups_ * wide * width_) {}
+  ColumnSums(const StoredColumns& stored, const ColumnWeights& given, const TurnedWeights& turned,
+             const ColumnSumKernels& kernels)
+      : stored_(stored),
+        given_(given),
+        turned_(turned),
+        kernels_(kernels),
+        groups_(TurnedWeights::groups_of(given.queries)),
+        width_(width_for(groups_)),
+        sums_(groups_ * wide * width_) {}
 
   template <class Use>
   void piece(std::size_t number, const Use& use) {
@@ -93,7 +100,7 @@ class ColumnSums {
 
  private:
   static constexpr std::size_t wide = ColumnSumKernels::queries, columns = ColumnSumKernels::columns;
-  static constexpr std::size_t rows_at_once = 128;    // a strip of them stays in the first cache
+  static constexpr std::size_t rows_at_once = 128;  // a strip of them stays in the first cache
   static constexpr std::size_t ahead_of = 2 * columns;
   static constexpr std::size_t most_width = 1536;
   static constexpr std::size_t sums_at_once = 65536;  // they stay in the second cache
@@ -153,8 +160,8 @@ inline std::size_t pieces_of(const StoredColumns& stored) {
 }
 
 // All sums, queries × items.
-inline void column_sums(const StoredColumns& stored, const ColumnWeights& given, const ColumnSumKernels& kernels, float* out,
-                        std::size_t threads, const Poll& poll) {
+inline void column_sums(const StoredColumns& stored, const ColumnWeights& given, const ColumnSumKernels& kernels,
+                        float* out, std::size_t threads, const Poll& poll) {
   const TurnedWeights turned(given, stored.dim);
   const auto make_worker = [&] {
     return [&, work = ColumnSums(stored, given, turned, kernels)](std::size_t piece) mutable {
@@ -198,10 +205,12 @@ class BestColumns {
   std::vector<TopK> best_;
 };
 
-// Each query's keys of its best `k` items among the free ones (queries × items), the best first; of equals, the lower item.
+// Each query's keys of its best `k` items among the free ones (queries × items), the best first; of equals, the lower
+// item.
 inline std::vector<std::vector<std::uint64_t>> best_columns(const StoredColumns& stored, const ColumnWeights& given,
-                                                            const std::uint8_t* free, std::size_t k, const ColumnSumKernels& kernels,
-                                                            std::size_t threads, const Poll& poll) {
+                                                            const std::uint8_t* free, std::size_t k,
+                                                            const ColumnSumKernels& kernels, std::size_t threads,
+                                                            const Poll& poll) {
   const TurnedWeights turned(given, stored.dim);
   threads = std::max<std::size_t>(1, std::min({threads, pieces_of(stored), most_threads()}));
   std::vector<BestColumns> kept(threads, BestColumns(given.queries, k));

@@ -23,8 +23,8 @@ struct Hit {
   std::int32_t item() const { return static_cast<std::int32_t>(item_of(key)); }
 };
 
-// Answers a batch in turns of a few hundred queries. A turn is cut into pieces, queries by rows, as the threads ask; how
-// it is cut changes nobody's exact score, and so no answer.
+// Answers a batch in turns of a few hundred queries. A turn is cut into pieces, queries by rows, as the threads ask;
+// how it is cut changes nobody's exact score, and so no answer.
 class FlatSearch {
  public:
   FlatSearch(const ChosenRows& chosen, double longest, const Kernels& kernels, std::size_t k)
@@ -39,11 +39,14 @@ class FlatSearch {
       const std::size_t here = std::min(turn, count - first);
       const float* asked = queries + first * chosen_.stored.dim;
       scan(asked, here, piece, threads, poll);
-      share_work(here, std::min(threads, here * parts_ / 16 + 1), [&] {
-        return [&, room = std::vector<float>(chosen_.stored.dim)](std::size_t query) mutable {
-          answers[first + query] = ranked(asked + query * chosen_.stored.dim, query, here, room);
-        };
-      }, poll);
+      share_work(
+          here, std::min(threads, here * parts_ / 16 + 1),
+          [&] {
+            return [&, room = std::vector<float>(chosen_.stored.dim)](std::size_t query) mutable {
+              answers[first + query] = ranked(asked + query * chosen_.stored.dim, query, here, room);
+            };
+          },
+          poll);
     }
     return answers;
   }
@@ -52,9 +55,9 @@ class FlatSearch {
   std::size_t reads() const { return reads_; }
 
  private:
-  static constexpr std::size_t ahead = 2;               // rows asked for before they are scored
-  static constexpr std::size_t most_queries = 128;      // a piece: they share the cache with a block of rows
-  static constexpr std::size_t most_held = 1 << 21;     // candidates of a piece
+  static constexpr std::size_t ahead = 2;                 // rows asked for before they are scored
+  static constexpr std::size_t most_queries = 128;        // a piece: they share the cache with a block of rows
+  static constexpr std::size_t most_held = 1 << 21;       // candidates of a piece
   static constexpr std::size_t numbers_a_part = 1 << 18;  // less is not worth a thread
 
   std::size_t queries_a_piece(std::size_t count, std::size_t threads) const {
@@ -86,7 +89,8 @@ class FlatSearch {
       return [&, worker = Scan(chosen_, longest_, kernels_)](std::size_t number) mutable {
         const std::size_t part = number / pieces, first = number % pieces * piece;
         const std::span near = std::span(near_).subspan(part * count + first, std::min(piece, count - first));
-        worker.run(queries + first * chosen_.stored.dim, near, k_, rows * part / parts_, rows * (part + 1) / parts_, go_on);
+        worker.run(queries + first * chosen_.stored.dim, near, k_, rows * part / parts_, rows * (part + 1) / parts_,
+                   go_on);
       };
     });
   }

@@ -47,7 +47,8 @@ class GuardBest {
   std::span<const Guarded> finish() {
     enough_ = 0;
     if (least_.size() > k_) cut();
-    std::sort(inside_.begin(), inside_.end(), [](const Guarded& left, const Guarded& right) { return left.most > right.most; });
+    std::sort(inside_.begin(), inside_.end(),
+              [](const Guarded& left, const Guarded& right) { return left.most > right.most; });
     return inside_;
   }
 

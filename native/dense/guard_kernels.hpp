@@ -21,7 +21,8 @@ struct GuardKernels {
 
 namespace plain {
 
-inline void whole_dots(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width, std::int32_t* sums) {
+inline void whole_dots(const std::int16_t* query, const std::int8_t* const* rows, std::size_t width,
+                       std::int32_t* sums) {
   for (std::size_t i = 0; i < GuardKernels::together; ++i) {
     sums[i] = 0;
     for (std::size_t at = 0; at < width; ++at) sums[i] += std::int32_t{query[at]} * std::int32_t{rows[i][at]};

@@ -61,7 +61,10 @@ class GuardQuery {
 class GuardedSearch {
  public:
   GuardedSearch(const ChosenRows& chosen, const Guard& guard, double longest, std::size_t k, bool portable)
-      : chosen_(chosen), guard_(guard), longest_(longest), k_(k),
+      : chosen_(chosen),
+        guard_(guard),
+        longest_(longest),
+        k_(k),
         whole_(portable ? GuardKernels::portable() : GuardKernels::best()),
         kernels_(portable ? Kernels::portable() : Kernels::best()) {}
 
@@ -86,7 +89,8 @@ class GuardedSearch {
  private:
   static constexpr std::size_t together = GuardKernels::together;
   static constexpr std::size_t rows_a_look = 4096, bytes_a_part = 1 << 20;
-  static constexpr std::size_t ahead = 64;  // rows, into the second cache: the first has too few places for lines on their way
+  static constexpr std::size_t ahead =
+      64;  // rows, into the second cache: the first has too few places for lines on their way
 
   void scan(const GuardQuery& query, std::size_t parts, const Poll& poll) {
     share_work(parts, parts, [&] {
@@ -98,9 +102,9 @@ class GuardedSearch {
     for (std::size_t part = 1; part < parts; ++part) best_[0].absorb(best_[part]);
   }
 
-  // x = s c + r and q = t p + e, so q·x = s t (p·c) + s (e·c) + q·r. The last two are at most |e| (|x| + |r|) and |q| |r|
-  // (Cauchy and Schwarz). What is rounded to float32, here and at the end of `pair_dot`, is covered by a few units of
-  // |q| |x|; numbers so large that they might overflow are not trusted at all.
+  // x = s c + r and q = t p + e, so q·x = s t (p·c) + s (e·c) + q·r. The last two are at most |e| (|x| + |r|) and |q|
+  // |r| (Cauchy and Schwarz). What is rounded to float32, here and at the end of `pair_dot`, is covered by a few units
+  // of |q| |x|; numbers so large that they might overflow are not trusted at all.
   void scan(const GuardQuery& query, GuardBest& best, std::size_t begin, std::size_t end, const Poll& poll) {
     const bool sound = query.length() * longest_ < 1e36;
     const double wide = sound ? query.length() + query.rest() : std::numeric_limits<double>::infinity();

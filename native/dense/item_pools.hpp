@@ -1,6 +1,6 @@
 // The columns of each query's own items out of a matrix that holds an item's numbers side by side.
 //
-// An item is one short stream of its own, so that what is read does not grow with the catalogue. A few items are read
+// An item is one short stream of its own, so that what is read does not grow with the catalog. A few items are read
 // together and turned: what is written of a dimension is then a line.
 #pragma once
 
@@ -27,8 +27,8 @@ namespace detail {
 constexpr std::size_t turned_together = 16;
 
 // Rows of `dim` numbers become columns: number d of row r goes to out[d * width + r], times its step.
-VIZSLA_CLONES static void turn(const float* const* rows, std::size_t count, std::size_t dim, const float* steps, float* out,
-                               std::size_t width) {
+VIZSLA_CLONES static void turn(const float* const* rows, std::size_t count, std::size_t dim, const float* steps,
+                               float* out, std::size_t width) {
   if (count == turned_together) {
     for (std::size_t d = 0; d < dim; ++d)
       for (std::size_t row = 0; row < turned_together; ++row) out[d * width + row] = rows[row][d] * steps[d];
@@ -44,7 +44,12 @@ class ItemPools {
  public:
   ItemPools(const Number* numbers, const StoredColumns& stored, std::span<const std::int64_t> items,
             std::span<const std::int64_t> offsets, const float* steps, float* out)
-      : numbers_(numbers), dim_(stored.dim), items_(items), offsets_(offsets), steps_(steps), out_(out),
+      : numbers_(numbers),
+        dim_(stored.dim),
+        items_(items),
+        offsets_(offsets),
+        steps_(steps),
+        out_(out),
         wide_(std::is_same_v<Number, float> ? 0 : turned_together * stored.dim) {}
 
   void query(std::size_t number) {
@@ -92,8 +97,8 @@ class ItemPools {
 
 // As `gather_pools`, from items × dimensions: `stored.count` items, `stored.dim` numbers of each.
 inline void gather_item_pools(const StoredColumns& stored, std::span<const std::int64_t> items,
-                              std::span<const std::int64_t> offsets, const float* steps, float* out, std::size_t threads,
-                              const Poll& poll) {
+                              std::span<const std::int64_t> offsets, const float* steps, float* out,
+                              std::size_t threads, const Poll& poll) {
   std::visit(
       [&](const auto* numbers) {
         const auto make_worker = [&] {

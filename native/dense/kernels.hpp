@@ -31,15 +31,15 @@ struct Kernels {
   float dot(const float* query, const std::uint8_t* row, std::size_t dim) const { return dot_bytes(query, row, dim); }
 
   static const Kernels& portable() {
-    static const Kernels kernels{&plain::dot<float>, &plain::dot<Half>, &plain::dot<std::uint8_t>, &plain::tile,
-                                 &plain::pair_dot, &plain::widen};
+    static const Kernels kernels{&plain::dot<float>, &plain::dot<Half>, &plain::dot<std::uint8_t>,
+                                 &plain::tile,       &plain::pair_dot,  &plain::widen};
     return kernels;
   }
 
   static const Kernels& best() {
 #ifdef VIZSLA_HAS_AVX2
-    static const Kernels kernels{&avx2::dot<float>, &avx2::dot<Half>, &avx2::dot<std::uint8_t>, &avx2::tile,
-                                 &avx2::pair_dot, &avx2::widen};
+    static const Kernels kernels{&avx2::dot<float>, &avx2::dot<Half>, &avx2::dot<std::uint8_t>,
+                                 &avx2::tile,       &avx2::pair_dot,  &avx2::widen};
     // Clang cannot ask for F16C before its 17th version; every CPU with AVX2 and FMA has it.
     static const bool here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (here) return kernels;

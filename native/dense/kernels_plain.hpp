@@ -1,4 +1,5 @@
-// Inner products in portable C++: approximate ones, as the compiler makes them of sixteen independent sums, and exact ones.
+// Inner products in portable C++: approximate ones, as the compiler makes them of sixteen independent sums, and exact
+// ones.
 #pragma once
 
 #include <array>

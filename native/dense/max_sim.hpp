@@ -97,7 +97,8 @@ inline void max_sims(std::span<const TurnedQuery> queries, const TokenStore& sto
     return [&, scorer = MaxSim(store, keep)](std::size_t piece) mutable {
       const std::size_t end = std::min(items.size(), (piece + 1) * pairs_a_piece);
       for (std::size_t pair = piece * pairs_a_piece; pair < end; ++pair)
-        scores[pair] = scorer.score(queries[static_cast<std::size_t>(rows[pair])], static_cast<std::size_t>(items[pair]));
+        scores[pair] =
+            scorer.score(queries[static_cast<std::size_t>(rows[pair])], static_cast<std::size_t>(items[pair]));
     };
   };
   share_work(pieces, threads, make_worker, poll);

@@ -100,9 +100,9 @@ VIZSLA_AVX512 void keep_group(const float* turned, const float* rows, std::size_
 
 inline void keep_best(const float* turned, const float* rows, std::size_t count, std::size_t dim, float* best) {
   in_even_groups<12>(count, [&](std::size_t first, std::size_t group) {
-    constexpr decltype(&keep_group<1>) sizes[] = {
-        &keep_group<1>, &keep_group<2>, &keep_group<3>, &keep_group<4>,  &keep_group<5>,  &keep_group<6>,
-        &keep_group<7>, &keep_group<8>, &keep_group<9>, &keep_group<10>, &keep_group<11>, &keep_group<12>};
+    constexpr decltype(&keep_group<1>) sizes[] = {&keep_group<1>, &keep_group<2>,  &keep_group<3>,  &keep_group<4>,
+                                                  &keep_group<5>, &keep_group<6>,  &keep_group<7>,  &keep_group<8>,
+                                                  &keep_group<9>, &keep_group<10>, &keep_group<11>, &keep_group<12>};
     sizes[group - 1](turned, rows + first * dim, dim, best);
   });
 }

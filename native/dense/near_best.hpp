@@ -21,7 +21,8 @@ namespace detail {
 // Whether a sum reaches the floor, or is no number or infinite.
 VIZSLA_CLONES inline bool any_counts(const float* sums, std::size_t count, float floor) {
   int counts = 0;
-  for (std::size_t i = 0; i < count; ++i) counts |= static_cast<int>(!(sums[i] < floor)) | static_cast<int>(sums[i] < -FLT_MAX);
+  for (std::size_t i = 0; i < count; ++i)
+    counts |= static_cast<int>(!(sums[i] < floor)) | static_cast<int>(sums[i] < -FLT_MAX);
   return counts != 0;
 }
 

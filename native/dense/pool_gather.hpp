@@ -1,6 +1,6 @@
 // The columns of each query's own items out of rows that hold all items: rows again, as the sums of columns read them.
 //
-// Rows of a large catalogue are longer than caches, and a query's items are scattered over them. A segment of a row is
+// Rows of a large catalog are longer than caches, and a query's items are scattered over them. A segment of a row is
 // read as one stream, and while it is in the cache every query takes what it wants of it.
 #pragma once
 
@@ -29,7 +29,8 @@ class PoolPlaces {
   PoolPlaces(std::span<const std::int64_t> items, std::span<const std::int64_t> offsets, std::size_t count)
       : queries_(offsets.size() - 1), segments_((count + segment - 1) / segment), starts_(segments_ * queries_ + 1) {
     for (std::size_t query = 0; query < queries_; ++query)
-      for (std::size_t at = begin(offsets, query); at < begin(offsets, query + 1); ++at) ++starts_[slot(items[at], query) + 1];
+      for (std::size_t at = begin(offsets, query); at < begin(offsets, query + 1); ++at)
+        ++starts_[slot(items[at], query) + 1];
     for (std::size_t at = 1; at < starts_.size(); ++at) starts_[at] += starts_[at - 1];
     wanted_.resize(items.size());
     std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
@@ -81,12 +82,18 @@ class PoolGather {
  public:
   PoolGather(const Number* numbers, const StoredColumns& stored, const PoolPlaces& places,
              std::span<const std::int64_t> offsets, const float* steps, float* out)
-      : numbers_(numbers), stored_(stored), places_(places), offsets_(offsets), steps_(steps), out_(out),
+      : numbers_(numbers),
+        stored_(stored),
+        places_(places),
+        offsets_(offsets),
+        steps_(steps),
+        out_(out),
         taken_(std::is_same_v<Number, float> ? 0 : static_cast<std::size_t>(offsets.back())) {}
 
   void row(std::size_t number) {
     for (std::size_t segment = 0; segment < places_.segments(); ++segment) {
-      const std::size_t first = segment * PoolPlaces::segment, count = std::min(PoolPlaces::segment, stored_.count - first);
+      const std::size_t first = segment * PoolPlaces::segment,
+                        count = std::min(PoolPlaces::segment, stored_.count - first);
       const Number* from = numbers_ + number * stored_.count + first;
       const bool whole = places_.count(segment) > count * sizeof(Number) / line / 2;  // most lines are wanted
       if (whole) read(from, count);
@@ -117,7 +124,9 @@ class PoolGather {
 
   std::size_t start(std::size_t query) const { return static_cast<std::size_t>(offsets_[query]); }
   std::size_t width(std::size_t query) const { return start(query + 1) - start(query); }
-  float* out(std::size_t query, std::size_t row) const { return out_ + stored_.dim * start(query) + row * width(query); }
+  float* out(std::size_t query, std::size_t row) const {
+    return out_ + stored_.dim * start(query) + row * width(query);
+  }
 
   // Where a query's numbers go as they are stored: floats to where they stay.
   Number* room(std::size_t query, std::size_t row) {
@@ -144,13 +153,16 @@ class PoolGather {
 }  // namespace detail
 
 // Each query's dimensions × items, one query after the other. Items must be below `stored.count`, and offsets rise.
-inline void gather_pools(const StoredColumns& stored, std::span<const std::int64_t> items, std::span<const std::int64_t> offsets,
-                         const float* steps, float* out, std::size_t threads, const Poll& poll) {
+inline void gather_pools(const StoredColumns& stored, std::span<const std::int64_t> items,
+                         std::span<const std::int64_t> offsets, const float* steps, float* out, std::size_t threads,
+                         const Poll& poll) {
   const PoolPlaces places(items, offsets, stored.count);
   std::visit(
       [&](const auto* numbers) {
         const auto make_worker = [&] {
-          return [work = detail::PoolGather(numbers, stored, places, offsets, steps, out)](std::size_t row) mutable { work.row(row); };
+          return [work = detail::PoolGather(numbers, stored, places, offsets, steps, out)](std::size_t row) mutable {
+            work.row(row);
+          };
         };
         share_work(stored.dim, threads, make_worker, poll);
       },

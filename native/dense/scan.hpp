@@ -16,8 +16,9 @@
 
 namespace vizsla {
 
-// Which rows: all of them, those with the given numbers, which ascend, or those with a flag. By number only the chosen are
-// read; by flag all are read as one stream, which is faster where most are chosen, and the others are dropped unranked.
+// Which rows: all of them, those with the given numbers, which ascend, or those with a flag. By number only the chosen
+// are read; by flag all are read as one stream, which is faster where most are chosen, and the others are dropped
+// unranked.
 struct ChosenRows {
   const StoredRows& stored;
   std::span<const std::int32_t> numbers;

@@ -15,8 +15,8 @@
 namespace vizsla {
 
 // A byte c of dimension j stands for (c + 0.5) * step[j] + low[j], each operation rounded to float32.
-VIZSLA_CLONES inline void decode_bytes(const std::uint8_t* codes, const float* low, const float* step,
-                                       std::size_t dim, float* numbers) {
+VIZSLA_CLONES inline void decode_bytes(const std::uint8_t* codes, const float* low, const float* step, std::size_t dim,
+                                       float* numbers) {
   for (std::size_t at = 0; at < dim; ++at) numbers[at] = (static_cast<float>(codes[at]) + 0.5F) * step[at] + low[at];
 }
 
@@ -32,8 +32,10 @@ struct StoredRows {
     constexpr std::size_t most = 2048;
     const char* first = nullptr;
     std::size_t bytes = dim;
-    if (const auto* floats = std::get_if<0>(&rows)) first = reinterpret_cast<const char*>(*floats), bytes *= sizeof(float);
-    else if (const auto* halves = std::get_if<1>(&rows)) first = reinterpret_cast<const char*>(*halves), bytes *= sizeof(Half);
+    if (const auto* floats = std::get_if<0>(&rows))
+      first = reinterpret_cast<const char*>(*floats), bytes *= sizeof(float);
+    else if (const auto* halves = std::get_if<1>(&rows))
+      first = reinterpret_cast<const char*>(*halves), bytes *= sizeof(Half);
     else if (const auto* codes = std::get_if<2>(&rows)) first = reinterpret_cast<const char*>(*codes);
     prefetch_lines(first + number * bytes, std::min(bytes, most));
   }

@@ -1,4 +1,4 @@
-// One line of a click log or of a judgement file. What is plain is read here; what is odd (a broken line, a number
+// One line of a click log or of a judgment file. What is plain is read here; what is odd (a broken line, a number
 // that only float() can read) is left to Python, which knows every rule and words every error.
 #pragma once
 
@@ -74,7 +74,7 @@ class EntryLine {
     return rest.find('\0') == std::string_view::npos && utf8::valid(rest);
   }
 
-  // A click's texts must show something; a judgement's ids need only be there.
+  // A click's texts must show something; a judgment's ids need only be there.
   bool says(std::string_view text) const { return format_.grades ? !text.empty() : !is_blank(text); }
 
   bool read_value(double& value) const {

@@ -43,7 +43,8 @@ class NameTable {
 
   std::string_view operator[](std::uint32_t number) const {
     const auto begin = static_cast<std::size_t>(offsets_[number]);
-    return {reinterpret_cast<const char*>(bytes_.data()) + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
+    return {reinterpret_cast<const char*>(bytes_.data()) + begin,
+            static_cast<std::size_t>(offsets_[number + 1]) - begin};
   }
 
   std::int64_t insert(std::size_t slot, std::string_view name, std::uint64_t hash) {

@@ -1,5 +1,5 @@
-// Binary inverted lists in blocks of at most 65,536 items: token -> items, as 16-bit places in the block, or as a bitmap
-// where that is smaller, or faster and not much larger. A view over flat arrays, which may be memory-mapped.
+// Binary inverted lists in blocks of at most 65,536 items: token -> items, as 16-bit places in the block, or as a
+// bitmap where that is smaller, or faster and not much larger. A view over flat arrays, which may be memory-mapped.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@ class BagBlocks {
   BagBlocks(const BagBlocks&) = delete;  // blocks point into it
   BagBlocks& operator=(const BagBlocks&) = delete;
 
-  // A bitmap has a bit for each item. After a large one 32 words are left empty: without them, the same items' words of one
-  // bitmap after another would fall into the same few places of the cache.
+  // A bitmap has a bit for each item. After a large one 32 words are left empty: without them, the same items' words of
+  // one bitmap after another would fall into the same few places of the cache.
   static std::size_t bitmap_size(std::size_t items) {
     const std::size_t words = (items + 15) / 16;
     return words + (words >= 1024 ? 32 : 0);
@@ -61,9 +61,11 @@ class BagBlocks {
     std::span<const std::int32_t> tokens;
     const std::uint32_t* starts;
     const std::uint16_t* data;
-    std::span<const std::uint32_t> shelves;  // how many of its tokens come before each 64th; empty if they are far apart
+    std::span<const std::uint32_t>
+        shelves;  // how many of its tokens come before each 64th; empty if they are far apart
 
-    // Where a token stands among the block's, looked for from a place on that is not behind it; their number if it is not there.
+    // Where a token stands among the block's, looked for from a place on that is not behind it; their number if it is
+    // not there.
     std::size_t find(std::int32_t token, std::size_t from) const {
       if (shelves.empty()) return gallop(token, from);
       const auto shelf = static_cast<std::size_t>(token) / 64;
@@ -100,7 +102,8 @@ class BagBlocks {
             "there must be an offset for each block, and one more");
     check_rise(arrays.token_offsets, arrays.tokens.size());
     check_rise(arrays.data_offsets, arrays.data.size());
-    require(arrays.starts.size() == arrays.tokens.size() + blocks, "there must be a start for each list, and one more a block");
+    require(arrays.starts.size() == arrays.tokens.size() + blocks,
+            "there must be a start for each list, and one more a block");
     for (std::size_t block = 0; block < blocks; ++block) add_block(arrays, block, token_count);
   }
 
@@ -122,12 +125,17 @@ class BagBlocks {
     const std::size_t lists = static_cast<std::size_t>(arrays.token_offsets[number + 1]) - begin;
     const auto data = static_cast<std::size_t>(arrays.data_offsets[number]);
     const std::size_t size = static_cast<std::size_t>(arrays.data_offsets[number + 1]) - data;
-    Block block{items_, static_cast<std::size_t>(count), arrays.tokens.subspan(begin, lists),
-                arrays.starts.data() + begin + number, arrays.data.data() + data, {}};
+    Block block{items_,
+                static_cast<std::size_t>(count),
+                arrays.tokens.subspan(begin, lists),
+                arrays.starts.data() + begin + number,
+                arrays.data.data() + data,
+                {}};
     check_tokens(block.tokens, token_count);
     block.shelves = shelve(block.tokens);
-    require(block.starts[0] == 0 && block.starts[lists] == size && std::is_sorted(block.starts, block.starts + lists + 1),
-            "starts must rise from 0 to the block's end");
+    require(
+        block.starts[0] == 0 && block.starts[lists] == size && std::is_sorted(block.starts, block.starts + lists + 1),
+        "starts must rise from 0 to the block's end");
     for (std::size_t at = 0; at < lists; ++at) postings_ += checked_list(block.list(at), block);
     items_ += block.items;
     require(items_ <= INT32_MAX, "an index holds fewer than 2^31 items");
@@ -166,7 +174,8 @@ class BagBlocks {
       ascending &= static_cast<std::int32_t>(list.data[i]) > before;
       before = list.data[i];
     }
-    require(ascending && before < static_cast<std::int32_t>(block.items), "a list's items must ascend and be of its block");
+    require(ascending && before < static_cast<std::int32_t>(block.items),
+            "a list's items must ascend and be of its block");
     return list.size;
   }
 
@@ -177,7 +186,8 @@ class BagBlocks {
     const bool empty = std::all_of(list.data + list.size, end, [](std::uint16_t word) { return word == 0; });
     require(empty, "a bitmap must not go beyond its block");
     std::size_t found = 0;
-    for (std::uint32_t word = 0; word < list.size; ++word) found += static_cast<std::size_t>(std::popcount(list.data[word]));
+    for (std::uint32_t word = 0; word < list.size; ++word)
+      found += static_cast<std::size_t>(std::popcount(list.data[word]));
     return found;
   }
 

@@ -22,16 +22,20 @@ struct BuiltBlocks {
 
 class BagBuild {
  public:
-  explicit BagBuild(std::size_t token_count) : counts_(token_count, 0), place_of_(token_count, 0), last_(token_count, 0) {}
+  explicit BagBuild(std::size_t token_count)
+      : counts_(token_count, 0), place_of_(token_count, 0), last_(token_count, 0) {}
 
   // Rows need not be sorted; a row must name each token once.
-  BuiltBlocks build(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, const Poll& poll = {}) {
+  BuiltBlocks build(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+                    const Poll& poll = {}) {
     require(!offsets.empty() && offsets.front() == 0 && static_cast<std::uint64_t>(offsets.back()) == tokens.size(),
             "row offsets must rise from 0 to the number of tokens");
-    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i - 1] <= offsets[i], "row offsets must not decrease");
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+      require(offsets[i - 1] <= offsets[i], "row offsets must not decrease");
     require(offsets.size() - 1 <= INT32_MAX, "an index holds fewer than 2^31 items");
     for (const std::int32_t token : tokens)
-      require(token >= 0 && static_cast<std::size_t>(token) < counts_.size(), "tokens must be below the number of tokens");
+      require(token >= 0 && static_cast<std::size_t>(token) < counts_.size(),
+              "tokens must be below the number of tokens");
     for (std::size_t first = 0; first + 1 < offsets.size(); first += BagBlocks::most_items) {
       if (poll) poll();
       add(offsets.subspan(first, std::min(BagBlocks::most_items, offsets.size() - 1 - first) + 1), tokens);
@@ -57,7 +61,8 @@ class BagBuild {
 
   // Gives each token its list, and returns where the block's lists begin.
   std::uint16_t* lay_out(std::uint32_t bitmap, std::size_t postings) {
-    // A bitmap is faster to search than a list of half its size, and taken if a posting still needs no more than two bytes.
+    // A bitmap is faster to search than a list of half its size, and taken if a posting still needs no more than two
+    // bytes.
     frequent_ = (bitmap + 1) / 2;
     if (size_with(bitmap) > postings) frequent_ = bitmap;
     std::uint64_t size = 0;
@@ -105,7 +110,8 @@ class BagBuild {
 };
 
 // The rows again, tokens ascending: what merging small blocks, and learning from items, need.
-inline void unbuild(const BagBlocks::Block& block, std::vector<std::int64_t>& offsets, std::vector<std::int32_t>& tokens) {
+inline void unbuild(const BagBlocks::Block& block, std::vector<std::int64_t>& offsets,
+                    std::vector<std::int32_t>& tokens) {
   std::vector<std::int64_t> next(block.items + 1, 0);
   const auto each = [&block](std::size_t at, const auto& visit) {
     const BagList list = block.list(at);

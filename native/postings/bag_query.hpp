@@ -11,9 +11,9 @@
 
 namespace vizsla {
 
-// Whole numbers add up to the same in any order, so searching, scoring, threads, blocks and shards agree to the last bit
-// without a fixed order of additions. The unit is a power of two, 2^-23 of the weights' sum: as fine as the sum's own
-// float32, and every sum is exact as one.
+// Whole numbers add up to the same in any order, so searching, scoring, threads, blocks and shards agree to the last
+// bit without a fixed order of additions. The unit is a power of two, 2^-23 of the weights' sum: as fine as the sum's
+// own float32, and every sum is exact as one.
 class BagQuery {
  public:
   struct Term {
@@ -26,7 +26,8 @@ class BagQuery {
     require(tokens.size() <= (std::size_t{1} << 20), "a query must have fewer than 2^20 tokens");
     double total = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      require(tokens[i] >= 0 && static_cast<std::size_t>(tokens[i]) < token_count, "tokens must be below the number of tokens");
+      require(tokens[i] >= 0 && static_cast<std::size_t>(tokens[i]) < token_count,
+              "tokens must be below the number of tokens");
       require(weights[i] >= 0 && weights[i] < 1e30F, "query weights must be from 0 to 1e30");
       total += double{weights[i]};
     }

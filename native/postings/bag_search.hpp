@@ -1,6 +1,6 @@
-// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Bitmaps are rounded up to
-// find what may pass, and the lightest are left for last; only for the items that could still make it are they looked up, as
-// they are. Neither ever changes the answer.
+// Exact top-k over a bag index. Items are worked through in windows whose sums stay in the cache. Bitmaps are rounded
+// up to find what may pass, and the lightest are left for last; only for the items that could still make it are they
+// looked up, as they are. Neither ever changes the answer.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,8 @@ class BagSearcher {
       if (next == places_.size()) break;
       if (item_at(next) >= block.first + block.items) continue;
       find_lists(block);
-      while (next < places_.size() && item_at(next) < block.first + block.items) next = score_window(index, block, next, scores);
+      while (next < places_.size() && item_at(next) < block.first + block.items)
+        next = score_window(index, block, next, scores);
     }
   }
 
@@ -113,10 +114,12 @@ class BagSearcher {
 
   // As large as what is known to pass is worth: as many items as were seen before.
   static std::uint32_t window_after(std::size_t seen) {
-    return static_cast<std::uint32_t>(std::clamp<std::size_t>(seen / first_window * first_window, first_window, window));
+    return static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(seen / first_window * first_window, first_window, window));
   }
 
-  void search_window(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high) {
+  void search_window(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low,
+                     std::uint32_t high) {
     add_long_lists(low, high);
     const float passing = top_.threshold() / query_.unit();
     std::size_t added = bitmaps_.size();
@@ -136,8 +139,8 @@ class BagSearcher {
   }
 
   // If more is to be looked up than to be added: adds it, and looks less far next time.
-  std::size_t add_left(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high,
-                       std::size_t added) {
+  std::size_t add_left(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low,
+                       std::uint32_t high, std::size_t added) {
     const std::size_t looking = found_.size() * lookup_cost, saved = (high - low) / 16;
     if (looking * 4 < saved) share_ = std::min(share_ * 1.15, 0.95);
     if (looking <= saved) return added;
@@ -214,16 +217,19 @@ class BagSearcher {
   }
 
   // The places that can still make it when the bitmaps that were left out are looked up.
-  void collect(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low, std::uint32_t high) {
+  void collect(const BagBlocks::Block& block, const float* norms, float largest, std::uint32_t low,
+               std::uint32_t high) {
     found_.clear();
     const float passing = top_.threshold() / query_.unit();
     const auto passes = [&](std::uint32_t place) {
-      return may_pass(sums_[place] + left_, norms[place], passing) && (allowed_.empty() || allowed_[block.first + place] != 0);
+      return may_pass(sums_[place] + left_, norms[place], passing) &&
+             (allowed_.empty() || allowed_[block.first + place] != 0);
     };
     const std::size_t groups = (high - low) / bag_sums::group;
     groups_.resize(groups + 1);
     const bag_sums::Pass pass{left_, largest, passing};
-    const std::size_t passing_groups = bag_sums::passing_groups(sums_.data() + low, norms + low, groups, pass, groups_.data());
+    const std::size_t passing_groups =
+        bag_sums::passing_groups(sums_.data() + low, norms + low, groups, pass, groups_.data());
     for (std::size_t i = 0; i < passing_groups; ++i) {
       const std::uint32_t first = low + groups_[i] * static_cast<std::uint32_t>(bag_sums::group);
       for (std::uint32_t place = first; place < first + bag_sums::group; ++place)
@@ -267,7 +273,8 @@ class BagSearcher {
   }
 
   // Scores the items of one window from `next` on, and returns the first beyond it.
-  std::size_t score_window(const BagView& index, const BagBlocks::Block& block, std::size_t next, std::span<float> scores) {
+  std::size_t score_window(const BagView& index, const BagBlocks::Block& block, std::size_t next,
+                           std::span<float> scores) {
     const auto first = static_cast<std::uint32_t>(item_at(next) - block.first);
     const std::uint32_t low = first / window * window;
     const std::uint32_t high = std::min<std::uint32_t>(low + window, static_cast<std::uint32_t>(block.items));
@@ -312,8 +319,8 @@ class BagSearcher {
   BagSlices slices_;
   std::span<const std::uint8_t> allowed_;
   TopK top_;
-  double share_ = 0.5;       // how much of what an item needs may be left for last
-  std::int32_t left_ = 0;    // the units of the lists that are left for last
+  double share_ = 0.5;     // how much of what an item needs may be left for last
+  std::int32_t left_ = 0;  // the units of the lists that are left for last
   std::size_t read_ = 0;
 };
 

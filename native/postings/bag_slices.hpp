@@ -1,6 +1,6 @@
-// Many bitmaps with weights become a few: the digits of every item's sum, as bitmaps of powers of two. Bits of 512 items are
-// added at once, as a processor's adder does it, so that a bitmap costs a few instructions where adding its units to each
-// item's sum costs one for sixteen.
+// Many bitmaps with weights become a few: the digits of every item's sum, as bitmaps of powers of two. Bits of 512
+// items are added at once, as a processor's adder does it, so that a bitmap costs a few instructions where adding its
+// units to each item's sum costs one for sixteen.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,8 @@ VIZSLA_INLINE void add_two(Bits& sum, const Bits& one, const Bits& two, Bits& ca
 
 // What is carried is added to the next digit at once, and what that carries is for the one after it.
 template <class Bits>
-VIZSLA_INLINE void add_four(Bits& sum, Bits& next, const Bits& a, const Bits& b, const Bits& c, const Bits& d, Bits& carry) {
+VIZSLA_INLINE void add_four(Bits& sum, Bits& next, const Bits& a, const Bits& b, const Bits& c, const Bits& d,
+                            Bits& carry) {
   Bits one, two;
   add_two(sum, a, b, one);
   add_two(sum, c, d, two);
@@ -109,8 +110,8 @@ __attribute__((target("avx2"))) inline void add_line_avx2(const Plan& plan, std:
   add_line_with<32>(plan, first, digits, stride);
 }
 
-__attribute__((target("avx512f"))) inline void add_line_avx512(const Plan& plan, std::size_t first, std::uint16_t* digits,
-                                                               std::size_t stride) {
+__attribute__((target("avx512f"))) inline void add_line_avx512(const Plan& plan, std::size_t first,
+                                                               std::uint16_t* digits, std::size_t stride) {
   add_line_with<64>(plan, first, digits, stride);
 }
 #endif
@@ -183,7 +184,9 @@ class BagSlices {
   std::size_t digits() const { return ends_.size(); }
   const std::uint16_t* digit(std::size_t number) const { return slices_.data() + number * stride_; }
 
-  std::uint32_t rounded(const Taken& one) const { return static_cast<std::uint32_t>((one.units + (1 << shift_) - 1) >> shift_); }
+  std::uint32_t rounded(const Taken& one) const {
+    return static_cast<std::uint32_t>((one.units + (1 << shift_) - 1) >> shift_);
+  }
 
   // Each bitmap is an input of every digit that its weight has.
   void plan() {

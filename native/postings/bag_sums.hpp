@@ -31,8 +31,8 @@ inline bool has_avx512() { return false; }
 #endif
 
 // Adds `units` to the sums of the places below `stop`, and returns the first that is not.
-inline const std::uint16_t* add_places(const std::uint16_t* at, const std::uint16_t* end, std::uint32_t stop, std::int32_t units,
-                                       std::int32_t* sums) {
+inline const std::uint16_t* add_places(const std::uint16_t* at, const std::uint16_t* end, std::uint32_t stop,
+                                       std::int32_t units, std::int32_t* sums) {
   // Sixteen at a time while even the last of them is below.
   while (end - at >= 16 && at[15] < stop) {
     for (int i = 0; i < 16; ++i) sums[at[i]] += units;
@@ -67,7 +67,8 @@ inline void add_bits_plain(const Bits& bits, std::size_t first, std::size_t last
 
 #ifdef VIZSLA_BAG_AVX2
 template <std::size_t lists>
-__attribute__((target("avx2"))) inline void add_words_avx2(const Bits& bits, std::size_t first, std::size_t last, std::int32_t* sums) {
+__attribute__((target("avx2"))) inline void add_words_avx2(const Bits& bits, std::size_t first, std::size_t last,
+                                                           std::int32_t* sums) {
   const __m256i low = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   const __m256i high = _mm256_slli_epi32(low, 8);
   __m256i units[lists];
@@ -95,14 +96,17 @@ __attribute__((target("avx512f"))) inline void add_words_avx512(const Bits& bits
   for (std::size_t list = 0; list < lists; ++list) units[list] = _mm512_set1_epi32(bits.units[list]);
   for (std::size_t word = first; word < last; ++word) {
     __m512i sum = _mm512_loadu_si512(sums + 16 * word);
-    for (std::size_t list = 0; list < lists; ++list) sum = _mm512_mask_add_epi32(sum, bits.words[list][word], sum, units[list]);
+    for (std::size_t list = 0; list < lists; ++list)
+      sum = _mm512_mask_add_epi32(sum, bits.words[list][word], sum, units[list]);
     _mm512_storeu_si512(sums + 16 * word, sum);
   }
 }
 
 using AddWords = void (*)(const Bits&, std::size_t, std::size_t, std::int32_t*);
-inline constexpr AddWords by_count_avx2[] = {add_words_avx2<1>, add_words_avx2<2>, add_words_avx2<3>, add_words_avx2<4>};
-inline constexpr AddWords by_count_avx512[] = {add_words_avx512<1>, add_words_avx512<2>, add_words_avx512<3>, add_words_avx512<4>};
+inline constexpr AddWords by_count_avx2[] = {add_words_avx2<1>, add_words_avx2<2>, add_words_avx2<3>,
+                                             add_words_avx2<4>};
+inline constexpr AddWords by_count_avx512[] = {add_words_avx512<1>, add_words_avx512<2>, add_words_avx512<3>,
+                                               add_words_avx512<4>};
 #endif
 
 // Adds each list's units to the sums whose bits are set, in words from `first` to `last`, and forgets the lists.
@@ -155,7 +159,8 @@ inline void add_digits_plain(const Digits& digits, std::size_t words, std::int32
 
 #ifdef VIZSLA_BAG_AVX2
 // Up to eight digits of 32 items, from the number `begin` on, as bytes.
-__attribute__((target("avx2"))) inline __m256i byte_of_digits(const Digits& digits, std::size_t begin, std::size_t word) {
+__attribute__((target("avx2"))) inline __m256i byte_of_digits(const Digits& digits, std::size_t begin,
+                                                              std::size_t word) {
   const __m256i bytes = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
   const __m256i each = _mm256_set1_epi64x(static_cast<std::int64_t>(0x8040201008040201));
   __m256i numbers = _mm256_setzero_si256(), digit = _mm256_set1_epi8(1);
@@ -175,7 +180,8 @@ __attribute__((target("avx2"))) inline void add_eight(__m128i numbers, __m128i s
   _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), added));
 }
 
-__attribute__((target("avx2"))) inline void add_digits_avx2(const Digits& digits, std::size_t words, std::int32_t* sums) {
+__attribute__((target("avx2"))) inline void add_digits_avx2(const Digits& digits, std::size_t words,
+                                                            std::int32_t* sums) {
   const __m128i shift = _mm_cvtsi32_si128(digits.shift);
   for (std::size_t word = 0; word < words; word += 2) {
     const __m256i low = byte_of_digits(digits, 0, word), high = byte_of_digits(digits, 8, word);
@@ -189,7 +195,8 @@ __attribute__((target("avx2"))) inline void add_digits_avx2(const Digits& digits
 }
 #endif
 
-// Adds the numbers to the sums; `words` is even. Sixteen sums under a digit's mask, as AVX-512 has it, were slower than bytes.
+// Adds the numbers to the sums; `words` is even. Sixteen sums under a digit's mask, as AVX-512 has it, were slower than
+// bytes.
 inline void add_digits(const Digits& digits, std::size_t words, std::int32_t* sums) {
 #ifdef VIZSLA_BAG_AVX2
   if (has_avx2()) return add_digits_avx2(digits, words, sums);
@@ -200,9 +207,9 @@ inline void add_digits(const Digits& digits, std::size_t words, std::int32_t* su
 inline constexpr std::size_t group = 64;
 
 struct Pass {
-  std::int32_t more;     // what a sum may still get
-  float largest;         // no norm is above
-  float passing;         // what a sum times its norm must be above
+  std::int32_t more;  // what a sum may still get
+  float largest;      // no norm is above
+  float passing;      // what a sum times its norm must be above
 
   // No sum up to this passes, whatever its norm; a little lower than that, as roundings may be.
   std::int32_t too_low() const {
@@ -211,8 +218,9 @@ struct Pass {
   }
 };
 
-// Writes the numbers of the groups in which any sum passes, and returns how many they are. Norms are only looked at where the
-// sums allow it. Floats that are not negative are ordered as their bits are, which lets the maximum be taken several at a time.
+// Writes the numbers of the groups in which any sum passes, and returns how many they are. Norms are only looked at
+// where the sums allow it. Floats that are not negative are ordered as their bits are, which lets the maximum be taken
+// several at a time.
 VIZSLA_CLONES static std::size_t passing_groups(const std::int32_t* sums, const float* norms, std::size_t groups,
                                                 const Pass& pass, std::uint32_t* found) {
   const std::int32_t limit = std::bit_cast<std::int32_t>(pass.passing), more = pass.more, low = pass.too_low();

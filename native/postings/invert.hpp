@@ -73,7 +73,8 @@ inline std::vector<std::int64_t> posting_offsets(const Rows& rows, std::size_t t
                                                  const Poll& poll = {}) {
   std::vector<std::int64_t> offsets(term_count + 1, 0);
   rows.each(
-      [&](std::size_t, std::size_t term, float weight) { offsets[term + 1] += impact.none(term, weight) ? 0 : 1; }, poll);
+      [&](std::size_t, std::size_t term, float weight) { offsets[term + 1] += impact.none(term, weight) ? 0 : 1; },
+      poll);
   for (std::size_t term = 0; term < term_count; ++term) offsets[term + 1] += offsets[term];
   return offsets;
 }
@@ -81,14 +82,16 @@ inline std::vector<std::int64_t> posting_offsets(const Rows& rows, std::size_t t
 inline void fill_postings(const Rows& rows, const Saturation& impact, std::span<const std::int64_t> offsets,
                           std::int32_t* items, float* impacts, const Poll& poll = {}) {
   std::vector<std::int64_t> next(offsets.begin(), offsets.end());
-  rows.each([&](std::size_t item, std::size_t term, float weight) {
-    if (impact.none(term, weight)) return;
-    const std::int64_t place = next[term]++;
-    const auto number = static_cast<std::int32_t>(item);
-    require(place == offsets[term] || items[place - 1] != number, "a row must name each term once");
-    items[place] = number;
-    impacts[place] = impact(item, term, weight);
-  }, poll);
+  rows.each(
+      [&](std::size_t item, std::size_t term, float weight) {
+        if (impact.none(term, weight)) return;
+        const std::int64_t place = next[term]++;
+        const auto number = static_cast<std::int32_t>(item);
+        require(place == offsets[term] || items[place - 1] != number, "a row must name each term once");
+        items[place] = number;
+        impacts[place] = impact(item, term, weight);
+      },
+      poll);
 }
 
 }  // namespace vizsla

@@ -33,7 +33,8 @@ class LivePostings : public LivePart {
 
   void search(std::size_t row, std::size_t k, const AlsoWanted& also, LiveAnswer& found) override {
     row_ = row;
-    const auto keys = searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, ranked_, also});
+    const auto keys =
+        searcher_->search(postings_, {queries_.terms_of(row), queries_.weights_of(row), k, {}, ranked_, also});
     read_ += searcher_->read();
     found.take_positive(keys);
     found.ceiling = found.lowest;

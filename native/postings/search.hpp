@@ -110,22 +110,22 @@ class Searcher {
     clear(low, high, walked, added);
   }
 
-  // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it; else
-  // the other lists' bounds tell what they are at most.
+  // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it;
+  // else the other lists' bounds tell what they are at most.
   void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) {
     if (also.items.empty()) return;
     also_here_.resize(also.items.size() + beyond_picked);
     const WithinRange window_here{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high - low)};
     const std::size_t count = pick_places(also.items, window_here, also_here_.data());
     const auto places = std::span<const std::uint32_t>(also_here_).first(count);
-    const auto sum_of = [sums = sums_.data(), items = also.items.data(), first = static_cast<std::int32_t>(low)](std::uint32_t at) {
-      return sums[items[at] - first];
-    };
+    const auto sum_of = [sums = sums_.data(), items = also.items.data(),
+                         first = static_cast<std::int32_t>(low)](std::uint32_t at) { return sums[items[at] - first]; };
     if (rest_[walked] <= 0) {
       for (const std::uint32_t at : places) also.scores[at] = sum_of(at) + base_;
     } else {
       const double rest = rest_[walked], factor = 2 - rounding_, base = base_;
-      for (const std::uint32_t at : places) also.bounds[at] = static_cast<float>((double{sum_of(at)} + rest) * factor + base);
+      for (const std::uint32_t at : places)
+        also.bounds[at] = static_cast<float>((double{sum_of(at)} + rest) * factor + base);
     }
   }
 
@@ -151,7 +151,8 @@ class Searcher {
       added += add(cursors_[i++], low, high);
       if (i == cursors_.size() || (added - seen < width && i != essential)) continue;
       seen = added;
-      const float kth = window_sums_.kth_above(sums_of(low, high), question.allowed, static_cast<std::size_t>(low), question.k);
+      const float kth =
+          window_sums_.kth_above(sums_of(low, high), question.allowed, static_cast<std::size_t>(low), question.k);
       cut_ = std::max(cut_, double{kth + base_} * rounding_ - double{base_});
       if (rest_[i] > cut_) continue;
       if (count_above(sums_of(low, high), to_pass(i)) * lookup_cost <= cursors_[i].postings_met()) break;

@@ -1,4 +1,5 @@
-// What a window's sums say as a whole, several at a time: how many pass, which ones, and what the k-th best has at least.
+// What a window's sums say as a whole, several at a time: how many pass, which ones, and what the k-th best has at
+// least.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,8 @@ VIZSLA_CLONES static void flag_eights(const float* sums, std::size_t eights, flo
 // `allowed` has a bit an item, the lowest of a byte first; the sums are those of the items from `low` on.
 VIZSLA_CLONES static void mask_sums(const float* sums, const std::uint8_t* allowed, std::size_t low, std::size_t count,
                                     float* masked) {
-  for (std::size_t i = 0; i < count; ++i) masked[i] = (allowed[(low + i) / 8] >> (low + i) % 8 & 1) != 0 ? sums[i] : 0.0F;
+  for (std::size_t i = 0; i < count; ++i)
+    masked[i] = (allowed[(low + i) / 8] >> (low + i) % 8 & 1) != 0 ? sums[i] : 0.0F;
 }
 
 }  // namespace detail

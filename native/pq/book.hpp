@@ -1,4 +1,4 @@
-// The codebook of a product quantiser, and a query's inner products with all of its centroids.
+// The codebook of a product quantizer, and a query's inner products with all of its centroids.
 #pragma once
 
 #include <algorithm>

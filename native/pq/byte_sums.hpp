@@ -18,7 +18,8 @@ namespace vizsla {
 
 class ByteSums {
  public:
-  // Adds up every chosen item of these blocks. Each sum goes on where it stopped, so the order is that of the sub-spaces.
+  // Adds up every chosen item of these blocks. Each sum goes on where it stopped, so the order is that of the
+  // sub-spaces.
   void fill(const PqCodes& codes, const float* table, std::span<const ChosenBlock> blocks) {
     sums_.assign(blocks.size() * PqCodes::lanes, 0.0F);
     for (std::size_t part = 0; part < codes.parts; part += near_parts) {
@@ -26,14 +27,17 @@ class ByteSums {
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         const std::uint8_t* block = codes.block(blocks[i].number);
         for (std::size_t lane = 0; lane < PqCodes::lanes; lane += together) {
-          if ((blocks[i].bits >> lane & 0xFF) != 0) add(table, part, end, block + lane, &sums_[i * PqCodes::lanes + lane]);
+          if ((blocks[i].bits >> lane & 0xFF) != 0)
+            add(table, part, end, block + lane, &sums_[i * PqCodes::lanes + lane]);
         }
       }
     }
   }
 
   // Those of the i-th block; who was not chosen has any number.
-  std::span<const float> of(std::size_t i) const { return std::span(sums_).subspan(i * PqCodes::lanes, PqCodes::lanes); }
+  std::span<const float> of(std::size_t i) const {
+    return std::span(sums_).subspan(i * PqCodes::lanes, PqCodes::lanes);
+  }
 
  private:
   static constexpr std::size_t near_parts = 24;  // whose tables stay near

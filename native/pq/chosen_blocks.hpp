@@ -27,7 +27,8 @@ struct ChosenBlock {
   std::uint64_t bits;
 };
 
-// Appends the blocks of the places from `place` on, until there are `most` or `end` is reached; returns where it stopped.
+// Appends the blocks of the places from `place` on, until there are `most` or `end` is reached; returns where it
+// stopped.
 inline std::size_t take_blocks(const ChosenItems& chosen, std::size_t place, std::size_t end, std::size_t most,
                                std::vector<ChosenBlock>& blocks) {
   blocks.clear();

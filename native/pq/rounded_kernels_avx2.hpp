@@ -43,7 +43,8 @@ VIZSLA_AVX2 inline __m256i table_twice(const std::uint8_t* table) {
 struct HalfTables {
   __m256i low, high;
 
-  VIZSLA_AVX2 explicit HalfTables(const std::uint8_t* tables) : low(table_twice(tables)), high(table_twice(tables + 16)) {}
+  VIZSLA_AVX2 explicit HalfTables(const std::uint8_t* tables)
+      : low(table_twice(tables)), high(table_twice(tables + 16)) {}
 
   VIZSLA_AVX2 __m256i at(const std::uint8_t* codes) const {
     const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)), lower = _mm256_set1_epi8(15);
@@ -74,8 +75,8 @@ VIZSLA_AVX2 inline std::uint64_t half_block(const std::uint8_t* codes, const std
   return later << 32 | first.reached(floor, sums);
 }
 
-VIZSLA_AVX2 inline void half_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables,
-                                    std::size_t row_bytes, std::uint16_t floor, RoundedSums* sums) {
+VIZSLA_AVX2 inline void half_blocks(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
+                                    std::uint16_t floor, RoundedSums* sums) {
   for (std::size_t i = 0; i < RoundedBlocks::together; ++i) {
     sums[i].bits = half_block(codes[i], tables, row_bytes, floor, sums[i].sums);
   }

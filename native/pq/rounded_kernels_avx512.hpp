@@ -16,10 +16,10 @@ namespace vizsla::avx512 {
 constexpr std::size_t together = RoundedBlocks::together;
 
 // Where even and odd items' sums go when they stand in the order of the items.
-alignas(64) constexpr std::uint16_t in_order[64] = {
-    0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
-    11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53,
-    22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
+alignas(64) constexpr std::uint16_t in_order[64] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                    8,  40, 9,  41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47,
+                                                    16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
+                                                    24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
 
 // Sums of a block on their way, as with AVX2; a row of a block is one register.
 struct BlockSums {
@@ -67,7 +67,7 @@ struct HalfTables {
     return _mm512_add_epi8(_mm512_shuffle_epi8(low, _mm512_and_si512(here, lower)), _mm512_shuffle_epi8(high, upper));
   }
 
-  // VBMI looks at six bits of an index. A table that stands there four times needs no more than four, so the neighbour's
+  // VBMI looks at six bits of an index. A table that stands there four times needs no more than four, so the neighbor's
   // code may stay in the byte.
   VIZSLA_VBMI __m512i at_once(const std::uint8_t* codes) const {
     const __m512i here = _mm512_loadu_si512(codes), upper = _mm512_srli_epi16(here, 4);
@@ -75,29 +75,30 @@ struct HalfTables {
   }
 };
 
-// Once for each way to look up: a template cannot serve both, since a function is inlined only where its instructions are.
-#define VIZSLA_HALF_BLOCKS(name, instructions, at)                                                                  \
+// Once for each way to look up: a template cannot serve both, since a function is inlined only where its instructions
+// are.
+#define VIZSLA_HALF_BLOCKS(name, instructions, at)                                                                   \
   instructions inline void name(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes, \
-                                std::uint16_t floor, RoundedSums* found) {                                          \
-    const CodesAhead ahead(row_bytes);                                                                              \
-    BlockSums sums[together];                                                                                       \
-    for (BlockSums& block : sums) block.clear();                                                                    \
-    std::size_t row = 0;                                                                                            \
-    for (; row + 2 <= row_bytes; row += 2, tables += 64) {                                                          \
-      const HalfTables here(tables), next(tables + 32);                                                             \
-      const std::size_t later = ahead(row);                                                                         \
-      _Pragma("GCC unroll 6") for (std::size_t i = 0; i < together; ++i) {                                          \
-        const std::uint8_t* line = codes[i] + row * 64;                                                             \
-        __builtin_prefetch(line + later);                                                                           \
-        __builtin_prefetch(line + later + 64);                                                                      \
-        sums[i].add(_mm512_add_epi8(here.at(line), next.at(line + 64)));                                            \
-      }                                                                                                             \
-    }                                                                                                               \
-    if (row < row_bytes) {                                                                                          \
-      const HalfTables here(tables);                                                                                \
-      for (std::size_t i = 0; i < together; ++i) sums[i].add(here.at(codes[i] + row * 64));                         \
-    }                                                                                                               \
-    for (std::size_t i = 0; i < together; ++i) found[i].bits = sums[i].reached(floor, found[i].sums);               \
+                                std::uint16_t floor, RoundedSums* found) {                                           \
+    const CodesAhead ahead(row_bytes);                                                                               \
+    BlockSums sums[together];                                                                                        \
+    for (BlockSums& block : sums) block.clear();                                                                     \
+    std::size_t row = 0;                                                                                             \
+    for (; row + 2 <= row_bytes; row += 2, tables += 64) {                                                           \
+      const HalfTables here(tables), next(tables + 32);                                                              \
+      const std::size_t later = ahead(row);                                                                          \
+      _Pragma("GCC unroll 6") for (std::size_t i = 0; i < together; ++i) {                                           \
+        const std::uint8_t* line = codes[i] + row * 64;                                                              \
+        __builtin_prefetch(line + later);                                                                            \
+        __builtin_prefetch(line + later + 64);                                                                       \
+        sums[i].add(_mm512_add_epi8(here.at(line), next.at(line + 64)));                                             \
+      }                                                                                                              \
+    }                                                                                                                \
+    if (row < row_bytes) {                                                                                           \
+      const HalfTables here(tables);                                                                                 \
+      for (std::size_t i = 0; i < together; ++i) sums[i].add(here.at(codes[i] + row * 64));                          \
+    }                                                                                                                \
+    for (std::size_t i = 0; i < together; ++i) found[i].bits = sums[i].reached(floor, found[i].sums);                \
   }
 
 VIZSLA_HALF_BLOCKS(half_blocks, VIZSLA_AVX512BW, at)
@@ -109,8 +110,10 @@ struct ByteTable {
   __m512i first, second, third, fourth;
 
   VIZSLA_VBMI explicit ByteTable(const std::uint8_t* table)
-      : first(_mm512_loadu_si512(table)), second(_mm512_loadu_si512(table + 64)),
-        third(_mm512_loadu_si512(table + 128)), fourth(_mm512_loadu_si512(table + 192)) {}
+      : first(_mm512_loadu_si512(table)),
+        second(_mm512_loadu_si512(table + 64)),
+        third(_mm512_loadu_si512(table + 128)),
+        fourth(_mm512_loadu_si512(table + 192)) {}
 
   VIZSLA_VBMI __m512i at(const std::uint8_t* codes) const {
     const __m512i here = _mm512_loadu_si512(codes);

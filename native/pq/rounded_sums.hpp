@@ -13,16 +13,18 @@ struct RoundedSums {
 };
 
 struct RoundedBlocks {
-  static constexpr std::size_t together = 6;  // blocks that share the loads of a table: more would not fit the registers
+  static constexpr std::size_t together =
+      6;  // blocks that share the loads of a table: more would not fit the registers
 
-  // Adds up the bytes that six blocks' codes point to, item by item, and says, a bit an item, whose sum reaches `floor`. A
-  // block's sums are of use only if somebody's does. Tables are such that four in a row add up within a byte.
+  // Adds up the bytes that six blocks' codes point to, item by item, and says, a bit an item, whose sum reaches
+  // `floor`. A block's sums are of use only if somebody's does. Tables are such that four in a row add up within a
+  // byte.
   using Kernel = void (*)(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
                           std::uint16_t floor, RoundedSums* sums);
 };
 
-// How far ahead a kernel asks for codes: in the order of its own reading, so from the ends of its blocks on to the next six,
-// which are behind them if no filter leaves them out.
+// How far ahead a kernel asks for codes: in the order of its own reading, so from the ends of its blocks on to the next
+// six, which are behind them if no filter leaves them out.
 class CodesAhead {
  public:
   explicit CodesAhead(std::size_t row_bytes)

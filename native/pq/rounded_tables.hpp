@@ -45,10 +45,12 @@ VIZSLA_CLONES static void table_ranges(const float* values, std::size_t parts, s
   }
 }
 
-// Writes every number of a table as a byte: how many steps it is above the lowest. `errors` are by how much, at least and
-// at most, bytes are below the truth: right to less than 1e-4 steps, as bytes are at most 255 and little is rounded.
-VIZSLA_CLONES static void round_tables(const float* values, std::size_t parts, std::size_t count, const TableRange* ranges,
-                                       float step, std::uint8_t* __restrict bytes, TableRange* errors) {
+// Writes every number of a table as a byte: how many steps it is above the lowest. `errors` are by how much, at least
+// and at most, bytes are below the truth: right to less than 1e-4 steps, as bytes are at most 255 and little is
+// rounded.
+VIZSLA_CLONES static void round_tables(const float* values, std::size_t parts, std::size_t count,
+                                       const TableRange* ranges, float step, std::uint8_t* __restrict bytes,
+                                       TableRange* errors) {
   const float inverse = 1 / step;
   for (std::size_t part = 0; part < parts; ++part, values += count, bytes += count) {
     const float lowest = ranges[part].low;
@@ -71,8 +73,8 @@ class RoundedTables {
  public:
   static constexpr std::size_t most_parts = 1024;  // their sums fit 16 bits
 
-  // The tables of so many sub-spaces in a row add up within a byte, before sums need more room: a quarter less work than
-  // with two, and bytes that are little coarser, as four tables are seldom all as wide as the widest.
+  // The tables of so many sub-spaces in a row add up within a byte, before sums need more room: a quarter less work
+  // than with two, and bytes that are little coarser, as four tables are seldom all as wide as the widest.
   static constexpr std::size_t together = 4;
 
   // Takes tables of `count` numbers, 16 or 256. All share one step, so that bytes can be added. False where that is no
@@ -103,7 +105,8 @@ class RoundedTables {
       astray += double{most} - double{least} + 2e-4 * double{step};
       above += double{most} + 1e-4 * double{step};
     }
-    // A score is added in float32: each of its additions may be off by a rounding (Higham, Accuracy and Stability, 4.2).
+    // A score is added in float32: each of its additions may be off by a rounding (Higham, Accuracy and
+    // Stability, 4.2).
     const double units = static_cast<double>(parts) * 0x1p-24;
     const double rounding = units / (1 - units) * sizes * 1.01;
     slack_ = (astray * 1.0001 + 2 * rounding) / double{step} + 1e-6;

@@ -48,7 +48,7 @@ class PqScan {
 
  private:
   static constexpr std::size_t together = RoundedBlocks::together;
-  static constexpr std::size_t tile_bytes = 80 << 10;  // codes that stay near while all queries meet them
+  static constexpr std::size_t tile_bytes = 80 << 10;   // codes that stay near while all queries meet them
   static constexpr std::size_t bytes_a_look = 4 << 20;  // read between looks for Ctrl-C
 
   void tile(const PqQuery& query, NearBest& near) {
@@ -60,7 +60,8 @@ class PqScan {
     for (std::size_t first = 0; first < blocks_.size(); first += together) {
       const std::size_t count = std::min(together, blocks_.size() - first);
       const std::uint8_t* codes[together];
-      for (std::size_t i = 0; i < together; ++i) codes[i] = codes_.block(blocks_[first + std::min(i, count - 1)].number);
+      for (std::size_t i = 0; i < together; ++i)
+        codes[i] = codes_.block(blocks_[first + std::min(i, count - 1)].number);
       RoundedSums found[together];
       kernel_(codes, query.bytes.bytes(), codes_.row_bytes(), floor(near), found);
       for (std::size_t i = 0; i < count; ++i) offer(near, blocks_[first + i], found[i]);
@@ -74,7 +75,8 @@ class PqScan {
   static void offer(NearBest& near, const ChosenBlock& block, const RoundedSums& found) {
     for (std::uint64_t bits = block.bits & found.bits; bits != 0; bits &= bits - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
-      near.offer(static_cast<float>(found.sums[lane]), static_cast<std::uint32_t>(block.number * PqCodes::lanes + lane));
+      near.offer(static_cast<float>(found.sums[lane]),
+                 static_cast<std::uint32_t>(block.number * PqCodes::lanes + lane));
     }
   }
 
@@ -86,7 +88,8 @@ class PqScan {
       for (std::uint64_t bits = block.bits; bits != 0;) {
         std::size_t count = 0;
         for (; count < few && bits != 0; ++count, bits &= bits - 1) {
-          items[count] = static_cast<std::uint32_t>(block.number * PqCodes::lanes) + static_cast<std::uint32_t>(std::countr_zero(bits));
+          items[count] = static_cast<std::uint32_t>(block.number * PqCodes::lanes) +
+                         static_cast<std::uint32_t>(std::countr_zero(bits));
         }
         std::fill(items + count, items + few, items[0]);
         codes_.sums<few>(query.table.data(), items, sums);

@@ -20,8 +20,13 @@ namespace vizsla {
 
 class PqSearch {
  public:
-  PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k, Instructions instructions)
-      : book_(book), codes_(codes), chosen_(chosen), k_(k), instructions_(instructions),
+  PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k,
+           Instructions instructions)
+      : book_(book),
+        codes_(codes),
+        chosen_(chosen),
+        k_(k),
+        instructions_(instructions),
         kernels_(RoundedKernels::of(instructions)) {}
 
   std::vector<std::vector<Hit>> run(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
@@ -38,7 +43,7 @@ class PqSearch {
   std::size_t reads() const { return reads_; }
 
  private:
-  static constexpr std::size_t most_group = 8;           // queries whose bytes stay near; tables of floats do not
+  static constexpr std::size_t most_group = 8;          // queries whose bytes stay near; tables of floats do not
   static constexpr std::size_t bytes_a_part = 1 << 19;  // less is not worth a thread
 
   void by_queries(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
@@ -46,15 +51,18 @@ class PqSearch {
     const std::size_t size = rounds() ? std::clamp<std::size_t>(even, 1, most_group) : 1;
     const std::size_t groups = (count + size - 1) / size;
     reads_ = groups;
-    share_work(groups, threads, [&] {
-      return [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_, instructions_), asked = std::vector<PqQuery>(size),
-              near = std::vector<NearBest>(size)](std::size_t group) mutable {
-        const std::size_t first = group * size, here = std::min(size, count - first);
-        for (std::size_t i = 0; i < here; ++i) prepare(tables, queries + (first + i) * book_.dim, asked[i]);
-        scan.run(std::span(asked).first(here), std::span(near).first(here), k_, 0, chosen_.size(), poll);
-        for (std::size_t i = 0; i < here; ++i) answers_[first + i] = ranked(asked[i], near[i]);
-      };
-    }, poll);
+    share_work(
+        groups, threads,
+        [&] {
+          return [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_, instructions_),
+                  asked = std::vector<PqQuery>(size), near = std::vector<NearBest>(size)](std::size_t group) mutable {
+            const std::size_t first = group * size, here = std::min(size, count - first);
+            for (std::size_t i = 0; i < here; ++i) prepare(tables, queries + (first + i) * book_.dim, asked[i]);
+            scan.run(std::span(asked).first(here), std::span(near).first(here), k_, 0, chosen_.size(), poll);
+            for (std::size_t i = 0; i < here; ++i) answers_[first + i] = ranked(asked[i], near[i]);
+          };
+        },
+        poll);
   }
 
   // Fewer queries than threads: each looks at a part of the items.
@@ -67,7 +75,8 @@ class PqSearch {
     share_work(parts, parts, [&] {
       return [&, scan = PqScan(codes_, chosen_, kernels_)](std::size_t part) mutable {
         const std::size_t rows = chosen_.size();
-        scan.run(asked, std::span(near).subspan(part * count, count), k_, rows * part / parts, rows * (part + 1) / parts, poll);
+        scan.run(asked, std::span(near).subspan(part * count, count), k_, rows * part / parts,
+                 rows * (part + 1) / parts, poll);
       };
     });
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,7 +106,8 @@ class PqSearch {
     top.start(k_, k_ + std::max<std::size_t>(k_ / 8, few));  // cut often: the floor is nearly the k-th best so far
     const std::span<const std::uint64_t> keys = near.finish_ranked();
     for (std::size_t first = 0; first < keys.size(); first += few) {
-      if (top.floor() != 0 && asked.bytes.most(signed_score_of(keys[first])) < double{signed_score_of(top.floor())}) break;
+      if (top.floor() != 0 && asked.bytes.most(signed_score_of(keys[first])) < double{signed_score_of(top.floor())})
+        break;
       const std::size_t count = std::min(few, keys.size() - first);
       std::uint32_t items[few];
       float scores[few];

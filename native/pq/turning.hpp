@@ -29,7 +29,8 @@ inline void turn(const double* query, const float* rows, std::size_t count, std:
 #ifdef VIZSLA_HAS_AVX2
 namespace avx2 {
 
-VIZSLA_AVX2 inline void turn(const double* query, const float* rows, std::size_t count, std::size_t dim, float* turned) {
+VIZSLA_AVX2 inline void turn(const double* query, const float* rows, std::size_t count, std::size_t dim,
+                             float* turned) {
   constexpr std::size_t together = 4;  // rows that share the loads of a query
   for (std::size_t row = 0; row < count; row += together) {
     const float* from[together];
@@ -66,8 +67,8 @@ __attribute__((target("avx512f"))) inline __m512d eight_doubles(const float* fro
 
 __attribute__((target("avx512f"))) inline void turn(const double* query, const float* rows, std::size_t count,
                                                     std::size_t dim, float* turned) {
-  constexpr std::size_t together = 8;   // rows that share the loads of a query
-  constexpr std::size_t ahead = 256;    // numbers: as many as pass while a line comes from the last cache
+  constexpr std::size_t together = 8;  // rows that share the loads of a query
+  constexpr std::size_t ahead = 256;   // numbers: as many as pass while a line comes from the last cache
   const std::size_t last = dim > ahead ? dim - ahead : 0;
   for (std::size_t row = 0; row < count; row += together) {
     const float* from[together];

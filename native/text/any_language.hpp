@@ -93,8 +93,8 @@ class Scripts {
   const Unicode& unicode_ = Unicode::get();
 };
 
-// All tokens of one word; returns whether it is written in scripts with spaces alone. Few words come here: apart, they leave
-// the loop over the others small.
+// All tokens of one word; returns whether it is written in scripts with spaces alone. Few words come here: apart, they
+// leave the loop over the others small.
 template <class Emit>
 [[gnu::noinline]] bool emit_word(std::string_view word, Emit&& emit) {
   const Scripts scripts(word);

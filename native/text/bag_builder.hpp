@@ -69,8 +69,10 @@ class BagBuilder {
     std::vector<std::int32_t> sums(asked * columns);
     for (std::size_t i = 0; i < asked; ++i) {
       const std::size_t row = i * rows() / asked;
-      const auto begin = static_cast<std::size_t>(rows_.offsets[row]), end = static_cast<std::size_t>(rows_.offsets[row + 1]);
-      evidence.sum({rows_.terms.data() + begin, end - begin}, rows_.counts.data() + begin, std::span(sums).subspan(i * columns, columns));
+      const auto begin = static_cast<std::size_t>(rows_.offsets[row]),
+                 end = static_cast<std::size_t>(rows_.offsets[row + 1]);
+      evidence.sum({rows_.terms.data() + begin, end - begin}, rows_.counts.data() + begin,
+                   std::span(sums).subspan(i * columns, columns));
     }
     return sums;
   }
@@ -80,14 +82,16 @@ class BagBuilder {
                                     std::span<const std::int32_t> column_of_row) const {
     check_table(row_of_form, 1);
     for (const std::int32_t row : row_of_form) {
-      if (row >= 0 && static_cast<std::size_t>(row) >= forms) throw std::invalid_argument("row_of_form holds a larger number");
+      if (row >= 0 && static_cast<std::size_t>(row) >= forms)
+        throw std::invalid_argument("row_of_form holds a larger number");
     }
     if (column_of_row.size() != rows()) throw std::invalid_argument("every row must have a column");
     check_columns(column_of_row, columns);
     std::vector<std::int64_t> counts(forms * columns, 0);
     for (std::size_t row = 0; row < rows(); ++row) {
       const auto column = static_cast<std::size_t>(column_of_row[row]);
-      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < static_cast<std::size_t>(rows_.offsets[row + 1]); ++i) {
+      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < static_cast<std::size_t>(rows_.offsets[row + 1]);
+           ++i) {
         const std::int32_t found = row_of_form[static_cast<std::size_t>(rows_.terms[i])];
         if (found >= 0) ++counts[static_cast<std::size_t>(found) * columns + column];
       }
@@ -95,18 +99,21 @@ class BagBuilder {
     return counts;
   }
 
-  // Hands the rows over, terms ascending. `terms` has a row of `columns` for each form: the term in each column, -1 drops
-  // it; forms of one term are added up. Every row is read in its own column, the first where none is given. Where a column
-  // is `rooted`, the table's last column holds roots: a form counts as its root, too, by half, in rows of that column. The
-  // rows are rewritten where they lie, which is possible because stop words leave more room than roots need.
-  BagRows take_rows(std::span<const std::int32_t> terms, std::size_t columns, std::span<const std::int32_t> column_of_row,
-                    std::optional<std::size_t> rooted) {
+  // Hands the rows over, terms ascending. `terms` has a row of `columns` for each form: the term in each column, -1
+  // drops it; forms of one term are added up. Every row is read in its own column, the first where none is given. Where
+  // a column is `rooted`, the table's last column holds roots: a form counts as its root, too, by half, in rows of that
+  // column. The rows are rewritten where they lie, which is possible because stop words leave more room than roots
+  // need.
+  BagRows take_rows(std::span<const std::int32_t> terms, std::size_t columns,
+                    std::span<const std::int32_t> column_of_row, std::optional<std::size_t> rooted) {
     if (!terms.empty() || rooted) check_table(terms, columns);
-    if (!column_of_row.empty() && column_of_row.size() != rows()) throw std::invalid_argument("every row must have a column");
+    if (!column_of_row.empty() && column_of_row.size() != rows())
+      throw std::invalid_argument("every row must have a column");
     if (rooted && *rooted + 1 >= columns) throw std::invalid_argument("roots need a column of their own");
     check_columns(column_of_row, rooted ? columns - 1 : columns);
-    const auto bound = static_cast<std::uint32_t>(terms.empty() ? vocabulary_.size() - skipped_
-                                                                : static_cast<std::size_t>(*std::max_element(terms.begin(), terms.end()) + 1));
+    const auto bound = static_cast<std::uint32_t>(
+        terms.empty() ? vocabulary_.size() - skipped_
+                      : static_cast<std::size_t>(*std::max_element(terms.begin(), terms.end()) + 1));
     std::vector<Cell> cells, spare;
     std::size_t out = 0, moved = 0;
     for (std::size_t row = 0, begin = 0; row < rows(); ++row) {
@@ -159,14 +166,15 @@ class BagBuilder {
 
   static void check_columns(std::span<const std::int32_t> column_of_row, std::size_t columns) {
     for (const std::int32_t column : column_of_row) {
-      if (column < 0 || static_cast<std::size_t>(column) >= columns) throw std::invalid_argument("there are fewer columns");
+      if (column < 0 || static_cast<std::size_t>(column) >= columns)
+        throw std::invalid_argument("there are fewer columns");
     }
   }
 
   // Without branches: which forms are dropped, and which have a root, nobody can guess.
   template <bool rooted>
-  void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> terms, std::size_t columns, std::size_t column,
-              std::vector<Cell>& cells) const {
+  void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> terms, std::size_t columns,
+              std::size_t column, std::vector<Cell>& cells) const {
     cells.resize((end - begin) * (rooted ? 2 : 1));
     std::size_t found = 0;
     const auto put = [&](std::int32_t term, float count) {

@@ -33,9 +33,10 @@ struct LookedUp {
 class BagLookup {
  public:
   // `terms` has a row of `columns` for every form: the terms that it may stand for, -1 for none; when it is empty the
-  // forms are the terms, and what the table does not hold is of no interest. If `rooted`, the last column holds roots: a
-  // form counts as such by half.
-  BagLookup(const TokenRule& rule, const StringTable& forms, std::span<const std::int32_t> terms, std::size_t columns, bool rooted)
+  // forms are the terms, and what the table does not hold is of no interest. If `rooted`, the last column holds roots:
+  // a form counts as such by half.
+  BagLookup(const TokenRule& rule, const StringTable& forms, std::span<const std::int32_t> terms, std::size_t columns,
+            bool rooted)
       : rule_(rule), forms_(forms), terms_(terms), columns_(columns), rooted_(rooted) {
     rule.check();
     if (columns < (rooted ? 2 : 1)) throw std::invalid_argument("there must be a column");

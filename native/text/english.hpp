@@ -1,6 +1,6 @@
-// English words without their inflections: plurals, -ed, -ing, and the e and y that these change. These are the first and
-// the last step of Porter's second algorithm, without those that take words apart (general, generous): they find other senses.
-// With these, a word becomes its root, the stem that Snowball has.
+// English words without their inflections: plurals, -ed, -ing, and the e and y that these change. These are the first
+// and the last step of Porter's second algorithm, without those that take words apart (general, generous): they find
+// other senses. With these, a word becomes its root, the stem that Snowball has.
 #pragma once
 
 #include <algorithm>
@@ -30,18 +30,26 @@ struct Exception {
 };
 
 inline constexpr std::array<Exception, 22> exceptions{{
-    {"andes", "andes"},     {"atlas", "atlas"},     {"bias", "bias"},       {"canning", "canning"}, {"cosmos", "cosmos"},
-    {"dying", "die"},       {"earring", "earring"}, {"exceed", "exceed"},   {"herring", "herring"}, {"howe", "howe"},
-    {"inning", "inning"},   {"lying", "lie"},       {"news", "news"},       {"outing", "outing"},   {"proceed", "proceed"},
-    {"skies", "sky"},       {"skis", "ski"},        {"sky", "sky"},         {"succeed", "succeed"}, {"tying", "tie"},
+    {"andes", "andes"},     {"atlas", "atlas"},   {"bias", "bias"},       {"canning", "canning"},
+    {"cosmos", "cosmos"},   {"dying", "die"},     {"earring", "earring"}, {"exceed", "exceed"},
+    {"herring", "herring"}, {"howe", "howe"},     {"inning", "inning"},   {"lying", "lie"},
+    {"news", "news"},       {"outing", "outing"}, {"proceed", "proceed"}, {"skies", "sky"},
+    {"skis", "ski"},        {"sky", "sky"},       {"succeed", "succeed"}, {"tying", "tie"},
     {"evening", "evening"}, {"vying", "vie"},
 }};
 
-// What only the root of a word knows besides: adverbs that keep their ending, and beginnings that no ending reaches into.
+// What only the root of a word knows besides: adverbs that keep their ending, and beginnings that no ending reaches
+// into.
 inline constexpr std::array<Exception, 6> adverbs{{
-    {"early", "earli"}, {"gently", "gentl"}, {"idly", "idl"}, {"only", "onli"}, {"singly", "singl"}, {"ugly", "ugli"},
+    {"early", "earli"},
+    {"gently", "gentl"},
+    {"idly", "idl"},
+    {"only", "onli"},
+    {"singly", "singl"},
+    {"ugly", "ugli"},
 }};
-inline constexpr std::array<std::string_view, 8> beginnings{"arsen", "commun", "emerg", "gener", "inter", "later", "organ", "univers"};
+inline constexpr std::array<std::string_view, 8> beginnings{"arsen", "commun", "emerg", "gener",
+                                                            "inter", "later",  "organ", "univers"};
 
 inline bool vowel(char letter) {
   constexpr std::uint32_t set = 1U << 0 | 1U << 4 | 1U << 8 | 1U << 14 | 1U << 20 | 1U << 24;  // a e i o u y
@@ -190,7 +198,9 @@ class Word {
 
   bool doubled() const {
     const std::size_t size = word_.size();
-    if (size < 2 || word_[size - 1] != word_[size - 2] || std::string_view("bdfgmnprt").find(word_[size - 1]) == std::string_view::npos) return false;
+    if (size < 2 || word_[size - 1] != word_[size - 2] ||
+        std::string_view("bdfgmnprt").find(word_[size - 1]) == std::string_view::npos)
+      return false;
     return size > 3 || std::string_view("aeo").find(word_[0]) == std::string_view::npos;  // add, err, odd
   }
 
@@ -239,8 +249,8 @@ class Word {
 
 inline void uninflect(std::string& word) { Word(word).uninflect(); }
 
-// What a word is made of: its stem without the endings that make other words. Most stems have none, which their last two
-// letters tell.
+// What a word is made of: its stem without the endings that make other words. Most stems have none, which their last
+// two letters tell.
 inline void take_root(std::string_view word, std::string_view stem, std::string& root) {
   const bool derived = may_be_derived(stem);
   root.assign(derived ? word : stem);

@@ -18,18 +18,20 @@ struct Suffix {
 
 // Each list has longer endings before the shorter ones that they end in: the first that fits is the longest.
 inline constexpr Suffix second_step[] = {
-    {"ational", "ate"}, {"tional", "tion"}, {"ization", "ize"}, {"ation", "ate"},   {"fulness", "ful"}, {"ousness", "ous"},
-    {"iveness", "ive"}, {"biliti", "ble"},  {"iviti", "ive"},   {"aliti", "al"},    {"alism", "al"},    {"lessli", "less"},
-    {"entli", "ent"},   {"ousli", "ous"},   {"fulli", "ful"},   {"alli", "al"},     {"abli", "able"},   {"bli", "ble"},
-    {"enci", "ence"},   {"anci", "ance"},   {"izer", "ize"},    {"ator", "ate"},    {"ogist", "og"},    {"ogi", "og", Before::l},
-    {"li", "", Before::valid_li},
+    {"ational", "ate"}, {"tional", "tion"}, {"ization", "ize"}, {"ation", "ate"},         {"fulness", "ful"},
+    {"ousness", "ous"}, {"iveness", "ive"}, {"biliti", "ble"},  {"iviti", "ive"},         {"aliti", "al"},
+    {"alism", "al"},    {"lessli", "less"}, {"entli", "ent"},   {"ousli", "ous"},         {"fulli", "ful"},
+    {"alli", "al"},     {"abli", "able"},   {"bli", "ble"},     {"enci", "ence"},         {"anci", "ance"},
+    {"izer", "ize"},    {"ator", "ate"},    {"ogist", "og"},    {"ogi", "og", Before::l}, {"li", "", Before::valid_li},
 };
 inline constexpr Suffix third_step[] = {
-    {"ational", "ate"}, {"tional", "tion"}, {"alize", "al"}, {"icate", "ic"}, {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""}, {"ness", ""},
+    {"ational", "ate"}, {"tional", "tion"}, {"alize", "al"}, {"icate", "ic"},
+    {"iciti", "ic"},    {"ical", "ic"},     {"ful", ""},     {"ness", ""},
 };
 inline constexpr Suffix fourth_step[] = {
-    {"ement", ""}, {"ment", ""}, {"ent", ""},  {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ant", ""}, {"ism", ""}, {"ate", ""},
-    {"iti", ""},   {"ous", ""},  {"ive", ""},  {"ize", ""},  {"al", ""},   {"er", ""},   {"ic", ""},   {"ion", "", Before::s_or_t},
+    {"ement", ""}, {"ment", ""}, {"ent", ""}, {"ance", ""}, {"ence", ""}, {"able", ""},
+    {"ible", ""},  {"ant", ""},  {"ism", ""}, {"ate", ""},  {"iti", ""},  {"ous", ""},
+    {"ive", ""},   {"ize", ""},  {"al", ""},  {"er", ""},   {"ic", ""},   {"ion", "", Before::s_or_t},
 };
 
 inline bool fits(Before before, std::string_view part) {
@@ -50,8 +52,8 @@ inline const Suffix* longest(std::span<const Suffix> endings, std::string_view w
   return nullptr;
 }
 
-// The pairs of letters that an ending leaves at the end of a stem, which may have lost an e: for each last letter a bit for
-// every letter before it.
+// The pairs of letters that an ending leaves at the end of a stem, which may have lost an e: for each last letter a bit
+// for every letter before it.
 inline constexpr auto last_pairs = [] {
   std::array<std::uint32_t, 26> pairs{};
   const auto note = [&](std::string_view end) {
@@ -72,7 +74,8 @@ inline constexpr auto last_pairs = [] {
 
 inline bool may_be_derived(std::string_view stem) {
   if (stem.size() < 3) return false;
-  const auto last = static_cast<unsigned char>(stem.back() - 'a'), before = static_cast<unsigned char>(stem[stem.size() - 2] - 'a');
+  const auto last = static_cast<unsigned char>(stem.back() - 'a'),
+             before = static_cast<unsigned char>(stem[stem.size() - 2] - 'a');
   return last < 26 && before < 26 && (last_pairs[last] >> before & 1U) != 0;
 }
 

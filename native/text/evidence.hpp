@@ -17,18 +17,21 @@ class Evidence {
       : row_of_form_(row_of_form), columns_(columns), width_((columns + lanes - 1) / lanes * lanes) {
     const std::size_t rows = columns == 0 ? 0 : weights.size() / columns;
     for (const std::int32_t row : row_of_form) {
-      if (row >= 0 && static_cast<std::size_t>(row) >= rows) throw std::invalid_argument("row_of_form must hold rows of the weights");
+      if (row >= 0 && static_cast<std::size_t>(row) >= rows)
+        throw std::invalid_argument("row_of_form must hold rows of the weights");
     }
     weights_.assign(rows * width_, 0);
     sums_.resize(width_);
-    for (std::size_t i = 0; i < rows * columns; ++i) weights_[i / columns * width_ + i % columns] = static_cast<float>(weights[i]);
+    for (std::size_t i = 0; i < rows * columns; ++i)
+      weights_[i / columns * width_ + i % columns] = static_cast<float>(weights[i]);
   }
 
   // What a text's forms say, each as often as it is counted. Sums are exact up to 2^24, and more than enough beyond.
   void sum(std::span<const std::int32_t> forms, const float* counts, std::span<std::int32_t> sums) {
     find_speakers(forms, counts);
     std::fill(sums_.begin(), sums_.end(), 0.0F);
-    for (const Speaker& speaker : speakers_) add(weights_.data() + static_cast<std::size_t>(speaker.row) * width_, speaker.count);
+    for (const Speaker& speaker : speakers_)
+      add(weights_.data() + static_cast<std::size_t>(speaker.row) * width_, speaker.count);
     constexpr float most = 1U << 30;
     for (std::size_t column = 0; column < columns_; ++column) {
       sums[column] = static_cast<std::int32_t>(std::clamp(sums_[column], -most, most));

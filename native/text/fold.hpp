@@ -29,11 +29,16 @@ inline std::vector<std::int32_t> without_parts(const StringTable& forms) {
 // Numbers terms by their first occurrence, form by form.
 class Fold {
  public:
-  // There is a column for each language and, if `rooted`, a last one for the roots of English words. `dropped` has such a row
-  // for each form: not 0 where it stands for nothing.
+  // There is a column for each language and, if `rooted`, a last one for the roots of English words. `dropped` has such
+  // a row for each form: not 0 where it stands for nothing.
   Fold(const StringTable& forms, std::span<const std::uint8_t> dropped, std::size_t languages, bool rooted)
-      : forms_(forms), dropped_(dropped), languages_(languages), columns_(languages + (rooted ? 1 : 0)), table_(dropped.size(), -1) {
-    if (dropped.size() != forms.size() * columns_) throw std::invalid_argument("`dropped` must have a row for every form");
+      : forms_(forms),
+        dropped_(dropped),
+        languages_(languages),
+        columns_(languages + (rooted ? 1 : 0)),
+        table_(dropped.size(), -1) {
+    if (dropped.size() != forms.size() * columns_)
+      throw std::invalid_argument("`dropped` must have a row for every form");
   }
 
   // The form is its own term.

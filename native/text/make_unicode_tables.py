@@ -68,7 +68,7 @@ def lower_runs() -> list[tuple[int, int, int, int]]:
 
 
 def rows(entries: Iterable[tuple[int, ...]]) -> str:
-    """Return C++ initialisers, several to a line."""
+    """Return C++ initializers, several to a line."""
     line, lines = " ", []
     for entry in entries:
         text = " {" + ", ".join(f"0x{n:X}" if n > 9 else str(n) for n in entry) + "},"

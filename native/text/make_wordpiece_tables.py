@@ -1,4 +1,4 @@
-"""Writes the tables of wordpiece_normaliser.hpp by asking Hugging Face `tokenizers` what it does to every character.
+"""Writes the tables of wordpiece_normalizer.hpp by asking Hugging Face `tokenizers` what it does to every character.
 
 Its Unicode tables are of several versions at once, so no other source gives the same ids. It takes minutes:
 `python native/text/make_wordpiece_tables.py`, with the extra `onnx` installed.
@@ -20,7 +20,7 @@ OFF = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": Fals
 
 
 def step(name: str) -> Callable[[str], str]:
-    """Return one of the normaliser's four steps as a function."""
+    """Return one of the normalizer's four steps as a function."""
     return normalizers.BertNormalizer(**(OFF | {name: True})).normalize_str  # type: ignore[no-any-return]
 
 
@@ -81,7 +81,7 @@ def runs(pairs: dict[int, int]) -> list[tuple[int, int, int, int]]:
 
 
 def rows(entries: Iterable[tuple[int, ...]]) -> str:
-    """Return C++ initialisers, several to a line."""
+    """Return C++ initializers, several to a line."""
     line, lines = " ", []
     for entry in entries:
         text = " {" + ", ".join(f"0x{n:X}" if n > 9 else str(n) for n in entry) + "},"

@@ -42,8 +42,8 @@ struct NgramNames {
 
 struct NgramRule {
   bool lower;
-  bool sublinear;                // 1 + log(count) instead of the count
-  bool by_kind;                  // each kind's part of the row gets the length of its share before the row gets length 1
+  bool sublinear;  // 1 + log(count) instead of the count
+  bool by_kind;    // each kind's part of the row gets the length of its share before the row gets length 1
   std::array<double, 3> shares;  // of the kinds; only where `by_kind`
 };
 
@@ -73,7 +73,8 @@ class NgramLookup {
     for (const NgramNames* kind : {&unigrams, &bigrams, &trigrams}) {
       require(kind->bins <= most && kind->names.size() <= most, "there must be fewer than 2^31 features");
       const bool used = *share >= 1e-3 && *share <= 1;
-      require(used || (*share == 0 && kind->features() == 0), "shares must be between 0.001 and 1, or 0 for a kind without features");
+      require(used || (*share == 0 && kind->features() == 0),
+              "shares must be between 0.001 and 1, or 0 for a kind without features");
       ++share;
     }
     const std::size_t features = unigrams.features() + bigrams.features() + trigrams.features();

@@ -23,7 +23,8 @@ class StringTable {
   // Slots hold number + 1; 0 is empty. At most half of them are used, so that a probe ends soon.
   static std::size_t slot_count(std::size_t strings) { return std::bit_ceil(2 * strings + 2); }
 
-  StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets, std::span<const std::uint32_t> slots)
+  StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets,
+              std::span<const std::uint32_t> slots)
       : bytes_(bytes), offsets_(offsets), slots_(slots) {
     check_offsets();
     check_slots();
@@ -33,7 +34,8 @@ class StringTable {
 
   std::string_view operator[](std::size_t number) const {
     const auto begin = static_cast<std::size_t>(offsets_[number]);
-    return {reinterpret_cast<const char*>(bytes_.data()) + begin, static_cast<std::size_t>(offsets_[number + 1]) - begin};
+    return {reinterpret_cast<const char*>(bytes_.data()) + begin,
+            static_cast<std::size_t>(offsets_[number + 1]) - begin};
   }
 
   std::int64_t find(std::string_view wanted) const { return find(wanted, hash(wanted)); }
@@ -50,7 +52,9 @@ class StringTable {
   }
 
   // What `find` will touch, one step after another: many look-ups that take each step together wait for memory once.
-  VIZSLA_PREFETCHES void prefetch_slot(std::uint64_t hashed) const { __builtin_prefetch(&slots_[hashed & (slots_.size() - 1)]); }
+  VIZSLA_PREFETCHES void prefetch_slot(std::uint64_t hashed) const {
+    __builtin_prefetch(&slots_[hashed & (slots_.size() - 1)]);
+  }
   VIZSLA_PREFETCHES void prefetch_offset(std::uint64_t hashed) const {
     if (const std::uint32_t entry = slots_[hashed & (slots_.size() - 1)]) __builtin_prefetch(&offsets_[entry - 1]);
   }
@@ -93,7 +97,8 @@ class StringTable {
  private:
   void check_offsets() const {
     if (offsets_.empty() || offsets_.front() != 0) throw std::invalid_argument("string offsets must begin with 0");
-    if (offsets_.size() - 1 >= UINT32_MAX) throw std::invalid_argument("a string table holds fewer than 2^32 - 1 strings");
+    if (offsets_.size() - 1 >= UINT32_MAX)
+      throw std::invalid_argument("a string table holds fewer than 2^32 - 1 strings");
     for (std::size_t i = 1; i < offsets_.size(); ++i) {
       if (offsets_[i] < offsets_[i - 1]) throw std::invalid_argument("string offsets must not decrease");
     }
@@ -104,7 +109,8 @@ class StringTable {
 
   void check_slots() const {
     if (slots_.empty()) return;  // A table that is only read by number needs none.
-    if (slots_.size() != slot_count(size())) throw std::invalid_argument("the string table has the wrong number of slots");
+    if (slots_.size() != slot_count(size()))
+      throw std::invalid_argument("the string table has the wrong number of slots");
     for (std::uint32_t entry : slots_) {
       if (entry > size()) throw std::invalid_argument("a slot of the string table points past its end");
     }

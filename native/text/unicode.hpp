@@ -1,4 +1,5 @@
-// Which characters make words, their lower case, and which scripts are searched by n-grams: the generated ranges spread out for one look-up a character.
+// Which characters make words, their lower case, and which scripts are searched by n-grams: the generated ranges spread
+// out for one look-up a character.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,9 @@ class Unicode {
   }
 
   // Whether a character belongs to the one before it.
-  bool mark(std::uint32_t code) const { return code < flat ? kind_[code] == Kind::mark : within(unicode_ranges::marks, code); }
+  bool mark(std::uint32_t code) const {
+    return code < flat ? kind_[code] == Kind::mark : within(unicode_ranges::marks, code);
+  }
 
  private:
   // Beyond the first two planes there is no case, and little but Chinese: the ranges themselves serve.
@@ -82,7 +85,8 @@ constexpr std::array<char, 256> table(bool lower, bool joined) {
   std::array<char, 256> folded{};
   for (char c = '0'; c <= '9'; ++c) folded[static_cast<unsigned char>(c)] = c;
   for (char c = 'a'; c <= 'z'; ++c) folded[static_cast<unsigned char>(c)] = c;
-  for (char c = 'A'; c <= 'Z'; ++c) folded[static_cast<unsigned char>(c)] = lower ? static_cast<char>(c + 'a' - 'A') : c;
+  for (char c = 'A'; c <= 'Z'; ++c)
+    folded[static_cast<unsigned char>(c)] = lower ? static_cast<char>(c + 'a' - 'A') : c;
   folded['_'] = '_';
   for (unsigned char joiner = 0; joined && joiner < joiners; ++joiner) {
     folded[first_joiner + joiner] = static_cast<char>(joiner + 1);

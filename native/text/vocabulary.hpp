@@ -1,4 +1,4 @@
-// A growing set of words, numbered as they come. Made for one thing: few nanoseconds a token while a catalogue is read.
+// A growing set of words, numbered as they come. Made for one thing: few nanoseconds a token while a catalog is read.
 #pragma once
 
 #include <bit>
@@ -37,7 +37,8 @@ class Vocabulary {
     for (std::size_t slot = key & mask_;; slot = (slot + 1) & mask_) {
       Entry& entry = entries_[slot];
       if (entry.number_plus_1 == 0) return insert(slot, key, word);
-      if (entry.key == key && entry.bytes == word.size() && (word.size() <= 8 || text(entry.number()) == word)) return entry;
+      if (entry.key == key && entry.bytes == word.size() && (word.size() <= 8 || text(entry.number()) == word))
+        return entry;
     }
   }
 

@@ -14,7 +14,7 @@
 #include "common/checks.hpp"
 #include "text/string_table.hpp"
 #include "text/vocabulary.hpp"
-#include "text/wordpiece_normaliser.hpp"
+#include "text/wordpiece_normalizer.hpp"
 #include "text/wordpiece_trie.hpp"
 
 namespace vizsla {
@@ -33,7 +33,7 @@ class WordPiece {
       : settings_(settings),
         size_(tokens.size()),
         trie_(tokens, settings.prefix, 4 * settings.most_chars),
-        normaliser_(WordPieceNormaliser::get(settings.rule)),
+        normalizer_(WordPieceNormalizer::get(settings.rule)),
         is_special_(tokens.size(), 0) {
     require(tokens.size() <= INT32_MAX, "a vocabulary holds fewer than 2^31 tokens");
     require(settings.unknown >= 0 && static_cast<std::size_t>(settings.unknown) < tokens.size(),
@@ -46,7 +46,8 @@ class WordPiece {
       special_.push_back({std::string(tokens[static_cast<std::size_t>(id)]), id});
     }
     // Of those that begin at the same place the longest counts.
-    std::sort(special_.begin(), special_.end(), [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+    std::sort(special_.begin(), special_.end(),
+              [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
     for (const Special& one : special_) first_.push_back(one.text.front());
   }
 
@@ -73,7 +74,7 @@ class WordPiece {
 
     template <class Take>
     void read_plain(const WordPiece& model, std::string_view text, Take& take) {
-      const std::string_view rewritten = model.normaliser_->rewrite(text, bytes_);
+      const std::string_view rewritten = model.normalizer_->rewrite(text, bytes_);
       const char* at = rewritten.data();
       for (const char* const end = at + rewritten.size(); at < end;) {
         const std::size_t size = bytes_before_less<1>(at);
@@ -82,8 +83,8 @@ class WordPiece {
       }
     }
 
-    // A word's notes in the table are its pieces: how many, and where in the pool; or the one piece itself, so that most
-    // words cost one line of memory.
+    // A word's notes in the table are its pieces: how many, and where in the pool; or the one piece itself, so that
+    // most words cost one line of memory.
     std::span<const std::int32_t> pieces(const WordPiece& model, std::string_view word) {
       if (words_->size() >= most_words) forget();
       Vocabulary::Entry& entry = words_->at(word);
@@ -147,16 +148,18 @@ class WordPiece {
   WordPieceSettings settings_;
   std::size_t size_;
   WordPieceTrie trie_;
-  std::shared_ptr<const WordPieceNormaliser> normaliser_;
+  std::shared_ptr<const WordPieceNormalizer> normalizer_;
   std::vector<std::uint8_t> is_special_;
   std::vector<Special> special_;
   std::string first_;
 };
 
-// Distinct tokens of texts with their counts, without the special ones: an emoji that the vocabulary lacks says nothing.
+// Distinct tokens of texts with their counts, without the special ones: an emoji that the vocabulary lacks says
+// nothing.
 class WordPieceRows {
  public:
-  explicit WordPieceRows(std::size_t tokens) : counts_(tokens, 0), bits_((tokens + 63) / 64, 0), full_((bits_.size() + 63) / 64, 0) {}
+  explicit WordPieceRows(std::size_t tokens)
+      : counts_(tokens, 0), bits_((tokens + 63) / 64, 0), full_((bits_.size() + 63) / 64, 0) {}
 
   void add(const WordPiece& model, WordPiece::Reader& reader, std::string_view text) {
     reader.read(model, text, [&](std::span<const std::int32_t> pieces) {

@@ -22,8 +22,8 @@ inline float log_activation(float margin) {
   }
 }
 
-// What no margin up to this one exceeds. Powers of a gap never rise with the margin, not even by rounding; a library's exp
-// and log may, by a little.
+// What no margin up to this one exceeds. Powers of a gap never rise with the margin, not even by rounding; a library's
+// exp and log may, by a little.
 template <Transform transform>
 inline float most_activation(float margin) {
   const float found = log_activation<transform>(margin);

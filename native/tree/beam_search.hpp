@@ -25,10 +25,10 @@ namespace vizsla {
 // One thread's search: its buffers are reused from query to query.
 class BeamSearcher {
  public:
-  // The best items' keys, best first if they are to be `ranked`, valid until the next search. Without a filter the beam is
-  // what the task says, whatever is wanted, so a short answer is the head of a long one, and there may be fewer items than
-  // are wanted. Under a filter only nodes that lead to allowed items count, and the search is repeated with a wider beam
-  // as long as its leaves hold fewer. A query without features says nothing: it finds nothing.
+  // The best items' keys, best first if they are to be `ranked`, valid until the next search. Without a filter the beam
+  // is what the task says, whatever is wanted, so a short answer is the head of a long one, and there may be fewer
+  // items than are wanted. Under a filter only nodes that lead to allowed items count, and the search is repeated with
+  // a wider beam as long as its leaves hold fewer. A query without features says nothing: it finds nothing.
   template <Transform transform>
   std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
                                         const TreeTask& task, TreeTrace* trace = nullptr, bool ranked = true) {
@@ -51,8 +51,8 @@ class BeamSearcher {
     return found;
   }
 
-  // What no item exceeds that the last search did not find: an activation is at most 1, so a node that was left behind is an
-  // upper bound of all below it, and the last node that was kept is one of all that were not.
+  // What no item exceeds that the last search did not find: an activation is at most 1, so a node that was left behind
+  // is an upper bound of all below it, and the last node that was kept is one of all that were not.
   float ceiling() const { return std::max(outside_, last_); }
 
   // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
@@ -80,8 +80,8 @@ class BeamSearcher {
   // What becomes of a node's children.
   enum class Children { best, all, items };
 
-  // Goes down to the parents of the layers that are scored whole, or of the leaves; each layer's beam is so many `times` as
-  // wide as the task has it. Whatever is scored whole costs the same for all parents: those are not cut.
+  // Goes down to the parents of the layers that are scored whole, or of the leaves; each layer's beam is so many
+  // `times` as wide as the task has it. Whatever is scored whole costs the same for all parents: those are not cut.
   template <Transform transform>
   void follow(const TreeModel& model, const TreeTask& task, std::size_t times) {
     const std::size_t layers = model.layers().size(), end = std::min(task.narrow_from, layers - 1);
@@ -110,7 +110,8 @@ class BeamSearcher {
 
   // Hands the items below what is followed to the top k; returns how many they are.
   template <Transform transform>
-  std::size_t push_items(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+  std::size_t push_items(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+                         const TreeTask& task) {
     const std::size_t last = model.layers().size() - 1;
     if (task.narrow_from > last) return expand<transform, Children::items>(model, last, task);
     if (task.narrow != nullptr) return push_narrow<transform>(*task.narrow, task);
@@ -140,7 +141,8 @@ class BeamSearcher {
   }
 
   template <Transform transform>
-  std::size_t push_paths(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, const TreeTask& task) {
+  std::size_t push_paths(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+                         const TreeTask& task) {
     const std::size_t layers = model.layers().size();
     items_.clear();
     for (const Followed& followed : beam_) {
@@ -171,7 +173,8 @@ class BeamSearcher {
       const std::size_t end = std::min(first + chunks_at_once, beam_.size());
       for (std::size_t i = first; i < end; ++i) margins_.visit(layer, beam_[i].node, beam_[i].score);
       margins_.find(layer);
-      for (const ChunkVisit& visited : margins_.visits()) reached += push<transform, children>(model, t, visited, task.filter);
+      for (const ChunkVisit& visited : margins_.visits())
+        reached += push<transform, children>(model, t, visited, task.filter);
       if (children != Children::all) best_.settle();
     }
     return reached;
@@ -189,7 +192,8 @@ class BeamSearcher {
   std::size_t push(const TreeModel& model, std::size_t t, const ChunkVisit& visited, const TreeFilter* filter) {
     const std::size_t first = model.layers()[t].first_child(visited.chunk);
     const float* margins = margins_.of(visited);
-    float* leaves = children == Children::items && trace_ != nullptr ? trace_->read(visited.chunk, first, visited.count) : nullptr;
+    float* leaves =
+        children == Children::items && trace_ != nullptr ? trace_->read(visited.chunk, first, visited.count) : nullptr;
     const auto push_child = [&](std::size_t node) {
       const float score = visited.score + log_activation<transform>(margins[node - first]);
       if constexpr (children == Children::items) {
@@ -211,9 +215,9 @@ class BeamSearcher {
     return reached;
   }
 
-  float outside_ = INFINITY;  // of items below nodes that were left behind
-  float last_ = -INFINITY;    // the last that was found, where more might have been
-  bool widened_ = false;      // more nodes of a layer were followed than the beam
+  float outside_ = INFINITY;    // of items below nodes that were left behind
+  float last_ = -INFINITY;      // the last that was found, where more might have been
+  bool widened_ = false;        // more nodes of a layer were followed than the beam
   TreeTrace* trace_ = nullptr;  // who wants to know what nodes got
   ChunkMargins margins_;
   NarrowSearcher narrow_;

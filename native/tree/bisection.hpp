@@ -17,7 +17,7 @@ namespace vizsla {
 
 struct ClusterOptions {
   int iterations = 8;
-  int starts = 4;  // random starts of a cut; the one whose halves are tightest goes on
+  int starts = 4;              // random starts of a cut; the one whose halves are tightest goes on
   std::size_t sample = 32768;  // the mean directions of a larger set are found on this many of its items
   std::uint64_t seed = 0;
 };
@@ -102,12 +102,14 @@ class Bisector {
   void score(std::span<const std::uint32_t> items) {
     dots_.resize(items.size());
     constexpr std::size_t block = 2048;
-    share_work((items.size() + block - 1) / block, threads_, [&] {
-      return [&](std::size_t piece) {
-        for (std::size_t i = piece * block; i < std::min(items.size(), (piece + 1) * block); ++i)
-          dots_[i] = rows_.dots(items[i], sums_);
-      };
-    }, poll_);
+    share_work((items.size() + block - 1) / block, threads_,
+               [&] {
+                 return [&](std::size_t piece) {
+                   for (std::size_t i = piece * block; i < std::min(items.size(), (piece + 1) * block); ++i)
+                     dots_[i] = rows_.dots(items[i], sums_);
+                 };
+               },
+               poll_);
     if (items.data() == fitted_.data()) measure();
     scores_.resize(items.size());
     for (std::size_t i = 0; i < items.size(); ++i)

@@ -19,11 +19,11 @@ struct ChunkEntry {
 struct Chunk {
   std::vector<std::size_t> offsets;
   std::vector<ChunkEntry> entries;
-  std::vector<float> norms;             // squared length of each row, with the bias
-  std::vector<float> sums;              // of each feature over all rows
-  double sums_square = 0;               // their squared length
-  std::vector<std::int32_t> features;   // chunk's number -> X's column
-  std::vector<std::uint32_t> ascending; // chunk's numbers in the order of X's columns
+  std::vector<float> norms;              // squared length of each row, with the bias
+  std::vector<float> sums;               // of each feature over all rows
+  double sums_square = 0;                // their squared length
+  std::vector<std::int32_t> features;    // chunk's number -> X's column
+  std::vector<std::uint32_t> ascending;  // chunk's numbers in the order of X's columns
 
   std::size_t rows() const { return norms.size(); }
 };

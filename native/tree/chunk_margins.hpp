@@ -1,6 +1,7 @@
 // w·x of all children of some chunks of a layer: what search, filters and scoring have in common.
 //
-// A child's margin is summed over the query's features in ascending order, whoever asks, so that all give the same bits.
+// A child's margin is summed over the query's features in ascending order, whoever asks, so that all give the same
+// bits.
 #pragma once
 
 #include <cstdint>
@@ -61,9 +62,12 @@ class ChunkMargins {
     // A damaged file can name children that a chunk does not have: they must fall into memory that is ours.
     margins_.assign(total + ChunkedLayer::max_children, 0.0F);
     switch (layer.kind()) {
-      case WeightKind::float32: return add_layer<float>(layer);
-      case WeightKind::int16: return add_layer<std::int16_t>(layer);
-      case WeightKind::int8: return add_layer<std::int8_t>(layer);
+      case WeightKind::float32:
+        return add_layer<float>(layer);
+      case WeightKind::int16:
+        return add_layer<std::int16_t>(layer);
+      case WeightKind::int8:
+        return add_layer<std::int8_t>(layer);
     }
   }
 
@@ -121,7 +125,8 @@ class ChunkMargins {
     const float value = std::is_same_v<Weight, float> ? hit.value : hit.value * layer.factor(visited.chunk);
     float* margins = margins_.data() + visited.begin;
     entries_ += hit.row.count;
-    if (hit.row.count == visited.count) {  // Every child has the feature, as most have the bias: no look at who they are.
+    if (hit.row.count ==
+        visited.count) {  // Every child has the feature, as most have the bias: no look at who they are.
       for (std::size_t e = 0; e < hit.row.count; ++e) margins[e] += value * weight_at<Weight>(hit.row, e);
       return;
     }

@@ -1,9 +1,9 @@
 // One layer of a tree model, laid out for search.
 //
 // The children of one parent form a chunk. A chunk keeps, for each feature that any of its children uses, a row of
-// (child, weight) entries. Rows are found by a hash table of buckets: a bucket is one cache line with eight features and
-// eight places, and a mark when rows that belong there had to go on to the next one, so that a look-up, found or not,
-// most often touches a single line.
+// (child, weight) entries. Rows are found by a hash table of buckets: a bucket is one cache line with eight features
+// and eight places, and a mark when rows that belong there had to go on to the next one, so that a look-up, found or
+// not, most often touches a single line.
 #pragma once
 
 #include <cmath>
@@ -28,8 +28,9 @@ struct LayerArrays {
   std::span<const std::int64_t> bucket_offsets;  // buckets of chunk c
   std::span<const std::uint32_t> buckets;        // 16 numbers a bucket: 8 features, 8 places
   std::span<const std::int64_t> entry_offsets;   // entries of chunk c
-  std::span<const std::uint8_t> entries;         // row after row: its weights, then which children of the chunk they are of; spare bytes
-  std::span<const float> factors;                // of each chunk; 1 where weights are floats
+  std::span<const std::uint8_t>
+      entries;  // row after row: its weights, then which children of the chunk they are of; spare bytes
+  std::span<const float> factors;  // of each chunk; 1 where weights are floats
 };
 
 // The entries of a feature in a chunk: `count` weights, and after them as many children, a byte each.
@@ -54,7 +55,8 @@ class ChunkTable {
   static constexpr std::uint32_t mark = 0x80000000U;
   static constexpr std::uint32_t empty = ~mark;
 
-  ChunkTable(const std::uint32_t* buckets, std::uint32_t count, std::span<const std::uint8_t> entries, std::size_t entry_bytes)
+  ChunkTable(const std::uint32_t* buckets, std::uint32_t count, std::span<const std::uint8_t> entries,
+             std::size_t entry_bytes)
       : buckets_(buckets), count_(count), entries_(entries), entry_bytes_(entry_bytes) {}
 
   // Multiplicative hashing; a query hashes its features once.
@@ -72,7 +74,9 @@ class ChunkTable {
     return static_cast<std::uint32_t>(begin << 8 | (count - 1));
   }
 
-  VIZSLA_PREFETCHES void prefetch(std::uint32_t hash) const { __builtin_prefetch(buckets_ + std::size_t{home(hash, count_)} * words_per_bucket); }
+  VIZSLA_PREFETCHES void prefetch(std::uint32_t hash) const {
+    __builtin_prefetch(buckets_ + std::size_t{home(hash, count_)} * words_per_bucket);
+  }
 
   // The row of a feature, or one without entries. A place that leads out of the chunk counts as none, so that a damaged
   // file can be searched without harm.
@@ -108,13 +112,15 @@ class ChunkTable {
 #if defined(__SSE2__)
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(feature));
     const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)), wanted);
-    const __m128i unmarked = _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)), _mm_set_epi32(INT32_MAX, -1, -1, -1));
+    const __m128i unmarked = _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4)),
+                                           _mm_set_epi32(INT32_MAX, -1, -1, -1));
     const __m128i high = _mm_cmpeq_epi32(unmarked, wanted);
     const __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
     return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
 #else
     std::uint32_t found = 0;
-    for (std::uint32_t slot = 0; slot < slots; ++slot) found |= static_cast<std::uint32_t>((words[slot] & ~mark) == feature) << slot;
+    for (std::uint32_t slot = 0; slot < slots; ++slot)
+      found |= static_cast<std::uint32_t>((words[slot] & ~mark) == feature) << slot;
     return found;
 #endif
   }
@@ -133,17 +139,21 @@ class ChunkTable {
 
 class ChunkedLayer {
  public:
-  static constexpr std::size_t max_children = 256;           // a child is one byte
-  static constexpr std::size_t max_entries = 1U << 24;       // a place is 24 bits of begin and 8 of count - 1
-  static constexpr std::size_t spare_bytes = 16;             // after the last entry: short rows are read four entries at a time
+  static constexpr std::size_t max_children = 256;      // a child is one byte
+  static constexpr std::size_t max_entries = 1U << 24;  // a place is 24 bits of begin and 8 of count - 1
+  static constexpr std::size_t spare_bytes = 16;  // after the last entry: short rows are read four entries at a time
 
-  ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind), entry_bytes_(entry_bytes(kind)) { check(); }
+  ChunkedLayer(const LayerArrays& arrays, WeightKind kind) : a_(arrays), kind_(kind), entry_bytes_(entry_bytes(kind)) {
+    check();
+  }
 
   std::size_t chunks() const { return a_.child_offsets.size() - 1; }
   std::size_t nodes() const { return static_cast<std::size_t>(a_.child_offsets.back()); }
   std::size_t first_child(std::size_t chunk) const { return static_cast<std::size_t>(a_.child_offsets[chunk]); }
   std::size_t child_count(std::size_t chunk) const { return first_child(chunk + 1) - first_child(chunk); }
-  std::size_t entry_count(std::size_t chunk) const { return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]); }
+  std::size_t entry_count(std::size_t chunk) const {
+    return static_cast<std::size_t>(a_.entry_offsets[chunk + 1] - a_.entry_offsets[chunk]);
+  }
   WeightKind kind() const { return kind_; }
   std::size_t entries() const { return static_cast<std::size_t>(a_.entry_offsets.back()); }
   float factor(std::size_t chunk) const { return a_.factors[chunk]; }
@@ -156,8 +166,8 @@ class ChunkedLayer {
             a_.entries.subspan(begin, entry_count(chunk) * entry_bytes_), entry_bytes_};
   }
 
-  // Calls with each feature and its row of a chunk. A sound chunk's rows have as many entries as the chunk; where a damaged
-  // file claims more, the rest is left out, so that nobody gathers more than the file holds.
+  // Calls with each feature and its row of a chunk. A sound chunk's rows have as many entries as the chunk; where a
+  // damaged file claims more, the rest is left out, so that nobody gathers more than the file holds.
   template <class Call>
   void for_each_row(std::size_t chunk, const Call& call) const {
     std::size_t left = entry_count(chunk);
@@ -184,12 +194,16 @@ class ChunkedLayer {
   void check() const {
     require(a_.child_offsets.size() > 1, "a layer must have at least one chunk");
     const std::size_t chunk_count = a_.child_offsets.size() - 1;
-    require(a_.bucket_offsets.size() == chunk_count + 1 && a_.entry_offsets.size() == chunk_count + 1, "a layer's offsets must have one number a chunk and one more");
+    require(a_.bucket_offsets.size() == chunk_count + 1 && a_.entry_offsets.size() == chunk_count + 1,
+            "a layer's offsets must have one number a chunk and one more");
     require(a_.child_offsets.back() >= 0, "child offsets must not decrease");
     check_rising(a_.child_offsets, static_cast<std::size_t>(a_.child_offsets.back()), "child offsets must rise from 0");
-    check_rising(a_.bucket_offsets, a_.buckets.size() / ChunkTable::words_per_bucket, "bucket offsets must rise from 0 to the number of buckets");
-    require(a_.entries.size() >= spare_bytes && (a_.entries.size() - spare_bytes) % entry_bytes_ == 0, "entries must be whole, with spare bytes after them");
-    check_rising(a_.entry_offsets, (a_.entries.size() - spare_bytes) / entry_bytes_, "entry offsets must rise from 0 to the number of entries");
+    check_rising(a_.bucket_offsets, a_.buckets.size() / ChunkTable::words_per_bucket,
+                 "bucket offsets must rise from 0 to the number of buckets");
+    require(a_.entries.size() >= spare_bytes && (a_.entries.size() - spare_bytes) % entry_bytes_ == 0,
+            "entries must be whole, with spare bytes after them");
+    check_rising(a_.entry_offsets, (a_.entries.size() - spare_bytes) / entry_bytes_,
+                 "entry offsets must rise from 0 to the number of entries");
     require(a_.buckets.size() % ChunkTable::words_per_bucket == 0, "buckets must be whole");
     require(a_.factors.size() == chunk_count, "a layer must have one factor a chunk");
     for (std::size_t chunk = 0; chunk < chunk_count; ++chunk) {

@@ -88,15 +88,19 @@ class TreeClustering {
 
   void split(const std::vector<Segment>& level) {
     const bool few = level.size() < threads_;
-    share_work(level.size(), few ? 1 : threads_, [&] {
-      return [&, bisector = Bisector<Rows>(rows_, options_, few ? threads_ : 1, poll_)](std::size_t number) mutable {
-        const Segment& segment = level[number];
-        const std::vector<std::size_t>& starts = starts_[segment.layer];
-        const std::size_t begin = starts[segment.first], end = starts[segment.last];
-        const std::uint64_t stream = (std::uint64_t{begin} << 32) | end;
-        bisector.split(std::span(items_).subspan(begin, end - begin), starts[segment.middle()] - begin, stream);
-      };
-    }, poll_);
+    share_work(
+        level.size(), few ? 1 : threads_,
+        [&] {
+          return
+              [&, bisector = Bisector<Rows>(rows_, options_, few ? threads_ : 1, poll_)](std::size_t number) mutable {
+                const Segment& segment = level[number];
+                const std::vector<std::size_t>& starts = starts_[segment.layer];
+                const std::size_t begin = starts[segment.first], end = starts[segment.last];
+                const std::uint64_t stream = (std::uint64_t{begin} << 32) | end;
+                bisector.split(std::span(items_).subspan(begin, end - begin), starts[segment.middle()] - begin, stream);
+              };
+        },
+        poll_);
   }
 
   static std::vector<Segment> halves(const std::vector<Segment>& level) {

@@ -52,9 +52,14 @@ struct Members {
 // Trains chunk after chunk; one worker a thread.
 class ChunkTrainer {
  public:
-  ChunkTrainer(const LayerProblem& problem, const SolverOptions& solver, const PruneOptions& prune, std::size_t group_threads,
-               const Poll& poll)
-      : problem_(problem), solver_(solver), prune_(prune), threads_(group_threads), poll_(poll), gatherer_(problem.x, solver.bias) {}
+  ChunkTrainer(const LayerProblem& problem, const SolverOptions& solver, const PruneOptions& prune,
+               std::size_t group_threads, const Poll& poll)
+      : problem_(problem),
+        solver_(solver),
+        prune_(prune),
+        threads_(group_threads),
+        poll_(poll),
+        gatherer_(problem.x, solver.bias) {}
 
   // The children's weights one after another; `sizes` and `epochs` have a number for each child.
   SparseWeights train(std::size_t parent, std::span<const std::uint32_t> instances, std::span<std::int64_t> sizes,
@@ -66,11 +71,14 @@ class ChunkTrainer {
     std::vector<SparseWeights> solved(order.size());
     std::vector<std::int32_t> passes(order.size());
     const std::size_t groups = (order.size() + lane_count - 1) / lane_count;
-    share_work(groups, threads_, [&] {
-      return [&, group = Group{}](std::size_t number) mutable {
-        solve(chunk, parent, positives, order, number * lane_count, group, solved, passes);
-      };
-    }, poll_);
+    share_work(
+        groups, threads_,
+        [&] {
+          return [&, group = Group{}](std::size_t number) mutable {
+            solve(chunk, parent, positives, order, number * lane_count, group, solved, passes);
+          };
+        },
+        poll_);
     return assemble(positives, order, solved, passes, sizes, epochs);
   }
 
@@ -151,7 +159,7 @@ class ChunkTrainer {
 
 // Joins the chunks' arrays, giving each one's memory back as soon as it is copied.
 template <class T>
-std::vector<T> join(std::vector<SparseWeights>& chunks, std::vector<T> SparseWeights::*part, std::size_t total) {
+std::vector<T> join(std::vector<SparseWeights>& chunks, std::vector<T> SparseWeights::* part, std::size_t total) {
   std::vector<T> joined;
   joined.reserve(total);
   for (SparseWeights& chunk : chunks) {
@@ -184,15 +192,19 @@ inline LayerWeights train_layer(const LayerProblem& problem, const SolverOptions
   layer.epochs.assign(children, 0);
   std::vector<SparseWeights> chunks(parents);
   const bool few = parents < threads;  // then the threads share the groups of a chunk instead of the chunks
-  share_work(parents, few ? 1 : threads, [&] {
-    return [&, trainer = detail::ChunkTrainer(problem, solver, prune, few ? threads : 1, poll)](std::size_t number) mutable {
-      const std::size_t parent = order[number];
-      const std::size_t first = static_cast<std::size_t>(problem.child_offsets[parent]);
-      const std::size_t count = static_cast<std::size_t>(problem.child_offsets[parent + 1]) - first;
-      chunks[parent] = trainer.train(parent, members.of(parent), std::span(layer.offsets).subspan(first + 1, count),
-                                     std::span(layer.epochs).subspan(first, count));
-    };
-  }, poll);
+  share_work(
+      parents, few ? 1 : threads,
+      [&] {
+        return [&, trainer = detail::ChunkTrainer(problem, solver, prune, few ? threads : 1, poll)](
+                   std::size_t number) mutable {
+          const std::size_t parent = order[number];
+          const std::size_t first = static_cast<std::size_t>(problem.child_offsets[parent]);
+          const std::size_t count = static_cast<std::size_t>(problem.child_offsets[parent + 1]) - first;
+          chunks[parent] = trainer.train(parent, members.of(parent), std::span(layer.offsets).subspan(first + 1, count),
+                                         std::span(layer.epochs).subspan(first, count));
+        };
+      },
+      poll);
   std::partial_sum(layer.offsets.begin(), layer.offsets.end(), layer.offsets.begin());
   const std::size_t total = static_cast<std::size_t>(layer.offsets.back());
   layer.features = detail::join(chunks, &SparseWeights::features, total);

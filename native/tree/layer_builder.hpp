@@ -61,29 +61,38 @@ class LayerBuilder {
     require(child_offsets_.size() > 1 && child_offsets_.front() == 0, "child offsets must begin with 0");
     for (std::size_t i = 1; i < child_offsets_.size(); ++i) {
       require(child_offsets_[i] >= child_offsets_[i - 1], "child offsets must not decrease");
-      require(child_offsets_[i] - child_offsets_[i - 1] <= static_cast<std::int32_t>(ChunkedLayer::max_children), "a chunk has at most 256 children");
+      require(child_offsets_[i] - child_offsets_[i - 1] <= static_cast<std::int32_t>(ChunkedLayer::max_children),
+              "a chunk has at most 256 children");
     }
-    require(nodes_.offsets.size() == static_cast<std::size_t>(child_offsets_.back()) + 1, "there must be one offset a node and one more");
+    require(nodes_.offsets.size() == static_cast<std::size_t>(child_offsets_.back()) + 1,
+            "there must be one offset a node and one more");
     require(nodes_.features.size() == nodes_.values.size(), "there must be one value a feature");
-    require(nodes_.offsets.front() == 0 && static_cast<std::uint64_t>(nodes_.offsets.back()) == nodes_.features.size(), "weight offsets must rise from 0 to the number of weights");
+    require(nodes_.offsets.front() == 0 && static_cast<std::uint64_t>(nodes_.offsets.back()) == nodes_.features.size(),
+            "weight offsets must rise from 0 to the number of weights");
     for (std::size_t n = 1; n < nodes_.offsets.size(); ++n) {
       require(nodes_.offsets[n] >= nodes_.offsets[n - 1], "weight offsets must not decrease");
     }
-    for (std::int32_t feature : nodes_.features) require(feature >= 0 && feature < INT32_MAX, "features must be between 0 and 2^31 - 2");
+    for (std::int32_t feature : nodes_.features)
+      require(feature >= 0 && feature < INT32_MAX, "features must be between 0 and 2^31 - 2");
     for (float value : nodes_.values) require(std::isfinite(value), "weights must be finite");
   }
 
   void gather(std::size_t chunk) {
     entries_.clear();
-    const auto first = static_cast<std::size_t>(child_offsets_[chunk]), last = static_cast<std::size_t>(child_offsets_[chunk + 1]);
+    const auto first = static_cast<std::size_t>(child_offsets_[chunk]),
+               last = static_cast<std::size_t>(child_offsets_[chunk + 1]);
     for (std::size_t node = first; node < last; ++node) {
-      for (auto i = static_cast<std::size_t>(nodes_.offsets[node]); i < static_cast<std::size_t>(nodes_.offsets[node + 1]); ++i) {
+      for (auto i = static_cast<std::size_t>(nodes_.offsets[node]);
+           i < static_cast<std::size_t>(nodes_.offsets[node + 1]); ++i) {
         if (nodes_.values[i] == 0.0F) continue;
-        entries_.push_back({static_cast<std::uint32_t>(nodes_.features[i]), static_cast<std::uint8_t>(node - first), nodes_.values[i]});
+        entries_.push_back({static_cast<std::uint32_t>(nodes_.features[i]), static_cast<std::uint8_t>(node - first),
+                            nodes_.values[i]});
       }
     }
-    require(entries_.size() <= ChunkedLayer::max_entries, "a chunk has too many weights: raise the threshold or use smaller leaves");
-    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    require(entries_.size() <= ChunkedLayer::max_entries,
+            "a chunk has too many weights: raise the threshold or use smaller leaves");
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
   }
 
   void write_entries() {
@@ -105,9 +114,12 @@ class LayerBuilder {
 
   void append_weight(float weight, float factor) {
     switch (kind_) {
-      case WeightKind::float32: return append(weight);
-      case WeightKind::int16: return append(static_cast<std::int16_t>(std::lround(weight / factor)));
-      case WeightKind::int8: return append(static_cast<std::int8_t>(std::lround(weight / factor)));
+      case WeightKind::float32:
+        return append(weight);
+      case WeightKind::int16:
+        return append(static_cast<std::int16_t>(std::lround(weight / factor)));
+      case WeightKind::int8:
+        return append(static_cast<std::int8_t>(std::lround(weight / factor)));
     }
   }
 

@@ -1,5 +1,5 @@
-// The last layer's weights by item. Search wants them by chunk and feature; who scores a few items here and there would look
-// into as many chunks for each feature, and read of each row what belongs to other items.
+// The last layer's weights by item. Search wants them by chunk and feature; who scores a few items here and there would
+// look into as many chunks for each feature, and read of each row what belongs to other items.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,10 @@ namespace vizsla {
 
 // The features of some leaves that a query may have, but for the bias.
 struct LeafMatches {
-  std::vector<std::uint32_t> features;  // their lower 16 bits, and above them those of their places, leaf after leaf, and some room
-  std::vector<std::size_t> ends;        // of each leaf
-  std::vector<std::uint64_t> sums;      // of the magnitudes before each
+  std::vector<std::uint32_t>
+      features;  // their lower 16 bits, and above them those of their places, leaf after leaf, and some room
+  std::vector<std::size_t> ends;    // of each leaf
+  std::vector<std::uint64_t> sums;  // of the magnitudes before each
 
   std::span<const std::uint32_t> of(std::size_t leaf) const {
     const std::size_t begin = leaf == 0 ? 0 : ends[leaf - 1];
@@ -35,13 +36,21 @@ class LeafRows {
  public:
   LeafRows(const ChunkedLayer& layer, std::uint32_t bias) : kind_(layer.kind()), leaves_(layer.nodes() + 1) {
     switch (kind_) {
-      case WeightKind::float32: fill<float>(layer, bias); break;
-      case WeightKind::int16: fill<std::int16_t>(layer, bias); break;
-      case WeightKind::int8: fill<std::int8_t>(layer, bias); break;
+      case WeightKind::float32:
+        fill<float>(layer, bias);
+        break;
+      case WeightKind::int16:
+        fill<std::int16_t>(layer, bias);
+        break;
+      case WeightKind::int8:
+        fill<std::int8_t>(layer, bias);
+        break;
     }
   }
 
-  std::size_t nbytes() const { return leaves_.size() * sizeof leaves_[0] + lower_.size() * sizeof lower_[0] + rest_.size(); }
+  std::size_t nbytes() const {
+    return leaves_.size() * sizeof leaves_[0] + lower_.size() * sizeof lower_[0] + rest_.size();
+  }
   std::size_t count(std::size_t leaf) const { return leaves_[leaf + 1].begin - leaves_[leaf].begin; }
 
   VIZSLA_PREFETCHES void prefetch(std::size_t leaf) const {
@@ -62,14 +71,19 @@ class LeafRows {
   }
 
   // What `margins_at_most` reads.
-  VIZSLA_PREFETCHES void prefetch_features(std::size_t leaf) const { prefetch_lines(lower(leaf), std::min(count(leaf) * half, most_ahead)); }
+  VIZSLA_PREFETCHES void prefetch_features(std::size_t leaf) const {
+    prefetch_lines(lower(leaf), std::min(count(leaf) * half, most_ahead));
+  }
 
   // w·x of a leaf, features in ascending order; `factor` is its chunk's.
   float margin(const QueryValues& query, std::size_t leaf, float factor) const {
     switch (kind_) {
-      case WeightKind::float32: return sum<float>(query, leaf, factor);
-      case WeightKind::int16: return sum<std::int16_t>(query, leaf, factor);
-      case WeightKind::int8: return sum<std::int8_t>(query, leaf, factor);
+      case WeightKind::float32:
+        return sum<float>(query, leaf, factor);
+      case WeightKind::int16:
+        return sum<std::int16_t>(query, leaf, factor);
+      case WeightKind::int8:
+        return sum<std::int8_t>(query, leaf, factor);
     }
     return 0.0F;
   }
@@ -78,17 +92,20 @@ class LeafRows {
   float margin(const QueryValues& query, std::size_t leaf, std::span<const std::uint32_t> matches, float factor) const {
     if (count(leaf) > UINT16_MAX) return margin(query, leaf, factor);
     switch (kind_) {
-      case WeightKind::float32: return sum<float>(query, leaf, matches, factor);
-      case WeightKind::int16: return sum<std::int16_t>(query, leaf, matches, factor);
-      case WeightKind::int8: return sum<std::int8_t>(query, leaf, matches, factor);
+      case WeightKind::float32:
+        return sum<float>(query, leaf, matches, factor);
+      case WeightKind::int16:
+        return sum<std::int16_t>(query, leaf, matches, factor);
+      case WeightKind::int8:
+        return sum<std::int8_t>(query, leaf, matches, factor);
     }
     return 0.0F;
   }
 
   // What w·x of some leaves is at most: the bias, and the largest weight for each other feature that query and leaf may
   // share. Most leaves share next to nothing with a query, and are ruled out without a look at their weights.
-  void margins_at_most(const QueryValues& query, std::span<const std::uint32_t> leaves, float bias, LeafMatches& matches,
-                       std::span<float> margins) const {
+  void margins_at_most(const QueryValues& query, std::span<const std::uint32_t> leaves, float bias,
+                       LeafMatches& matches, std::span<float> margins) const {
     find_likely(query, leaves, matches);
     add_magnitudes(query, matches);
     std::uint64_t before = 0;
@@ -98,7 +115,8 @@ class LeafRows {
       const double shared = query.unit() * static_cast<double>(sum - std::exchange(before, sum));
       const double own = double{bias} * double{known.bias}, most = double{known.largest} * shared;
       // Float sums of n products may exceed the exact sum by a unit of the last place for each.
-      margins[i] = static_cast<float>(own + most + (std::abs(own) + most) * static_cast<double>(count(leaves[i]) + 8) * 0x1p-23);
+      margins[i] =
+          static_cast<float>(own + most + (std::abs(own) + most) * static_cast<double>(count(leaves[i]) + 8) * 0x1p-23);
     }
   }
 
@@ -113,7 +131,8 @@ class LeafRows {
     std::size_t has_bias() const { return bias != 0.0F; }
   };
 
-  // Of all leaves before the next step looks at any: memory answers for several at a time, since nothing is guessed here.
+  // Of all leaves before the next step looks at any: memory answers for several at a time, since nothing is guessed
+  // here.
   void find_likely(const QueryValues& query, std::span<const std::uint32_t> leaves, LeafMatches& matches) const {
     std::size_t most = LikelyFeatures::beyond;
     for (const std::uint32_t leaf : leaves) most += count(leaf);
@@ -168,7 +187,8 @@ class LeafRows {
       std::memcpy(lower_.data() + (leaves_[leaf].begin + at) * half, &halves[0], half);
       std::uint8_t* rest = rest_.data() + leaves_[leaf].begin * rest_bytes();
       std::memcpy(rest + at * half, &halves[1], half);
-      std::memcpy(rest + count(leaf) * half + at * sizeof(Weight), row.weights + entry * sizeof(Weight), sizeof(Weight));
+      std::memcpy(rest + count(leaf) * half + at * sizeof(Weight), row.weights + entry * sizeof(Weight),
+                  sizeof(Weight));
     });
   }
 
@@ -197,7 +217,8 @@ class LeafRows {
     }
   }
 
-  // First those entries are noted that the query may have, without a branch that could be guessed wrong; then they are added.
+  // First those entries are noted that the query may have, without a branch that could be guessed wrong; then they are
+  // added.
   template <class Weight>
   float sum(const QueryValues& query, std::size_t leaf, float factor) const {
     std::size_t noted[LikelyFeatures::most];
@@ -205,7 +226,8 @@ class LeafRows {
     const Row row = weights_of(leaf);
     float total = 0.0F;
     for (std::size_t first = 0; first < row.count; first += LikelyFeatures::most) {
-      std::uint64_t likely = query.likely().among(features + first * half, std::min(LikelyFeatures::most, row.count - first));
+      std::uint64_t likely =
+          query.likely().among(features + first * half, std::min(LikelyFeatures::most, row.count - first));
       std::size_t notes = 0;
       for (; likely != 0; likely &= likely - 1) {
         noted[notes] = first + static_cast<std::size_t>(std::countr_zero(likely));
@@ -256,7 +278,8 @@ class LeafRows {
 
   WeightKind kind_;
   std::vector<Leaf> leaves_;  // by position, and one more that begins where the last one ends
-  // The lower halves of features, which are read of many leaves, lie close together, and apart from what is read of a few.
+  // The lower halves of features, which are read of many leaves, lie close together, and apart from what is read of a
+  // few.
   std::vector<std::uint8_t, WidePages<std::uint8_t>> lower_;  // leaf after leaf, ascending features
   std::vector<std::uint8_t, WidePages<std::uint8_t>> rest_;   // leaf after leaf: the upper halves, and the weights
 };

@@ -1,5 +1,5 @@
-// A tree as a part of a sum: its search leaves a trace, which rules out most items that others found, and spares the way
-// down to those that are left.
+// A tree as a part of a sum: its search leaves a trace, which rules out most items that others found, and spares the
+// way down to those that are left.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ struct SparseQueries {
 template <Transform transform>
 class LiveTree : public LivePart {
  public:
-  LiveTree(const TreeModel& model, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool, const SparseQueries& queries,
-           const TreeTask& task, const LiveUse& use)
+  LiveTree(const TreeModel& model, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool,
+           const SparseQueries& queries, const TreeTask& task, const LiveUse& use)
       : model_(model), leaves_(leaves), scratch_(pool), queries_(queries), task_(task), use_(use) {}
 
   void search(std::size_t row, std::size_t, const AlsoWanted&, LiveAnswer& found) override {
@@ -114,9 +114,12 @@ class LiveTree : public LivePart {
   }
 
  private:
-  bool traced() const { return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0; }
+  bool traced() const {
+    return use_.scores && transform != Transform::none && !query_.features.empty() && task_.wanted > 0;
+  }
 
-  // Where each item's matches are among those that were found for bounds, if they are, and asks memory for what is read next.
+  // Where each item's matches are among those that were found for bounds, if they are, and asks memory for what is read
+  // next.
   void find_bounded(const LeafRows& rows, std::span<const std::int32_t> items) {
     const std::vector<std::uint32_t>& asked = scratch_->asked;
     scratch_->bounded.clear();
@@ -138,7 +141,8 @@ class LiveTree : public LivePart {
 
   // Rows are added up by ascending feature; other queries are left to paths, which add features as they come.
   bool ascends() const {
-    return std::adjacent_find(query_.features.begin(), query_.features.end(), std::greater_equal<>()) == query_.features.end();
+    return std::adjacent_find(query_.features.begin(), query_.features.end(), std::greater_equal<>()) ==
+           query_.features.end();
   }
 
   void take_values() {

@@ -78,7 +78,8 @@ class NarrowSearcher {
     if (!row.dense.empty()) {
       detail::add_dense(margins, row.dense, value, factors);
     } else if (!factors.empty()) {
-      for (const NarrowTree::Entry& entry : row.entries) margins[entry.node] += value * factors[entry.node] * entry.weight;
+      for (const NarrowTree::Entry& entry : row.entries)
+        margins[entry.node] += value * factors[entry.node] * entry.weight;
     } else {
       for (const NarrowTree::Entry& entry : row.entries) margins[entry.node] += value * entry.weight;
     }

@@ -1,7 +1,7 @@
 // The lower layers of a tree under a narrow filter, turned around: from each feature to all nodes that have it.
 //
-// Where few items are allowed, a beam must follow many parents to meet enough of them, with a look-up a feature in each of
-// their chunks. Here one look-up a feature serves all chunks. Sums and products are the search's, in the same order.
+// Where few items are allowed, a beam must follow many parents to meet enough of them, with a look-up a feature in each
+// of their chunks. Here one look-up a feature serves all chunks. Sums and products are the search's, in the same order.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace vizsla {
 
-// Nodes are numbered layer by layer in the order of the tree, so that whatever is below some neighbours lies together.
+// Nodes are numbered layer by layer in the order of the tree, so that whatever is below some neighbors lies together.
 class NarrowTree {
  public:
   struct Entry {
@@ -24,13 +24,15 @@ class NarrowTree {
     float weight;
   };
 
-  // What a feature gives: to the nodes that have it, or where those are many, such as for the bias, to all, mostly zeros.
+  // What a feature gives: to the nodes that have it, or where those are many, such as for the bias, to all, mostly
+  // zeros.
   struct FeatureRow {
     std::span<const Entry> entries;
     std::span<const float> dense;  // a weight a node, or nothing
   };
 
-  // The children of the nodes of the layer above that lead to allowed items: those of the `n`-th are begins[n] … [n + 1].
+  // The children of the nodes of the layer above that lead to allowed items: those of the `n`-th are begins[n] … [n +
+  // 1].
   struct Layer {
     std::vector<std::uint32_t> begins;
   };
@@ -41,7 +43,8 @@ class NarrowTree {
     std::vector<Read> read;
     std::vector<std::uint32_t> above(from == 0 ? 1 : model.layers()[from - 1].nodes());
     for (std::size_t n = 0; n < above.size(); ++n) above[n] = static_cast<std::uint32_t>(n);
-    for (std::size_t t = from; t < model.layers().size(); ++t) above = read_layer(model.layers()[t], t, allowed, above, read);
+    for (std::size_t t = from; t < model.layers().size(); ++t)
+      above = read_layer(model.layers()[t], t, allowed, above, read);
     for (const std::uint32_t position : above) items_.push_back(model.items()[position]);
     arrange(read);
   }
@@ -101,9 +104,12 @@ class NarrowTree {
   static void read_chunk(const ChunkedLayer& layer, std::size_t chunk, std::span<const std::uint32_t> numbers,
                          std::vector<Read>& read) {
     switch (layer.kind()) {
-      case WeightKind::float32: return read_rows<float>(layer, chunk, numbers, read);
-      case WeightKind::int16: return read_rows<std::int16_t>(layer, chunk, numbers, read);
-      case WeightKind::int8: return read_rows<std::int8_t>(layer, chunk, numbers, read);
+      case WeightKind::float32:
+        return read_rows<float>(layer, chunk, numbers, read);
+      case WeightKind::int16:
+        return read_rows<std::int16_t>(layer, chunk, numbers, read);
+      case WeightKind::int8:
+        return read_rows<std::int8_t>(layer, chunk, numbers, read);
     }
   }
 

@@ -12,8 +12,8 @@ namespace vizsla {
 template <class Made>
 class OnceItPays {
  public:
-  // What was made, or nothing yet. `spared` is the work that it would have spared this time; it is made when all of that
-  // together reaches `price`.
+  // What was made, or nothing yet. `spared` is the work that it would have spared this time; it is made when all of
+  // that together reaches `price`.
   template <class Make>
   const Made* get(std::size_t spared, std::size_t price, const Make& make) {
     if (const Made* made = ready()) return made;

@@ -23,8 +23,8 @@ class PathScorer {
  public:
   // Items' own weights are read by item where `leaves` has come to hold them and that is cheaper: to the same bits.
   template <Transform transform>
-  void score(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query, std::span<const std::int32_t> items,
-             std::span<float> scores) {
+  void score(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+             std::span<const std::int32_t> items, std::span<float> scores) {
     if (items.empty()) return;
     gather(model, items);
     margins_.take(query, model.bias());
@@ -94,8 +94,8 @@ class PathScorer {
     }
   }
 
-  // Rows by item if reading all of the items' costs less than a look-up for each chunk and feature. Features that do not
-  // ascend are left to chunks, which add them as they come.
+  // Rows by item if reading all of the items' costs less than a look-up for each chunk and feature. Features that do
+  // not ascend are left to chunks, which add them as they come.
   const LeafRows* cheaper_rows(const TreeModel& model, LeafRowsWhenPaid& leaves) const {
     const ChunkedLayer& layer = model.layers().back();
     const std::span<const HashedFeature> features = margins_.features();
@@ -103,7 +103,8 @@ class PathScorer {
     if (entries / layer.nodes() * levels_.back().size() > entries_a_lookup * lookups) return nullptr;
     const auto descends = [](const HashedFeature& a, const HashedFeature& b) { return a.number >= b.number; };
     if (std::adjacent_find(features.begin(), features.end(), descends) != features.end()) return nullptr;
-    return leaves.get(lookups, entries, [&] { return LeafRows(layer, static_cast<std::uint32_t>(model.bias().number)); });
+    return leaves.get(lookups, entries,
+                      [&] { return LeafRows(layer, static_cast<std::uint32_t>(model.bias().number)); });
   }
 
   template <Transform transform>
@@ -122,7 +123,8 @@ class PathScorer {
   static std::size_t leaf_of(const TreeModel& model, std::int32_t item) { return model.place(item).leaf; }
 
   static constexpr std::size_t items_ahead = 3;
-  static constexpr std::size_t entries_a_lookup = 16;  // so many entries of an item's row are read in the time of a look-up
+  static constexpr std::size_t entries_a_lookup =
+      16;  // so many entries of an item's row are read in the time of a look-up
 
   struct Met {
     std::uint32_t mark;
@@ -131,8 +133,8 @@ class PathScorer {
 
   ChunkMargins margins_;
   std::uint32_t mark_ = 0;
-  std::vector<std::vector<Met>> met_;               // of each layer and chunk: in which gathering, and where
-  std::vector<std::vector<Step>> levels_;           // the steps of each layer; the last are the items, as they are given
+  std::vector<std::vector<Met>> met_;      // of each layer and chunk: in which gathering, and where
+  std::vector<std::vector<Step>> levels_;  // the steps of each layer; the last are the items, as they are given
   std::vector<std::vector<std::uint32_t>> chunks_;  // of each layer, without repeats: the nodes of the level above
   std::vector<std::uint32_t> nodes_;
   std::vector<float> above_;

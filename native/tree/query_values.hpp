@@ -37,15 +37,16 @@ class QueryValues {
   // lower 16 bits are enough to ask by.
   std::uint16_t guess(std::uint32_t feature) const { return guesses_[feature % places]; }
 
-  // No value of a feature with these lower 16 bits is further from 0 than so many units. Whole numbers: a sum over many leaves
-  // tells each leaf's own, without rounding.
+  // No value of a feature with these lower 16 bits is further from 0 than so many units. Whole numbers: a sum over many
+  // leaves tells each leaf's own, without rounding.
   std::uint32_t magnitude(std::uint32_t feature) const { return magnitudes_[guess(feature)]; }
   double unit() const { return unit_; }
 
   // The value of a feature whose guess was above 0; 0 if the query does not have it.
   float of(std::uint32_t feature) const {
     const HashedFeature& guessed = features_[guess(feature) - std::size_t{1}];
-    if (guessed.number == feature) [[likely]] return guessed.value;
+    if (guessed.number == feature) [[likely]]
+      return guessed.value;
     const auto by_number = [](const HashedFeature& a, std::uint32_t number) { return a.number < number; };
     const auto found = std::lower_bound(features_.begin(), features_.end(), feature, by_number);
     return found == features_.end() || found->number != feature ? 0.0F : found->value;
@@ -64,7 +65,9 @@ class QueryValues {
   }
 
   // Cut off, and more for that and for what quotient and product were rounded by.
-  std::uint32_t units_of(float value) const { return static_cast<std::uint32_t>(double{std::abs(value)} * units_a_one_) + 2; }
+  std::uint32_t units_of(float value) const {
+    return static_cast<std::uint32_t>(double{std::abs(value)} * units_a_one_) + 2;
+  }
 
   LikelyFeatures likely_;
   std::array<std::uint16_t, places> guesses_{};  // one more than the number of a feature that has this place

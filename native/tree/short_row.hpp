@@ -1,5 +1,5 @@
-// Adds the entries of a short row. Most rows have an entry or two: four are read and added, those that are not the row's as
-// zeros, so that nothing depends on how many there are and nothing is guessed wrong.
+// Adds the entries of a short row. Most rows have an entry or two: four are read and added, those that are not the
+// row's as zeros, so that nothing depends on how many there are and nothing is guessed wrong.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ __m128 four_weights(const std::uint8_t* bytes) {
 
 // Ones in the lanes below `count`.
 inline __m128 lanes_below(std::size_t count) {
-  alignas(16) static constexpr std::uint32_t ones_then_zeros[2 * short_row] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0};
+  alignas(16) static constexpr std::uint32_t ones_then_zeros[2 * short_row] = {
+      UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0};
   return _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ones_then_zeros + short_row - count)));
 }
 #endif
@@ -57,8 +58,8 @@ void short_row_products(const std::uint8_t* weights, std::size_t count, float va
 
 }  // namespace detail
 
-// Adds value × weight to the margin of each of `count` children, at most four. After `weights` come as many children, a byte
-// each; sixteen bytes after the row's beginning can be read, and `margins` has room for 256 children.
+// Adds value × weight to the margin of each of `count` children, at most four. After `weights` come as many children, a
+// byte each; sixteen bytes after the row's beginning can be read, and `margins` has room for 256 children.
 template <class Weight>
 void add_short_row(const std::uint8_t* weights, std::size_t count, float value, float* margins) {
   float products[short_row];

@@ -102,17 +102,23 @@ static void sweep_logistic(const Chunk& chunk, Group& group, Order order, float 
 
 inline float encode(LossKind loss, float cost) {
   switch (loss) {
-    case LossKind::squared_hinge: return SquaredHinge::encode(cost);
-    case LossKind::hinge: return Hinge::encode(cost);
-    default: return Logistic::encode(cost);
+    case LossKind::squared_hinge:
+      return SquaredHinge::encode(cost);
+    case LossKind::hinge:
+      return Hinge::encode(cost);
+    default:
+      return Logistic::encode(cost);
   }
 }
 
 inline void sweep_any(LossKind loss, const Chunk& chunk, Group& group, Order order, float bias) {
   switch (loss) {
-    case LossKind::squared_hinge: return sweep_squared_hinge(chunk, group, order, bias);
-    case LossKind::hinge: return sweep_hinge(chunk, group, order, bias);
-    default: return sweep_logistic(chunk, group, order, bias);
+    case LossKind::squared_hinge:
+      return sweep_squared_hinge(chunk, group, order, bias);
+    case LossKind::hinge:
+      return sweep_hinge(chunk, group, order, bias);
+    default:
+      return sweep_logistic(chunk, group, order, bias);
   }
 }
 

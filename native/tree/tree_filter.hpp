@@ -1,5 +1,5 @@
-// A filter as a tree wants it: which nodes lead to allowed items, how wide a beam must be, and from where on all that is
-// allowed is scored instead.
+// A filter as a tree wants it: which nodes lead to allowed items, how wide a beam must be, and from where on all that
+// is allowed is scored instead.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class TreeFilter {
 
   const AllowedNodes& allowed() const { return allowed_; }
 
-  // How many nodes of a layer to follow so that most often enough items are met below them. Where a lower layer's beam is
-  // wide, those above it are widened too, within limits: the best of many are not found below the best few.
+  // How many nodes of a layer to follow so that most often enough items are met below them. Where a lower layer's beam
+  // is wide, those above it are widened too, within limits: the best of many are not found below the best few.
   std::size_t width(std::size_t layer, std::size_t wanted, std::size_t beam) const {
     const std::size_t items = allowed_.items();
     std::size_t width = beam;
@@ -37,8 +37,9 @@ class TreeFilter {
     return width;
   }
 
-  // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number of
-  // layers if there is none. It depends on what is asked, not on what was asked before: answers do not change with use.
+  // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number
+  // of layers if there is none. It depends on what is asked, not on what was asked before: answers do not change with
+  // use.
   std::size_t narrow_from(std::size_t wanted, std::size_t beam) const {
     std::size_t nodes = 0, visits = 0;
     for (std::size_t t = narrow_from_; t < layers_; ++t) {
@@ -64,8 +65,8 @@ class TreeFilter {
     return false;
   }
 
-  // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are scored by
-  // their paths, to the same bits.
+  // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are
+  // scored by their paths, to the same bits.
   const NarrowTree* narrow(const TreeModel& model, std::size_t queries) {
     return narrow_.get(queries, patience, [&] { return NarrowTree(model, allowed_, narrow_from_); });
   }
@@ -76,10 +77,10 @@ class TreeFilter {
   }
 
  private:
-  static constexpr std::size_t few = 8;             // a layer is narrow if one of so many nodes is left: it is small, then
-  static constexpr std::size_t slack = 2;           // a beam is so many times as wide as it need be if items were spread evenly,
-  static constexpr std::size_t most_beams = 3;      // unless that is more than so many beams: then a quarter wider must do
-  static constexpr std::size_t with_lower = 2;      // so many beams at most, for the sake of wide layers below
+  static constexpr std::size_t few = 8;    // a layer is narrow if one of so many nodes is left: it is small, then
+  static constexpr std::size_t slack = 2;  // a beam is so many times as wide as it need be if items were spread evenly,
+  static constexpr std::size_t most_beams = 3;  // unless that is more than so many beams: then a quarter wider must do
+  static constexpr std::size_t with_lower = 2;  // so many beams at most, for the sake of wide layers below
   static constexpr std::size_t nodes_a_visit = 80;  // so many nodes of a narrow tree cost as much as a chunk of a beam
   static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
 

@@ -27,10 +27,13 @@ class TreeModel {
  public:
   TreeModel(std::vector<ChunkedLayer> layers, std::span<const std::int32_t> items, BiasFeature bias)
       : layers_(std::move(layers)), items_(items), bias_(bias) {
-    require(bias.number >= 0 && bias.number < INT32_MAX && std::isfinite(bias.value), "the number of features must be below 2^31 - 1, the bias finite");
-    require(!layers_.empty() && layers_.front().chunks() == 1, "the first layer must have one chunk: the root's children");
+    require(bias.number >= 0 && bias.number < INT32_MAX && std::isfinite(bias.value),
+            "the number of features must be below 2^31 - 1, the bias finite");
+    require(!layers_.empty() && layers_.front().chunks() == 1,
+            "the first layer must have one chunk: the root's children");
     for (std::size_t t = 1; t < layers_.size(); ++t) {
-      require(layers_[t].chunks() == layers_[t - 1].nodes(), "each node must have one chunk of children in the next layer");
+      require(layers_[t].chunks() == layers_[t - 1].nodes(),
+              "each node must have one chunk of children in the next layer");
     }
     require(layers_.back().nodes() == items_.size(), "there must be one item a leaf position");
     index_items();
@@ -61,13 +64,15 @@ class TreeModel {
     places_.assign(items_.size(), {UINT32_MAX, 0});
     for (std::size_t p = 0; p < items_.size(); ++p) {
       const auto item = static_cast<std::size_t>(items_[p]);
-      require(items_[p] >= 0 && item < items_.size() && places_[item].leaf == UINT32_MAX, "each item must have one leaf position");
+      require(items_[p] >= 0 && item < items_.size() && places_[item].leaf == UINT32_MAX,
+              "each item must have one leaf position");
       places_[item].leaf = static_cast<std::uint32_t>(p);
     }
     for (const ChunkedLayer& layer : layers_) {
       std::vector<std::uint32_t>& parents = parents_.emplace_back(layer.nodes());
       for (std::size_t p = 0; p < layer.chunks(); ++p) {
-        for (std::size_t i = 0; i < layer.child_count(p); ++i) parents[layer.first_child(p) + i] = static_cast<std::uint32_t>(p);
+        for (std::size_t i = 0; i < layer.child_count(p); ++i)
+          parents[layer.first_child(p) + i] = static_cast<std::uint32_t>(p);
       }
     }
     for (Place& place : places_) place.parent = parents_.back()[place.leaf];

@@ -16,7 +16,8 @@ class TreeTrace {
   // Forgets the last search.
   void start(const TreeModel& model) {
     const std::size_t above = model.layers().size() - 1;
-    if (++mark_ == 0 || layers_.size() != above || (above > 0 && layers_.back().size() != model.layers()[above - 1].nodes())) {
+    if (++mark_ == 0 || layers_.size() != above ||
+        (above > 0 && layers_.back().size() != model.layers()[above - 1].nodes())) {
       layers_.resize(above);
       for (std::size_t t = 0; t < above; ++t) layers_[t].assign(model.layers()[t].nodes(), Met{});
       mark_ = 1;
@@ -45,8 +46,8 @@ class TreeTrace {
     float bound;  // where it did not
   };
 
-  // An activation is at most 1, so whoever is above a leaf is a bound. That of a node whose leaves the search had no need to read is
-  // below the last that was found.
+  // An activation is at most 1, so whoever is above a leaf is a bound. That of a node whose leaves the search had no
+  // need to read is below the last that was found.
   Known about(const TreeModel& model, const TreeModel::Place& place) const {
     if (layers_.empty()) return about(root_, place.leaf);
     std::size_t node = place.parent;
@@ -74,13 +75,14 @@ class TreeTrace {
     std::uint32_t leaves = 0;  // a child's place among all leaves, and this more, is that of its score, if it was read
   };
 
-  // Of a node's child. Half of them were read, so whether is not guessed: the others' place is the first, where there is no score.
+  // Of a node's child. Half of them were read, so whether is not guessed: the others' place is the first, where there
+  // is no score.
   Known about(const Met& met, std::uint32_t leaf) const { return {leaves_[(met.leaves + leaf) & met.read], met.score}; }
 
   std::uint32_t mark_ = 0;
-  Met root_;  // above the leaves of a tree without other layers
+  Met root_;                              // above the leaves of a tree without other layers
   std::vector<std::vector<Met>> layers_;  // all but the leaves
-  GrowingArray<float> leaves_;  // NaN, and the scores of those that were read
+  GrowingArray<float> leaves_;            // NaN, and the scores of those that were read
 };
 
 }  // namespace vizsla

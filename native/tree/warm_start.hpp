@@ -1,5 +1,6 @@
 // A start for the squared hinge that is already near: one dual value for all negatives of an item and one for all its
-// positives, the best two that there are. It costs a look at the positives, and leaves of a tree then need half the epochs.
+// positives, the best two that there are. It costs a look at the positives, and leaves of a tree then need half the
+// epochs.
 //
 // With n negatives whose rows sum to s, and m positives whose rows sum to t, the dual is a quadratic of two numbers:
 //   |a s - p t|^2 / 2 + (n a^2 + m p^2) / (4 C) - (n a + m p)
@@ -22,7 +23,8 @@ struct DualPair {
 };
 
 // Leaves the sum of the item's positives in its lane of the weights.
-inline SumsOfRows sum_rows(const Chunk& chunk, Group& group, std::size_t lane, std::span<const Positive> positives, double bias) {
+inline SumsOfRows sum_rows(const Chunk& chunk, Group& group, std::size_t lane, std::span<const Positive> positives,
+                           double bias) {
   const double all = static_cast<double>(chunk.rows()) * bias, own = static_cast<double>(positives.size()) * bias;
   double with_all = all * own, square = own * own;
   for (const Positive& positive : positives) {
@@ -39,7 +41,8 @@ inline SumsOfRows sum_rows(const Chunk& chunk, Group& group, std::size_t lane, s
 
 inline DualPair best_pair(const SumsOfRows& sums, double negatives, double positives, double cost) {
   const double n = sums.negatives + negatives / (2 * cost), p = sums.positives + positives / (2 * cost);
-  const DualPair alone_negative{negatives > 0 ? negatives / n : 0, 0}, alone_positive{0, positives > 0 ? positives / p : 0};
+  const DualPair alone_negative{negatives > 0 ? negatives / n : 0, 0},
+      alone_positive{0, positives > 0 ? positives / p : 0};
   if (negatives == 0) return alone_positive;
   const double determinant = n * p - sums.product * sums.product;
   if (positives == 0 || !(determinant > 0)) return alone_negative;
@@ -48,10 +51,12 @@ inline DualPair best_pair(const SumsOfRows& sums, double negatives, double posit
   return both.negative < 0 ? alone_positive : both.positive < 0 ? alone_negative : both;
 }
 
-inline void warm_start(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items, double cost, double bias) {
+inline void warm_start(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items, double cost,
+                       double bias) {
   Lanes negative{}, positive{};
   for (std::size_t lane = 0; lane < items.size(); ++lane) {
-    const double positives = static_cast<double>(items[lane].size()), negatives = static_cast<double>(chunk.rows()) - positives;
+    const double positives = static_cast<double>(items[lane].size()),
+                 negatives = static_cast<double>(chunk.rows()) - positives;
     const DualPair pair = best_pair(sum_rows(chunk, group, lane, items[lane], bias), negatives, positives, cost);
     negative.data()[lane] = static_cast<float>(pair.negative);
     positive.data()[lane] = static_cast<float>(pair.positive);

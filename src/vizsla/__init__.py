@@ -1,4 +1,4 @@
-"""Vizsla: a catalogue of texts and a log of clicks become a first-stage search engine.
+"""Vizsla: a catalog of texts and a log of clicks become a first-stage search engine.
 
 Examples
 --------
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from vizsla.methods.bm25 import Bm25 as Bm25
     from vizsla.methods.bm25 import bm25 as bm25
     from vizsla.methods.bm25_statistics import Statistics as Statistics
-    from vizsla.methods.cold_items import unclicked as unclicked
+    from vizsla.methods.cold_items import cold_item_boost as cold_item_boost
     from vizsla.methods.cross_encoder import train_cross_encoder as train_cross_encoder
     from vizsla.methods.cur.adacur import adacur as adacur
     from vizsla.methods.cur.adacur import anncur as anncur
@@ -88,14 +88,14 @@ if TYPE_CHECKING:
     from vizsla.scorers.text import TextScorer as TextScorer
     from vizsla.scorers.wrappers import Budget as Budget
     from vizsla.scorers.wrappers import Retrying as Retrying
-    from vizsla.text.analyzers import Analyser as Analyser
+    from vizsla.text.analyzers import Analyzer as Analyzer
     from vizsla.text.analyzers import AnyLanguage as AnyLanguage
     from vizsla.text.ngrams import NgramTfidf as NgramTfidf
     from vizsla.text.wordpiece import WordPiece as WordPiece
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
-    "Analyser": "vizsla.text.analyzers",
+    "Analyzer": "vizsla.text.analyzers",
     "AnyLanguage": "vizsla.text.analyzers",
     "Bag": "vizsla.methods.tokens.model",
     "Budget": "vizsla.scorers.wrappers",
@@ -159,7 +159,7 @@ _PUBLIC = {
     "train_sidr": "vizsla.methods.sidr.train_sidr",
     "train_tokens": "vizsla.methods.tokens.train_tokens",
     "tfidf": "vizsla.methods.tfidf",
-    "unclicked": "vizsla.methods.cold_items",
+    "cold_item_boost": "vizsla.methods.cold_items",
     "train_xrlinear": "vizsla.methods.xrlinear.train_xrlinear",
     "where": "vizsla.data.conditions",
     "AnchorScores": "vizsla.methods.cur.anchors",

@@ -57,7 +57,7 @@ class WeightedSum:
         (offsets, items, scores, certain rows): the best k by the weighted sum.
         """
 
-def normalise(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], how: str, depth: int, k: int) -> tuple:
+def normalize(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], how: str, depth: int, k: int) -> tuple:
     """
     (offsets, items, scores, scales) as bytes: ranked rows on their own scales, cut to k.
     """
@@ -369,7 +369,7 @@ def train_layer(x_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), o
 class ClickVotes:
     def __init__(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int) -> None: ...
 
-    def count(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], similar: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: int, near: float, best: bool, allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple:
+    def count(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], similar: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbors: int, near: float, best: bool, allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple:
         """
         (offsets, items, votes) as bytes, of rows of past queries, nearest first.
         """

@@ -26,7 +26,7 @@ class DataError(VizslaError, ValueError):
 
 
 class FormatError(VizslaError):
-    """An artefact is damaged, incomplete, or not an artefact; the message names the file."""
+    """An artifact is damaged, incomplete, or not an artifact; the message names the file."""
 
 
 class CompositionError(VizslaError, ValueError):

@@ -12,7 +12,7 @@ from threading import Barrier
 import pytest
 
 from vizsla._internal import blas as module
-from vizsla._internal.blas import Pool, blas_threads
+from vizsla._internal.blas import ThreadPool, blas_threads
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def number(monkeypatch):
     """The number of threads of a BLAS that does nothing else: as a list of one."""
     held = [4]
-    pool = Pool(lambda: held[0], lambda most: held.__setitem__(0, most))
+    pool = ThreadPool(lambda: held[0], lambda most: held.__setitem__(0, most))
     monkeypatch.setattr(module, "loaded_pool", lambda: pool)
     return held
 

@@ -1,4 +1,4 @@
-"""An artefact that holds others, some of them perhaps the same."""
+"""An artifact that holds others, some of them perhaps the same."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Box(Artifact):
         for number, part in enumerate(self.parts):
             writer.child(f"part{number}", part)
         if self.ids is not None:
-            writer.catalogue("ids", self.ids)
+            writer.catalog("ids", self.ids)
 
     @classmethod
     def _read(cls, reader):
         # Backwards, so that what is pointed to is often read after what points there.
         parts = [reader.child(f"part{number}") for number in reversed(range(reader.parameter("count", int)))]
-        return cls(*reversed(parts), ids=reader.catalogue("ids") if reader.parameter("named", bool) else None)
+        return cls(*reversed(parts), ids=reader.catalog("ids") if reader.parameter("named", bool) else None)

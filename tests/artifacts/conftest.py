@@ -1,4 +1,4 @@
-"""The tiny artefact, made and saved."""
+"""The tiny artifact, made and saved."""
 
 from __future__ import annotations
 

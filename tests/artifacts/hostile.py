@@ -1,4 +1,4 @@
-"""Artefacts that somebody prepared: every size and checksum is right, and the content is not."""
+"""Artifacts that somebody prepared: every size and checksum is right, and the content is not."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ VALUES = [None, True, -1, 0, 2**63, 2**64 - 1, -(2**63), 1e308, -0.5, "", "\u000
 
 
 def hostile(saved: Path, scratch: Path, *, step: int = 1) -> Iterator[Path]:
-    """Yield prepared copies of the artefact, one after another; each is named after its trick and then repaired.
+    """Yield prepared copies of the artifact, one after another; each is named after its trick and then repaired.
 
-    With `step` only one trick in so many is played, to save time where there are many artefacts.
+    With `step` only one trick in so many is played, to save time where there are many artifacts.
 
     Loading one must raise FormatError, or give an object that answers, whatever it answers, or raises a VizslaError:
-    a hostile file can hold another valid artefact, but it must never crash, hang, or raise anything else.
+    a hostile file can hold another valid artifact, but it must never crash, hang, or raise anything else.
     """
     return changed_copies(saved, scratch, islice(_preparations(saved), 0, None, step))
 

@@ -1,4 +1,4 @@
-"""Damage done to every file of a saved artefact, at many places: loading each must raise FormatError."""
+"""Damage done to every file of a saved artifact, at many places: loading each must raise FormatError."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.artifacts.workbench import Change, changed_copies
 
 
 def mutations(saved: Path, scratch: Path, *, flips: int = 12) -> Iterator[Path]:
-    """Yield damaged copies of the artefact, one after another; each is named after its damage and then repaired.
+    """Yield damaged copies of the artifact, one after another; each is named after its damage and then repaired.
 
     The damage is what disks, copies and people do: nobody repaired a checksum. Loading must raise FormatError; only a
-    copy in which two equal files were swapped is still the same artefact, and must answer the same.
+    copy in which two equal files were swapped is still the same artifact, and must answer the same.
     """
     return changed_copies(saved, scratch, _damages(saved, flips))
 

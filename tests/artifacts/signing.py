@@ -1,4 +1,4 @@
-"""Manifests written and signed by independent code, to make hostile artefacts whose checksums are right."""
+"""Manifests written and signed by independent code, to make hostile artifacts whose checksums are right."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def sign_file(file: Path) -> None:
 
 
 def sign_above(folder: Path, root: Path) -> None:
-    """Record the manifest of `folder` in the artefacts around it, up to `root`."""
+    """Record the manifest of `folder` in the artifacts around it, up to `root`."""
     while folder != root:
         sign_parents(root, folder.relative_to(root).parts, manifest_digest(folder))
         folder = folder.parent
 
 
 def sign_parents(root: Path, place: tuple[str, ...], digest: str) -> None:
-    """Write the digest of the artefact at a place into the manifest around it."""
+    """Write the digest of the artifact at a place into the manifest around it."""
     around = root.joinpath(*place[:-1])
     manifest = read_manifest(around)
     manifest["parents"][place[-1]]["xxh64"] = digest

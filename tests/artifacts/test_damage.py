@@ -1,4 +1,4 @@
-"""Damaged and hostile artefacts: FormatError, never a crash, never a silently wrong answer."""
+"""Damaged and hostile artifacts: FormatError, never a crash, never a silently wrong answer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_hostile_files_raise_or_answer(tmp_path, nested, step):
             refused += 1
             assert problems, "check must find what load refuses"
     assert refused > 400 // step
-    assert answered, "a prepared artefact can be a valid one: another number is just another artefact"
+    assert answered, "a prepared artifact can be a valid one: another number is just another artifact"
 
 
 def _inspect_or_refuse(path):
@@ -107,11 +107,11 @@ def test_an_edited_parameter_is_noticed_even_without_verification(saved):
         load(saved, verify=False)
 
 
-def test_a_nested_artefact_of_another_save_is_refused(saved, tiny, tmp_path):
+def test_a_nested_artifact_of_another_save_is_refused(saved, tiny, tmp_path):
     other = type(tiny).make(seed=7).save(tmp_path / "other")
     (saved / "inner").rename(tmp_path / "away")
     (other / "inner").rename(saved / "inner")
-    with pytest.raises(FormatError, match="not the manifest that the artefact around it was saved with"):
+    with pytest.raises(FormatError, match="not the manifest that the artifact around it was saved with"):
         load(saved, verify=False)
 
 
@@ -159,7 +159,7 @@ def test_check_finds_a_hash_table_that_hides_a_string(saved):
 def test_unlisted_files_are_ignored_by_load_and_named_by_check(saved, tiny):
     (saved / "inner" / "notes.txt").write_text("mine")
     assert load(saved).answer() == tiny.answer()
-    assert check(saved) == [f"{saved / 'inner' / 'notes.txt'}: not a file of the artefact; move it away."]
+    assert check(saved) == [f"{saved / 'inner' / 'notes.txt'}: not a file of the artifact; move it away."]
 
 
 def test_what_a_constructor_refuses_is_a_format_error_in_its_own_words(saved, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_missing_extra_is_not_damage(saved, monkeypatch):
 
 def test_errors_are_vizslas_own_and_a_missing_path_is_named(tmp_path):
     for path in [tmp_path / "absent", tmp_path, __file__, tmp_path / ("x" * 300)]:
-        with pytest.raises(FormatError, match=r"folder|artefact"):
+        with pytest.raises(FormatError, match=r"folder|artifact"):
             load(path)
     with pytest.raises(InputError, match="must be a path, without a zero byte"):
         load("\0")

@@ -1,4 +1,4 @@
-"""Saves that are killed or interrupted at every step: the path holds the old artefact or the new one, whole."""
+"""Saves that are killed or interrupted at every step: the path holds the old artifact or the new one, whole."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _save_and_die(path, number, *, exchange):
 
 
 @pytest.mark.parametrize("exchange", [True, False])
-def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_artefact(tmp_path, exchange):
+def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_artifact(tmp_path, exchange):
     path, number, seen, died = tmp_path / "saved", 0, [], True
     while died:
         number += 1

@@ -58,7 +58,7 @@ def _with_extra(path, *, mmap):
     return ArtifactReader(path, mmap=mmap, verify=False).array("extra", np.float64)
 
 
-def test_a_loaded_artefact_outlives_its_replacement_and_removal(saved, tiny):
+def test_a_loaded_artifact_outlives_its_replacement_and_removal(saved, tiny):
     readers = [load(saved), load(saved), load(saved, verify=False)]
     Tiny.make(8).save(saved, overwrite=True)
     assert load(saved).name == "tiny 8"

@@ -1,4 +1,4 @@
-"""What `inspect` prints can be read: no line is endless, whatever an artefact's parameters are."""
+"""What `inspect` prints can be read: no line is endless, whatever an artifact's parameters are."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.artifacts.tiny import Tiny, names
 from vizsla.artifacts import atomic_folder
 from vizsla.artifacts import writer as artifact_writer
 from vizsla.artifacts.artifact import load
-from vizsla.artifacts.atomic_folder import sweep
+from vizsla.artifacts.atomic_folder import clean
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.inspect import inspect
 from vizsla.artifacts.kinds import BUILT_IN
@@ -25,33 +25,33 @@ from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25 import bm25
 
 
-def test_a_saved_artefact_loads_to_the_same(saved, tiny):
+def test_a_saved_artifact_loads_to_the_same(saved, tiny):
     for mmap in (True, False):
         for verify in (True, False):
             assert load(saved, mmap=mmap, verify=verify).answer() == tiny.answer()
 
 
-def test_nothing_is_saved_inside_of_an_artefact(saved, tiny, tmp_path):
+def test_nothing_is_saved_inside_of_an_artifact(saved, tiny, tmp_path):
     before = names(saved)
     (tmp_path / "link").symlink_to(saved)
     for path in (saved / "inner", saved / "far" / "inner", tmp_path / "link" / "inner"):
         for overwrite in (False, True):
-            with pytest.raises(InputError, match="outside of other artefacts"):
+            with pytest.raises(InputError, match="outside of other artifacts"):
                 tiny.save(path, overwrite=overwrite)
     assert names(saved) == before
     tiny.save(saved, overwrite=True)
     assert load(saved).answer() == tiny.answer()
 
 
-def test_a_part_of_an_artefact_is_not_replaced_behind_its_back(tmp_path):
+def test_a_part_of_an_artifact_is_not_replaced_behind_its_back(tmp_path):
     inner = bm25(["a fig"])
     outer = (inner >> bm25(["a fig"], b=0.1)).save(tmp_path / "outer")
-    with pytest.raises(InputError, match="outside of other artefacts"):
+    with pytest.raises(InputError, match="outside of other artifacts"):
         inner.save(outer / "part0", overwrite=True)
     assert load(outer)("fig").ids == [["0"]]
 
 
-def test_the_target_must_be_new_or_an_artefact(tiny, tmp_path):
+def test_the_target_must_be_new_or_an_artifact(tiny, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("mine")
     (tmp_path / "extension").mkdir()
@@ -63,7 +63,7 @@ def test_the_target_must_be_new_or_an_artefact(tiny, tmp_path):
     assert names(tmp_path) == ["empty", "extension", "file"]
 
 
-def test_an_artefact_is_replaced_only_when_asked_and_only_when_nothing_else_lies_in_it(saved, tiny):
+def test_an_artifact_is_replaced_only_when_asked_and_only_when_nothing_else_lies_in_it(saved, tiny):
     with pytest.raises(InputError, match="overwrite=True"):
         tiny.save(saved)
     (saved / "thesis.tex").write_text("mine")
@@ -72,7 +72,7 @@ def test_an_artefact_is_replaced_only_when_asked_and_only_when_nothing_else_lies
     assert (saved / "thesis.tex").read_text() == "mine"
 
 
-def test_a_damaged_artefact_can_be_replaced(saved, tiny):
+def test_a_damaged_artifact_can_be_replaced(saved, tiny):
     (saved / "scores.npy").unlink()
     tiny.save(saved, overwrite=True)
     assert load(saved).answer() == tiny.answer()
@@ -85,7 +85,7 @@ def test_a_link_is_written_through(tiny, saved, tmp_path):
     assert link.is_symlink() and load(link).name == load(saved).name == "tiny 9"
 
 
-def test_an_artefact_saved_over_the_files_that_it_is_mapped_from(saved, tiny):
+def test_an_artifact_saved_over_the_files_that_it_is_mapped_from(saved, tiny):
     loaded = load(saved)
     loaded.save(saved, overwrite=True)
     assert loaded.answer() == tiny.answer() == load(saved).answer()
@@ -248,7 +248,7 @@ def test_loading_as_the_wrong_class_is_refused(saved):
 @pytest.mark.parametrize("moment", ["size", "read", "names"])
 @pytest.mark.parametrize("exchange", [True, False])
 def test_a_rival_that_comes_between_a_look_and_the_next_is_no_stranger(tmp_path, monkeypatch, moment, exchange):
-    """A rival replaces the artefact while it is looked at, and removes what was looked at: the last writer wins."""
+    """A rival replaces the artifact while it is looked at, and removes what was looked at: the last writer wins."""
     if not exchange:
         monkeypatch.setattr(atomic_folder, "exchange", lambda one, other: False)
     path, own, rival, met = tmp_path / "saved", Tiny.make(1), Tiny.make(2, inner=False), []
@@ -310,7 +310,7 @@ def test_a_sweep_takes_nothing_from_a_living_writer(saved, tiny, tmp_path, suffi
         replaced = partial.with_suffix(".replaced")
         if suffix == "replaced":
             saved.rename(replaced)  # between its two renames
-        sweep(saved)
+        clean(saved)
         assert (partial / "work").read_text() == "mine"
         if suffix == "replaced":
             assert replaced.is_dir() and not saved.exists()
@@ -319,5 +319,5 @@ def test_a_sweep_takes_nothing_from_a_living_writer(saved, tiny, tmp_path, suffi
             assert (partial / "work").read_text() == "mine"
         writer.stdin.close()
         writer.wait()
-    sweep(saved)
+    clean(saved)
     assert names(tmp_path) == [saved.name] and load(saved).answer()

@@ -1,4 +1,4 @@
-"""What several parts of an artefact hold is stored once and is one object after loading; pointers are not trusted."""
+"""What several parts of an artifact hold is stored once and is one object after loading; pointers are not trusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vizsla.errors import FormatError, InputError
 
 @pytest.fixture
 def boxes():
-    """Boxes in a box: a tiny artefact and a box are held twice, and an equal tiny artefact is another object."""
+    """Boxes in a box: a tiny artifact and a box are held twice, and an equal tiny artifact is another object."""
     tiny, ids = Tiny.make(inner=False), Strings.of(["a", "b"])
     inner = Box(tiny, Tiny.make(inner=False), ids=ids)
     return Box(inner, Box(tiny, inner, ids=Strings.of(["a", "b"])), tiny)
@@ -127,7 +127,7 @@ def test_a_record_of_another_kind_or_digest_is_refused(saved, name, value):
     assert check(saved)
 
 
-def test_a_shared_artefact_of_another_save_is_refused(saved, tmp_path):
+def test_a_shared_artifact_of_another_save_is_refused(saved, tmp_path):
     other = Box(Box(Tiny.make(5, inner=False))).save(tmp_path / "other")
     shutil.rmtree(saved / "part0")
     shutil.copytree(other / "part0", saved / "part0")
@@ -176,7 +176,7 @@ def test_hostile_files_raise_or_answer(boxes, saved, tmp_path):
 def test_a_folder_where_a_pointer_is_is_named_by_check(saved):
     shutil.copytree(saved / "part0", saved / "part1" / "part1")
     assert load(saved).answer()
-    assert check(saved) == [f"{saved / 'part1' / 'part1'}: not a file of the artefact; move it away."]
+    assert check(saved) == [f"{saved / 'part1' / 'part1'}: not a file of the artifact; move it away."]
 
 
 def test_saved_again_after_loading_gives_the_same_bytes(saved, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import vizsla
 from tests.artifacts.hostile import npy
 from tests.artifacts.signing import replace
-from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, catalogue_details
+from tests.contract.registry import ENCODERS, INDEXES, RETRIEVERS, catalog_details
 from tests.fuzz.resigning import resign
 from vizsla.core.sparse import SparseRows, are_offsets, are_rising
 from vizsla.errors import FormatError
@@ -47,7 +47,7 @@ def test_wild_offsets_are_refused_in_every_file(name, tmp_path):
     "wild",
     [[0, 2**63 - 1, -2, 5], [0, -(2**63), 5], [0, 6, 5], [1, 5], [0, 4], [], [[0, 5]], [0, 2**62, 2**62 + 1, 5]],
 )
-def test_neighbours_are_compared_not_subtracted(wild):
+def test_neighbors_are_compared_not_subtracted(wild):
     assert not are_offsets(np.array(wild, np.int64), 5)
     assert are_offsets(np.array([0, 2, 2, 5]), 5, rows=3) and not are_offsets(np.array([0, 2, 2, 5]), 5, rows=4)
 
@@ -80,7 +80,7 @@ def test_wild_tokens_of_a_sidr_encoder_are_refused(tmp_path):
 
 @pytest.mark.parametrize("end", [2**63 - 1, 2**62, 2**40])
 def test_texts_that_claim_to_be_endless_are_refused(end, tmp_path):
-    saved = catalogue_details().save(tmp_path / "saved")
+    saved = catalog_details().save(tmp_path / "saved")
     file = next(saved.rglob("text_ends.npy"))
     ends = np.load(file)
     ends[-1] = end

@@ -1,4 +1,4 @@
-"""A small artefact with one of everything that artefacts can hold, a nested one included."""
+"""A small artifact with one of everything that artifacts can hold, a nested one included."""
 
 from __future__ import annotations
 

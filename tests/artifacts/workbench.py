@@ -1,4 +1,4 @@
-"""A copy of an artefact that is damaged and repaired over and over, cheaper than a new copy each time."""
+"""A copy of an artifact that is damaged and repaired over and over, cheaper than a new copy each time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 Change = tuple[str, Iterable[Path], Callable[[Path], object]]
-"""A name for the change, the entries of the artefact that it touches, and how to make it in a copy."""
+"""A name for the change, the entries of the artifact that it touches, and how to make it in a copy."""
 
 
 def changed_copies(saved: Path, scratch: Path, changes: Iterable[Change]) -> Iterator[Path]:
-    """Yield a copy of the artefact for every change, in a folder named after it; only the last one exists.
+    """Yield a copy of the artifact for every change, in a folder named after it; only the last one exists.
 
     Files are linked, not copied: a change must put new files in place of old ones, never write into them.
     """

@@ -22,13 +22,13 @@ def test_three_forms_of_where_agree():
         assert Filter.of(where, ITEMS).mask.tolist() == mask.tolist()
 
 
-def test_a_filter_serves_the_catalogue_that_it_was_prepared_for():
+def test_a_filter_serves_the_catalog_that_it_was_prepared_for():
     prepared = Filter.of(["b"], ITEMS)
     assert Filter.of(prepared, Strings.of(["a", "b", "c"])) is prepared
     for other in (["c", "b", "a"], ["a", "b"], ["a", "b", "d"]):
-        with pytest.raises(InputError, match="`where` must be prepared for this catalogue"):
+        with pytest.raises(InputError, match="`where` must be prepared for this catalog"):
             Filter.of(prepared, Strings.of(other))
-    with pytest.raises(InputError, match="`where` must be prepared for this catalogue"):
+    with pytest.raises(InputError, match="`where` must be prepared for this catalog"):
         Filter.of(Filter(prepared.mask), ITEMS)
 
 

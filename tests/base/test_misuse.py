@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 
 import vizsla
-from vizsla._internal.terminal import printable, printable_json
+from vizsla._internal.terminal import escape_control, printable_json
 from vizsla.base.contract import checked_numbers
 from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, check_seed, checked, path_of
+from vizsla.core.validation import as_array, as_path, check_seed, validate_args
 from vizsla.encoders.open import open_encoder
 from vizsla.errors import InputError
 from vizsla.indexes.factory import make_index
@@ -86,7 +86,7 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: vizsla.dense(ITEMS, "x"), "`encoder` must be an Encoder. Got str"),
         (lambda search: 2**70 * search, None),
         (lambda search: search.times("x"), "`weight` must be a number"),
-        (lambda search: search.normalised(np.array(["minmax"])), "`how` must be a text"),
+        (lambda search: search.normalized(np.array(["minmax"])), "`how` must be a text"),
         (lambda search: search % 2**70, "below 2"),
         (lambda search: Candidates([0, 1], [2**40], None), "fit int32. Got 1099511627776"),
         (lambda search: Candidates([0, 1], [1.5], None), "`items` must be whole numbers. Got float64"),
@@ -100,7 +100,7 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: vizsla.WordPiece(["[UNK]"], prefix="\ud800"), "`prefix` must be valid Unicode. Got '.ud800'"),
         (lambda search: search("fig").to_trec(tag="\ud800"), "must be valid Unicode"),
         (lambda search: Candidates.from_dict({"\ud800": {"a": 1.0}}).to_trec(), "must be valid Unicode"),
-        (lambda search: vizsla.Analyser(stop_words=np.array(3)), "`stop_words` must be a language or a list"),
+        (lambda search: vizsla.Analyzer(stop_words=np.array(3)), "`stop_words` must be a language or a list"),
         (lambda search: vizsla.shards(csr_array((1, 1))), "`parts` must be a list. Got csr_array"),
         (lambda search: vizsla.tfidf(ITEMS, kind_shares=csr_array((1, 3))), "`kind_shares` must be a list"),
         (lambda search: of_matrices(clicks=[()]), "`clicks` must be 1 × 2. Got .1, 0."),
@@ -159,16 +159,16 @@ def test_seeds(wrong):
 
 
 def test_arrays_and_paths():
-    assert array_of("x", [True, 2], np.float32).tolist() == [1.0, 2.0]
+    assert as_array("x", [True, 2], np.float32).tolist() == [1.0, 2.0]
     for wrong in (["a"], [None], [[1], [2, 3]], object(), 1j):
         with pytest.raises(InputError, match="`x` must be"):
-            array_of("x", wrong, np.float32)
+            as_array("x", wrong, np.float32)
     with pytest.raises(InputError, match="must be a path"):
-        path_of(3)
+        as_path(3)
 
 
 def test_arguments_are_held_against_their_annotations():
-    @checked
+    @validate_args
     def call(
         one: int, *rest: int, two: str | None = None, three: list[Strings] = (), four: Strings | None = None
     ) -> int:
@@ -189,7 +189,7 @@ def test_arguments_are_held_against_their_annotations():
 
 def test_what_a_terminal_would_obey_is_shown():
     nasty = "red\x1b[31m \x9b1m \u202e \ud800\r\tend\nnext é 東京"
-    assert printable(nasty) == r"red\x1b[31m \x9b1m \u202e \ud800\r\tend" + "\nnext é 東京"
+    assert escape_control(nasty) == r"red\x1b[31m \x9b1m \u202e \ud800\r\tend" + "\nnext é 東京"
     assert printable_json('"\u202e\x7f"') == r'"\u202e\u007f"'
 
 

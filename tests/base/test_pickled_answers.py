@@ -58,7 +58,7 @@ def test_everything_that_an_answer_says_is_the_same(protocol: int, capsys: pytes
     same(found, again, capsys)
     same(found, pickle.loads(pickle.dumps(again, protocol)), capsys)
     part = pickle.loads(pickle.dumps(again[1:2], protocol))
-    assert part == found[1:2] and len(part.catalogue) == 7 and part.known(0) == found.known(1)
+    assert part == found[1:2] and len(part.catalog) == 7 and part.known(0) == found.known(1)
 
 
 def test_its_size_is_that_of_its_hits() -> None:
@@ -75,7 +75,7 @@ def test_ties_keep_their_order_and_scorers_take_it(capsys: pytest.CaptureFixture
     found = engine(["fig", "red"], k=20)  # all alike: ordered by number
     again = pickle.loads(pickle.dumps(found))
     assert engine.score(["fig", "red"], again) == engine.score(["fig", "red"], found)
-    assert Candidates.ranked(again.offsets, again.items, again.scores, catalogue=again.catalogue).ids == found.ids
+    assert Candidates.ranked(again.offsets, again.items, again.scores, catalog=again.catalog).ids == found.ids
 
 
 def test_what_needs_the_whole_catalog_raises() -> None:
@@ -84,7 +84,7 @@ def test_what_needs_the_whole_catalog_raises() -> None:
     again = pickle.loads(pickle.dumps(found))
     with pytest.raises(InputError, match="`to_csr` must have the whole catalog .* hits only"):
         again.to_csr()
-    whole = Candidates.from_dict(again.to_dict(), catalogue=engine.items)
+    whole = Candidates.from_dict(again.to_dict(), catalog=engine.items)
     assert np.array_equal(whole.to_csr().toarray(), found.to_csr().toarray())
     with pytest.raises(InputError, match=r"must be one that the items have \(.*price.*\). Got 'weight'"):
         again.known(0, ["weight"])

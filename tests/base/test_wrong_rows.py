@@ -39,9 +39,9 @@ class Letters(Encoder):
 
 MADE = {
     "dense": lambda encoder, path: dense(ITEMS, encoder),
-    "sum": lambda encoder, path: dense(ITEMS, encoder).normalised() + bm25(ITEMS).normalised(),
+    "sum": lambda encoder, path: dense(ITEMS, encoder).normalized() + bm25(ITEMS).normalized(),
     "votes": lambda encoder, path: pefa_xl(
-        bm25(ITEMS), [("fig", "a")], encoder=encoder, weight=0.5, neighbours=1, votes="mean", near=0.0, scale=1.0,
+        bm25(ITEMS), [("fig", "a")], encoder=encoder, weight=0.5, neighbors=1, votes="mean", near=0.0, scale=1.0,
         threshold=0.0,
     ),
     "words": lambda encoder, path: late_interaction(ITEMS, WordEncoder(encoder)),

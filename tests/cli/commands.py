@@ -35,13 +35,13 @@ COMMANDS = {
             "--delta 0.7": {"delta": 0.7},
             "--statistics {statistics}": {
                 "statistics": lambda found: found.documents == 5,
-                "analyser": lambda found: found.settled,  # that of the statistics, not a new one
+                "analyzer": lambda found: found.settled,  # that of the statistics, not a new one
             },
-            "--language german": {"analyser": lambda found: "german" in repr(found).lower()},
-            "--words": {"analyser": lambda found: found("Red Figs") == ["red", "figs"]},
-            "--stop-words english": {"analyser": lambda found: found("the figs") == ["figs"]},
-            "--stem english": {"analyser": lambda found: found("the figs") == ["the", "fig"]},
-            "--chars": {"analyser": lambda found: len(found("figs")) > 1},
+            "--language german": {"analyzer": lambda found: "german" in repr(found).lower()},
+            "--words": {"analyzer": lambda found: found("Red Figs") == ["red", "figs"]},
+            "--stop-words english": {"analyzer": lambda found: found("the figs") == ["figs"]},
+            "--stem english": {"analyzer": lambda found: found("the figs") == ["the", "fig"]},
+            "--chars": {"analyzer": lambda found: len(found("figs")) > 1},
         },
     ),
     "index bag": (
@@ -50,10 +50,10 @@ COMMANDS = {
         {
             "--b 0.3": {"b": 0.3},
             "--seed 7": {"seed": 7},
-            "--language german": {"analyser": lambda found: "german" in repr(found).lower()},
-            "--vocabulary {model}": {"analyser": lambda found: len(found.vocabulary) == len(WORDS)},
-            "--learn-vocabulary 40": {"analyser": lambda found: 10 < len(found.vocabulary) <= 40},
-            "--vocabulary {model} --cased": {"analyser": lambda found: found("Fig") != found("fig")},
+            "--language german": {"analyzer": lambda found: "german" in repr(found).lower()},
+            "--vocabulary {model}": {"analyzer": lambda found: len(found.vocabulary) == len(WORDS)},
+            "--learn-vocabulary 40": {"analyzer": lambda found: 10 < len(found.vocabulary) <= 40},
+            "--vocabulary {model} --cased": {"analyzer": lambda found: found("Fig") != found("fig")},
         },
     ),
     "index tfidf": (
@@ -81,10 +81,10 @@ COMMANDS = {
         {
             "--bag {bag}": {"0": lambda found: not found.learned and len(found.items) == 5},
             "--b 0.3": {"0": lambda found: found.b == 0.3},
-            "--language german": {"0": lambda found: "german" in repr(found.encoder.bag.analyser).lower()},
+            "--language german": {"0": lambda found: "german" in repr(found.encoder.bag.analyzer).lower()},
             "--vocabulary {model}": {"0": lambda found: found.index.dim == len(WORDS)},
             "--learn-vocabulary 40": {"0": lambda found: 10 < found.index.dim <= 40},
-            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.bag.analyser("Fig") == ["[UNK]"]},
+            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.bag.analyzer("Fig") == ["[UNK]"]},
             "--epochs 4": {"epochs": 4},
             "--rate 0.3": {"rate": 0.3},
             "--negatives 9": {"negatives": 9},
@@ -103,7 +103,7 @@ COMMANDS = {
             "--no-semi-parametric": {"semi_parametric": False},
             "--no-item-bags": {"item_bags": False},
             "--whole-head": {"whole_head": True},
-            "--plain-head": {"levelled": False},
+            "--plain-head": {"leveled": False},
             "--seed 7": {"seed": 7},
             **{
                 f"--{name.replace('_', '-')} {number}": {name: number}
@@ -231,7 +231,7 @@ COMMANDS = {
         "vizsla.methods.pefa:pefa_xl",
         {
             "--weight 0.3": {"weight": 0.3},
-            "--neighbours 7": {"neighbours": 7},
+            "--neighbors 7": {"neighbors": 7},
             "--near 0.2": {"near": 0.2},
             "--threshold 0.4": {"threshold": 0.4},
             "--votes max": {"votes": "max"},

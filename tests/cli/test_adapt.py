@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS
 from vizsla.artifacts.artifact import load
 from vizsla.cli import main
 from vizsla.encoders.lsa import LsaEncoder

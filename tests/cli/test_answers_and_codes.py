@@ -29,7 +29,7 @@ def files(tmp_path):
 
 @pytest.fixture
 def ask(files, capsys):
-    """Run `vizsla search` on the artefact and return its JSON lines."""
+    """Run `vizsla search` on the artifact and return its JSON lines."""
 
     def run(*options):
         assert main(["search", str(files / "bm25"), *map(str, options), "--json"]) == 0
@@ -168,7 +168,7 @@ def test_what_is_there_is_replaced_only_if_told_so(command, files):
     argv = [part.format(**names, more=files / "more.jsonl") for part in command] + ["-o", str(out)]
     assert main(argv) == 2
     assert list(load(out).items) == ["old"]
-    if command[0] == "split":  # another kind of folder than an artefact
+    if command[0] == "split":  # another kind of folder than an artifact
         shutil.rmtree(out)
         assert main(argv) == 0
     assert main([*argv, "--overwrite"]) == 0

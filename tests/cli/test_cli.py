@@ -81,7 +81,7 @@ def test_compare_compose_and_plots(built, data, tmp_path, capsys):
     other = tmp_path / "atire"
     assert main(["index", "bm25", str(data), "-o", str(other), "--variant", "atire", "--stop-words", "english"]) == 0
     fused = tmp_path / "fused"
-    expression = "0.5*a.normalised() + 0.5*b.normalised('minmax')"
+    expression = "0.5*a.normalized() + 0.5*b.normalized('minmax')"
     assert main(["compose", expression, "--let", f"a={built}", "--let", f"b={other}", "-o", str(fused)]) == 0
     files = [tmp_path / name for name in ("c.json", "latency.png", "bytes.svg")]
     arguments = ["--json", str(files[0]), "--plot", str(files[1]), "--plot-bytes", str(files[2])]

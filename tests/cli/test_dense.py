@@ -7,7 +7,7 @@ import json
 import pytest
 
 import vizsla
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from vizsla.cli import main
 
 
@@ -47,7 +47,7 @@ def test_every_option_of_an_index_is_reached(data, tmp_path):
     assert (built.graph.m, built.graph.ef_construction, built.ef, built.stored.storage) == (5, 9, 7, "int8")
     command = ["index", "dense", data, "-o", lists, "--dim", "8", "--index", "ivf", "--lists", "6", "--overwrite"]
     assert main([*command, "--probes", "2"]) == 0
-    assert (len(vizsla.load(lists).index.centres), vizsla.load(lists).index.probes) == (6, 2)
+    assert (len(vizsla.load(lists).index.centers), vizsla.load(lists).index.probes) == (6, 2)
     probes = []
     for recall in ("0.3", "1"):
         assert main([*command, "--recall", recall]) == 0

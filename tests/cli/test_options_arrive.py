@@ -18,7 +18,7 @@ from vizsla.methods.tokens.model import bag
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Return a folder with data, a log, queries, judgements, and saved retrievers."""
+    """Return a folder with data, a log, queries, judgments, and saved retrievers."""
     folder = tmp_path_factory.mktemp("cli")
     (folder / "items.jsonl").write_text("".join(f'{{"id": "{i}", "text": "{t}"}}\n' for i, t in ITEMS.items()))
     (folder / "log.tsv").write_text("fig\ta\t1\ncar\td\t1\nold tree\tc\t2\n")
@@ -127,7 +127,7 @@ def test_how_data_are_read_arrives(verb, files, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("verb", ["index dense", "adapt pefa-xs", "index pq"])
-def test_how_an_artefact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
+def test_how_an_artifact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
     commands = {
         "index dense": ["{items}", "--dim", "2", "-o", "{new}"],
         "adapt pefa-xs": ["{dense}", "--clicks", "{log}", "--weight", "0.5", "--calibrated", "no", "-o", "{new}"],
@@ -168,8 +168,8 @@ def test_options_of_encoders_arrive(files, tmp_path, monkeypatch):
     found = recorder.given([*argv, "--dim", "3", "--seed", "7"])
     assert (found["dim"], found["seed"]) == (3, 7)
     recorder.at("vizsla.encoders.open:open_encoder")
-    options = ["--encoder", "some/model", "--query-prompt", "q: ", "--item-prompt", "i: ", "--not-normalised"]
-    wanted = {"0": "some/model", "query_prompt": "q: ", "item_prompt": "i: ", "normalise": False}
+    options = ["--encoder", "some/model", "--query-prompt", "q: ", "--item-prompt", "i: ", "--not-normalized"]
+    wanted = {"0": "some/model", "query_prompt": "q: ", "item_prompt": "i: ", "normalize": False}
     assert recorder.given([*argv, *options]) == wanted
     adapted = ["adapt", "pefa-xl", files / "dense", "--clicks", files / "log.tsv", "-o", tmp_path / "new"]
     assert recorder.given([*adapted, "--encoder", "some/model"]) == {"0": "some/model"}
@@ -233,7 +233,7 @@ def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):
     assert [call.get("threads") for call in recorder.calls if "threads" in call] == [2]
     sample = type("Sample", (tuple,), {"relevant": "right"})(("queries", "items", "right"))
     recorder.at("vizsla.export.checks:check_sample", answer=sample)
-    recorder.at("vizsla.export.int8:quantise")
+    recorder.at("vizsla.export.int8:quantize")
     found = recorder.given([*argv, *data, "--depth", "3", "--most-loss", "0.2", "--per-tensor"])
     rules = {name: found[name] for name in ("depth", "most_loss", "per_channel", "relevant")}
     assert rules == {"depth": 3, "most_loss": 0.2, "per_channel": False, "relevant": "right"}
@@ -276,23 +276,23 @@ def test_what_a_query_and_an_item_become_arrives(files, tmp_path, monkeypatch):
 def test_int8_is_asked_of_the_trained_model_and_its_data(files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
     recorder.at("vizsla.methods.sidr.train_sidr:train_sidr", answer="learned")
-    recorder.at("vizsla.methods.sidr.quantize:quantise_sidr")
+    recorder.at("vizsla.methods.sidr.quantize:quantize_sidr")
     argv = ["train", "sidr", files / "items.jsonl", "--clicks", files / "log.tsv", "--model", files / "model"]
     found = recorder.given([*argv, "-o", tmp_path / "new", "--int8", "--seed", "7"])
     assert found["0"] == "learned" and found["seed"] == 7
 
 
-def test_neighbours_arrive_where_they_teach(files, tmp_path, monkeypatch):
+def test_neighbors_arrive_where_they_teach(files, tmp_path, monkeypatch):
     seen = {}
 
-    def with_items(items, *, neighbours=10):
-        seen["neighbours"] = neighbours
+    def with_items(items, *, neighbors=10):
+        seen["neighbors"] = neighbors
         raise ValueError
 
     monkeypatch.setattr("vizsla.cli.add.load_with", lambda path, method: (None, with_items))
     with pytest.raises(ValueError):
-        main(["add", "m", str(files / "items.jsonl"), "-o", str(tmp_path / "new"), "--neighbours", "3"])
-    assert seen == {"neighbours": 3}
+        main(["add", "m", str(files / "items.jsonl"), "-o", str(tmp_path / "new"), "--neighbors", "3"])
+    assert seen == {"neighbors": 3}
 
 
 def test_a_question_of_ones_own_arrives(monkeypatch):

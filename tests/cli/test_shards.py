@@ -18,13 +18,13 @@ def write(path: Path, ids: list[str]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("analyser", [[], ["--stem", "english", "--stop-words", "english"]], ids=["words", "english"])
-def test_counted_indexed_and_composed_they_are_the_whole(tmp_path: Path, analyser: list[str], capsys) -> None:
+@pytest.mark.parametrize("analyzer", [[], ["--stem", "english", "--stop-words", "english"]], ids=["words", "english"])
+def test_counted_indexed_and_composed_they_are_the_whole(tmp_path: Path, analyzer: list[str], capsys) -> None:
     whole = write(tmp_path / "all.jsonl", list(ITEMS))
     one, two = write(tmp_path / "one.jsonl", ["fig"]), write(tmp_path / "two.jsonl", list(ITEMS)[1:])
     out = {name: str(tmp_path / name) for name in ("whole", "half", "counts", "a", "b", "both")}
-    assert main(["index", "bm25", whole, "-o", out["whole"], *analyser]) == 0
-    assert main(["index", "statistics", one, "-o", out["half"], *analyser]) == 0
+    assert main(["index", "bm25", whole, "-o", out["whole"], *analyzer]) == 0
+    assert main(["index", "statistics", one, "-o", out["half"], *analyzer]) == 0
     assert main(["index", "statistics", two, "-o", out["counts"], "--onto", out["half"]]) == 0
     assert "counts: 5 items" in capsys.readouterr().out
     assert main(["index", "bm25", one, "-o", out["a"], "--statistics", out["counts"]]) == 0
@@ -35,8 +35,8 @@ def test_counted_indexed_and_composed_they_are_the_whole(tmp_path: Path, analyse
     assert vizsla.load(out["both"])(asked) == vizsla.load(out["whole"])(asked)  # type: ignore[operator]
 
 
-def test_another_analyser_than_that_of_the_statistics_is_one_line(tmp_path: Path, capsys) -> None:
+def test_another_analyzer_than_that_of_the_statistics_is_one_line(tmp_path: Path, capsys) -> None:
     one, counts = write(tmp_path / "one.jsonl", ["fig"]), str(tmp_path / "counts")
     assert main(["index", "statistics", one, "-o", counts]) == 0
     assert main(["index", "bm25", one, "-o", str(tmp_path / "x"), "--statistics", counts, "--chars"]) != 0
-    assert "same analyser" in capsys.readouterr().err
+    assert "same analyzer" in capsys.readouterr().err

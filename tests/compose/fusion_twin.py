@@ -1,4 +1,4 @@
-"""What a weighted sum of normalised tables is, in plain Python: nothing is pruned, nothing is remembered."""
+"""What a weighted sum of normalized tables is, in plain Python: nothing is pruned, nothing is remembered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ Row = dict[str, float]
 
 
 def ranked(row: Row, items: list[str], allowed: set[str]) -> list[str]:
-    """Return what a table's search finds, best first, ties by place in the catalogue."""
+    """Return what a table's search finds, best first, ties by place in the catalog."""
     return sorted((item for item in row if item in allowed), key=lambda item: (-row[item], items.index(item)))
 
 
-def normalise(row: Row, floor: float, items: list[str], how: str, depth: int, allowed: set[str]) -> Row:
-    """Return every item's normalised score; a scale is that of the whole list, places are those of the filtered one."""
+def normalize(row: Row, floor: float, items: list[str], how: str, depth: int, allowed: set[str]) -> Row:
+    """Return every item's normalized score; a scale is that of the whole list, places are those of the filtered one."""
     if how == "rank":
         places = {item: place for place, item in enumerate(ranked(row, items, allowed)[:depth], 1)}
         return {item: float(np.float32(1 / (60 + places[item]))) if item in places else 0.0 for item in items}
@@ -37,7 +37,7 @@ def fuse(
 ) -> Row:  # fmt: skip
     """Return the best k of the sum, in order."""
     scores = [
-        normalise(row, floor, items, how, own, allowed) for row, floor, own in zip(rows, floors, depths, strict=True)
+        normalize(row, floor, items, how, own, allowed) for row, floor, own in zip(rows, floors, depths, strict=True)
     ]
     found: set[str] = set()
     for row in rows:

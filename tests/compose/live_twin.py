@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 def natively(sides, taken, k, threads=1):
-    sources = [side.index.live_source(side.rows) for side in sides]
+    sources = [side.index.native_cursor(side.rows) for side in sides]
     total = _native.LiveSum([(side.weight, side.how, side.depth, side.maps()) for side in sides])
     offsets, items, scores, certain, costs = total.search(sources, taken, k, threads)
     ends = np.frombuffer(offsets, np.int64)[1:-1]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.core.catalog import Item
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.learning.clicks import UNIT
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.cold_items import unclicked
+from vizsla.methods.cold_items import cold_item_boost
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.pefa import pefa_xl
@@ -31,22 +31,22 @@ def part(name):
             log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
         how = {"bytes": 4, "rounds": 2, "share": 0.5, "epochs": 1, "stop": 1}
         PARTS.update(
-            words=tfidf(ITEMS), bag=bag(ITEMS), new=unclicked(log), jpq=jpq(dense(ITEMS, encoder), log, **how),
+            words=tfidf(ITEMS), bag=bag(ITEMS), new=cold_item_boost(log), jpq=jpq(dense(ITEMS, encoder), log, **how),
             flat=dense(ITEMS, encoder), bm25=bm25(ITEMS), codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2),
         )  # fmt: skip
-        PARTS["voted"] = pefa_xl(PARTS["codes"], log, weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
+        PARTS["voted"] = pefa_xl(PARTS["codes"], log, weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
     return PARTS[name]
 
 
 COMPOSED = {
-    "sum": lambda get: get("words").normalised("zscore") + 0.5 * get("jpq").normalised("zscore"),
+    "sum": lambda get: get("words").normalized("zscore") + 0.5 * get("jpq").normalized("zscore"),
     "sum that lifts": lambda get: get("words").scaled() + 0.5 * get("new"),
-    "ranks": lambda get: get("bag").normalised("rank") + get("codes").normalised("rank"),
+    "ranks": lambda get: get("bag").normalized("rank") + get("codes").normalized("rank"),
     "rerank": lambda get: get("words").rerank(get("jpq"), depth=10),
     "rerank of a union": lambda get: ((get("words") | get("bag")) >> get("codes")) % 7,
     "scaled": lambda get: get("jpq").scaled("exp", slope=0.5),
     "past queries that vote": lambda get: get("voted"),
-    "a sum with votes": lambda get: get("voted").normalised("zscore") + get("codes").normalised("zscore"),
+    "a sum with votes": lambda get: get("voted").normalized("zscore") + get("codes").normalized("zscore"),
     "one part twice": lambda get: 0.5 * get("words") + 0.25 * (get("words") % 9),
 }
 
@@ -91,7 +91,7 @@ def _leaves(composed):
 
 def test_parts_that_take_none_are_named():
     for other, named in (("bm25", "Bm25"), ("flat", "'flat'")):
-        mixed = part("words").normalised() + part(other).normalised()
+        mixed = part("words").normalized() + part(other).normalized()
         with pytest.raises(InputError, match=named):
             mixed.with_items(NEW)
         with pytest.raises(InputError, match=named):
@@ -120,7 +120,7 @@ def test_votes_for_items_that_went_are_gone():
     left = voted.without_items(gone)
     clicks = [click for click in voted_clicks() if click[1] not in gone]
     base = part("codes").without_items(gone)
-    how = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "threshold": 0.0}
+    how = {"weight": 0.4, "neighbors": 5, "votes": "mean", "near": 0.0, "threshold": 0.0}
     assert left(QUERIES, 8) == pefa_xl(base, clicks, **how)(QUERIES, 8)
     assert len(left.log.items) == len(clicks) < len(voted.log.items)
     nested = (part("voted") >> part("codes")).with_items(NEW)

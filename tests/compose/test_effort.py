@@ -9,26 +9,26 @@ from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 ITEMS = {f"i{n}": f"w{n % 7} w{n % 11} w{n % 13} w{n}" for n in range(600)}
-VOTES = {"weight": 0.5, "neighbours": 3, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0, "index": "flat"}
+VOTES = {"weight": 0.5, "neighbors": 3, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0, "index": "flat"}
 
 
 @pytest.fixture(scope="module")
 def parts():
     lsa = LsaEncoder.fit(ITEMS.values(), dim=16)
     graph = {"index": "hnsw", "M": 2, "ef_construction": 4}
-    return bm25(ITEMS, analyser=Analyser()), dense(ITEMS, lsa, ef=9, **graph), dense(ITEMS, lsa, ef=5, **graph)
+    return bm25(ITEMS, analyzer=Analyzer()), dense(ITEMS, lsa, ef=9, **graph), dense(ITEMS, lsa, ef=5, **graph)
 
 
 COMPOSITIONS = {
-    "sum": lambda words, near: words.normalised() + near.normalised(),
+    "sum": lambda words, near: words.normalized() + near.normalized(),
     "rerank of a union": lambda words, near: (words | near) >> words,
     "cut": lambda words, near: near % 20,
     "pefa-xl": lambda words, near: pefa_xl(near, [(f"w{n}", f"i{n}") for n in range(20)], **VOTES),
     "pefa-xl in a sum": lambda words, near: (
-        COMPOSITIONS["pefa-xl"](words, near).normalised("rank") + words.normalised("rank")
+        COMPOSITIONS["pefa-xl"](words, near).normalized("rank") + words.normalized("rank")
     ),
 }
 

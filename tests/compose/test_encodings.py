@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
@@ -22,7 +22,7 @@ def parts():
     vectors = dense(ITEMS, lsa)
     with pytest.warns(UserWarning):  # one item has no text
         log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
-    votes = {"weight": 0.5, "neighbours": 3, "votes": "mean", "near": 0.0}
+    votes = {"weight": 0.5, "neighbors": 3, "votes": "mean", "near": 0.0}
     return {
         "words": words,
         "vectors": vectors,
@@ -37,14 +37,14 @@ COMPOSITIONS = {
     "pefa-xs": (lambda p: p["moved"], {"lsa": 1}),
     "pefa-xl": (lambda p: p["voted"], {"lsa": 1}),
     "pefa-xl over words": (lambda p: p["voted words"], {"lsa": 1, "bag": 1}),
-    "normalised sum": (lambda p: p["words"].normalised() + p["vectors"].normalised(), {"lsa": 1, "bag": 1}),
+    "normalized sum": (lambda p: p["words"].normalized() + p["vectors"].normalized(), {"lsa": 1, "bag": 1}),
     "ranks of three": (
-        lambda p: p["words"].normalised("rank") + p["voted"].normalised("rank") + p["moved"].normalised("rank"),
+        lambda p: p["words"].normalized("rank") + p["voted"].normalized("rank") + p["moved"].normalized("rank"),
         {"lsa": 1, "bag": 1},
     ),
     "rerank of a union": (lambda p: (p["words"] | p["vectors"] | p["voted"]) >> p["moved"], {"lsa": 1, "bag": 1}),
     "nested": (
-        lambda p: ((p["words"] >> p["vectors"]).normalised("zscore") + p["voted"].normalised("zscore")) % 5,
+        lambda p: ((p["words"] >> p["vectors"]).normalized("zscore") + p["voted"].normalized("zscore")) % 5,
         {"lsa": 1, "bag": 1},
     ),
 }

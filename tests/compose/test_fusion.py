@@ -39,7 +39,7 @@ def built(case, highest=None):
         part = TableRetriever({"q": row}, items, floor=FLOORS[number], exact=case["exact"])
         if highest is not None:
             part.highest = highest
-        parts.append(part if case["how"] == "none" else part.normalised(case["how"], depth=case["depths"][number]))
+        parts.append(part if case["how"] == "none" else part.normalized(case["how"], depth=case["depths"][number]))
     total = case["weights"][0] * parts[0]
     for weight, part in zip(case["weights"][1:], parts[1:], strict=True):
         total = total.plus(weight * part, depth=case["depth"])
@@ -131,7 +131,7 @@ def test_certified_answers_exist():
     assert not (left + TableRetriever({"q": {"i1": 7.0}}, ITEMS))("q", 1).stats.exact, "one part is not exact"
 
 
-def test_a_mask_is_translated_between_catalogues():
+def test_a_mask_is_translated_between_catalogs():
     mask = np.zeros(24, bool)
     mask[[0, 1, 5]] = True  # not the same backwards
     forwards = TableRetriever({"q": {item: 1.0 + n for n, item in enumerate(ITEMS)}}, ITEMS)
@@ -147,7 +147,7 @@ def test_a_sum_reports_what_all_parts_cost():
     stats = (left + right)("q", 10).stats
     assert stats.postings == 2 + 3
     assert stats.scored == 2 + 1, "left lacks i2 and i3, right lacks i0"
-    scaled = left.normalised() + right.normalised()
+    scaled = left.normalized() + right.normalized()
     assert scaled.score("q", left("q", 2)).stats.postings == 2 + 3
     # Under a filter each part is searched once more, for its scale.
     assert scaled("q", 10, where=["i0", "i1"]).stats.postings == (2 + 1) + (2 + 3)
@@ -164,7 +164,7 @@ def test_scores_that_cannot_matter_are_not_asked_for():
 def test_the_reference_keeps_its_own_depth_inside_a_sum():
     items = [f"d{number}" for number in range(600)]
     table = TableRetriever({"q": {item: 600.0 - n for n, item in enumerate(items)}}, items)
-    deep = 1.0 * table.normalised(depth=500)
+    deep = 1.0 * table.normalized(depth=500)
     found = deep("q", 10)
     assert found == deep.score("q", found)
     assert found.to_dict()["0"]["d1"] == pytest.approx(498 / 499)
@@ -189,14 +189,14 @@ def test_a_part_that_ignores_the_filter_is_named():
     leaky, sound = (kind({"q": {"i0": 9.0, "i1": 8.0}}, ITEMS) for kind in (Leaky, TableRetriever))
     clicks = [(f"q{n}", f"i{n}") for n in range(5)]
     voted = pefa_xl(leaky, clicks, encoder=FunctionEncoder(lambda texts: np.ones((len(texts), 1)), dim=1, name="one"),
-                    weight=0.5, neighbours=1, votes="mean", near=0.0, scale=1.0, threshold=0.0)  # fmt: skip
+                    weight=0.5, neighbors=1, votes="mean", near=0.0, scale=1.0, threshold=0.0)  # fmt: skip
     for search in (
         leaky,
         leaky + sound,
-        leaky.normalised("rank") + sound.normalised("rank"),
+        leaky.normalized("rank") + sound.normalized("rank"),
         leaky | sound,
         leaky >> TableRetriever({"q": {"i1": 9.0}}, ITEMS),  # who scores would put what is forbidden last
-        leaky.normalised() % 2,
+        leaky.normalized() % 2,
         leaky.scaled(slope=2.0),
         voted,
     ):

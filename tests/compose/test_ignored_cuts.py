@@ -21,7 +21,7 @@ SCORES = np.random.default_rng(4).permutation(24).reshape(2, 12).astype(float).t
 A, B = (TableRetriever({"q": dict(zip(ITEMS, row, strict=True))}, ITEMS) for row in SCORES)
 HERE, THERE = (TableRetriever({"q": {item: float(at)}}, [item]) for at, item in enumerate(ITEMS[:2]))
 LENGTH = FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
-VOTES = {"weight": 0.5, "neighbours": 1, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
+VOTES = {"weight": 0.5, "neighbors": 1, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
 IGNORED = {
     "plain": lambda: B % 5,
@@ -29,8 +29,8 @@ IGNORED = {
     "sum": lambda: 0.5 * (B % 5) + 0.5 * A,
     "sum of sums": lambda: A + (2 * A).plus(B % 5, depth=7),
     "scaled": lambda: (B % 5).scaled("exp", slope=0.1),
-    "normalised inside": lambda: B.normalised() % 5,
-    "beside a scale": lambda: B.normalised() + (A.normalised() % 5),
+    "normalized inside": lambda: B.normalized() % 5,
+    "beside a scale": lambda: B.normalized() + (A.normalized() % 5),
     "cut of a sum": lambda: 0.5 * ((A + B) % 5) + 0.5 * A,
     "pipeline": lambda: (A >> B) % 5,
     "first step of a pipeline": lambda: (A % 5) >> B,
@@ -77,7 +77,7 @@ def test_cuts_that_count_are_taken():
     assert ((A >> B) % 4)("q", k=12).ids[0] == sorted(ITEMS, key=b.__getitem__, reverse=True)[:4]
     fives = sorted(b.values(), reverse=True)[:5]
     low, high = fives[-1], fives[0]
-    scaled = (A >> (B % 5).normalised())("q", k=12).to_dict()["0"]
+    scaled = (A >> (B % 5).normalized())("q", k=12).to_dict()["0"]
     assert scaled == pytest.approx({item: (b[item] - low) / (high - low) for item in ITEMS}, abs=1e-6)
     assert set(((A % 2) | (B % 2))("q", k=12).ids[0]) == {*best[:2], *sorted(ITEMS, key=b.__getitem__)[-2:]}
 

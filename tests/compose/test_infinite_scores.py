@@ -38,9 +38,9 @@ def test_no_scale_is_made_of_infinite_scores(row, how):
     part = table(ROWS[row])
     found = FINITE("q", k=8)
     for composed in (
-        part.normalised(how),
-        part.normalised(how) + FINITE.normalised(how),
-        FINITE >> part.normalised(how),
+        part.normalized(how),
+        part.normalized(how) + FINITE.normalized(how),
+        FINITE >> part.normalized(how),
     ):
         for ask in (
             lambda c=composed: c("q", k=8),
@@ -50,16 +50,16 @@ def test_no_scale_is_made_of_infinite_scores(row, how):
             lambda c=composed: c.exact("q", k=3),
         ):
             with pytest.raises(
-                InputError, match=rf"finite to be normalised by '{how}'. Got -?inf for 'i\d' and 'q' by mine"
+                InputError, match=rf"finite to be normalized by '{how}'. Got -?inf for 'i\d' and 'q' by mine"
             ):
                 ask()
 
 
 def test_an_infinite_score_outside_of_the_list_that_makes_the_scale_is_refused_too():
     part = TableRetriever({"q": {"i0": 2.0, "i1": 1.0}}, ITEMS, scale="mine", floor=-INF)
-    assert part.normalised()("q", k=8).to_dict()["0"] == {"i0": 1.0, "i1": 0.0}, "nobody asks for the others"
+    assert part.normalized()("q", k=8).to_dict()["0"] == {"i0": 1.0, "i1": 0.0}, "nobody asks for the others"
     with pytest.raises(InputError, match="Got -inf for 'i2' and 'q' by mine"):
-        (FINITE.normalised() + part.normalised())("q", k=8)
+        (FINITE.normalized() + part.normalized())("q", k=8)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -67,7 +67,7 @@ def test_places_are_those_of_any_scores(row):
     part = table(ROWS[row])
     order = np.argsort(-np.array(ROWS[row]), kind="stable")
     expected = {ITEMS[item]: pytest.approx(1 / (61 + place), rel=1e-6) for place, item in enumerate(order)}
-    assert part.normalised("rank")("q", k=8).to_dict()["0"] == expected
+    assert part.normalized("rank")("q", k=8).to_dict()["0"] == expected
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -83,7 +83,7 @@ def test_a_sum_is_its_twin_or_is_refused(seed):
     total = weights[0] * parts[0]
     for weight, part in zip(weights[1:], parts[1:], strict=True):
         total = total + weight * part
-    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalogue=total.items)
+    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalog=total.items)
     if np.isnan(totals).any():
         for ask in (lambda: total("q", k=8), lambda: total.score("q", everything), lambda: total.exact("q", k=8)):
             with pytest.raises(InputError, match=r"add up to a number.*'i\d' and 'q'"):
@@ -111,7 +111,7 @@ def test_votes_are_added_to_infinite_scores_and_their_scale_is_that_of_the_other
     plain, endless = table([1, 2, 3, 4, 5, 6, 7, 8]), table([1, 2, INF, 4, 5, 6, 7, -INF])
     for base in (plain, endless):
         found = pefa_xl(
-            base, [("q", "i0")], encoder=letters, weight=0.5, neighbours=1, votes="mean", near=0.0, threshold=0.1
+            base, [("q", "i0")], encoder=letters, weight=0.5, neighbors=1, votes="mean", near=0.0, threshold=0.1
         )
         assert np.isfinite(found.settings.scale)
     scores = found("q", k=8).to_dict()["0"]

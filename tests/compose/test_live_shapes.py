@@ -36,7 +36,7 @@ def test_sums_of_all_shapes(items):
 
 @pytest.mark.parametrize("items", [9000, 65_536, 65_537])
 @pytest.mark.parametrize("taken", [20, 127, 128])
-def test_catalogues_of_several_windows(items, taken):
+def test_catalogs_of_several_windows(items, taken):
     """Above 65,536 items, and above 255 that are joined, other slots are used."""
     pick = np.random.default_rng([items, taken])
     rows = queries(pick, 3)
@@ -95,7 +95,7 @@ def with_infinities(weight, how):
 
 @pytest.mark.parametrize("how", ["minmax", "zscore"])
 def test_infinite_scores_make_no_scale(how):
-    with pytest.raises(ValueError, match="must be finite to be normalised"):
+    with pytest.raises(ValueError, match="must be finite to be normalized"):
         natively(with_infinities(0.5, how), 40, 10)
 
 

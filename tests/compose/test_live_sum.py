@@ -11,7 +11,7 @@ from vizsla import _native
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.compose import Sum
-from vizsla.compose.weighted_sum import fused
+from vizsla.compose.weighted_sum import weighted_topk
 from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows
 from vizsla.data.dataset import Dataset
@@ -30,21 +30,21 @@ def texts_of(count, words, seed):
 
 
 @pytest.fixture(scope="module")
-def catalogue():
+def catalog():
     return {f"i{number}": text for number, text in enumerate(texts_of(400, 5, seed=0))}
 
 
 @pytest.fixture(scope="module")
-def words(catalogue):
-    return bm25(catalogue)
+def words(catalog):
+    return bm25(catalog)
 
 
 @pytest.fixture(scope="module")
-def log(catalogue):
+def log(catalog):
     queries = texts_of(600, 3, seed=1)
     pick = np.random.default_rng(2)
     clicks = {str(number): {f"i{item}": 1.0 for item in pick.integers(0, 400, 2)} for number in range(len(queries))}
-    return Dataset.of(catalogue, queries={str(number): query for number, query in enumerate(queries)}, clicks=clicks)
+    return Dataset.of(catalog, queries={str(number): query for number, query in enumerate(queries)}, clicks=clicks)
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +57,14 @@ QUERIES = [*texts_of(40, 3, seed=3), "", "unheard of", "w0"]
 
 
 def slowly(total, queries, k, threads=1):
-    return fused(total._terms, Queries(list(queries)), k, total.depth, None, threads)
+    return weighted_topk(total._terms, Queries(list(queries)), k, total.depth, None, threads)
 
 
 @pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
 @pytest.mark.parametrize(("depth", "own"), [(100, 100), (7, 30), (30, 100), (127, 127), (128, 128)])
 @pytest.mark.parametrize("k", [1, 10, 16, 17, 60])
 def test_one_call_answers_as_many_do(words, tree, how, depth, own, k):
-    total = (0.5 * words.normalised(how, depth=own)).plus(0.7 * tree.normalised(how, depth=100), depth=depth)
+    total = (0.5 * words.normalized(how, depth=own)).plus(0.7 * tree.normalized(how, depth=100), depth=depth)
     assert total._live is not None
     found, truth = total(QUERIES, k), slowly(total, QUERIES, k)
     assert found == truth
@@ -85,7 +85,7 @@ def other_tree(log):
 @pytest.mark.parametrize("k", [1, 10, 33])
 def test_two_trees_tell_of_what_came_before_their_lists_and_after(words, tree, other_tree, how, taken, own, k):
     weights = {0.4: tree, 0.5: words, 0.3: other_tree}
-    total = Sum([(weight, part.normalised(how, depth=own)) for weight, part in weights.items()], depth=taken)
+    total = Sum([(weight, part.normalized(how, depth=own)) for weight, part in weights.items()], depth=taken)
     assert total._live is not None
     for _ in range(2):  # the second time leaves are kept by item
         found, truth = total(QUERIES, k), slowly(total, QUERIES, k)
@@ -98,10 +98,10 @@ def test_two_trees_tell_of_what_came_before_their_lists_and_after(words, tree, o
 
 @pytest.mark.parametrize("how", [None, "minmax", "zscore"])
 @pytest.mark.parametrize("k", [3, 150])
-def test_catalogues_in_another_order(catalogue, words, how, k):
-    shuffled = np.random.default_rng(5).permutation(list(catalogue)).tolist()
-    other = bm25({item: catalogue[item] for item in shuffled}, b=0.2)
-    sides = [words, other] if how is None else [words.normalised(how, depth=130), other.normalised(how, depth=130)]
+def test_catalogs_in_another_order(catalog, words, how, k):
+    shuffled = np.random.default_rng(5).permutation(list(catalog)).tolist()
+    other = bm25({item: catalog[item] for item in shuffled}, b=0.2)
+    sides = [words, other] if how is None else [words.normalized(how, depth=130), other.normalized(how, depth=130)]
     total = (0.5 * sides[0]).plus(0.5 * sides[1], depth=25)
     assert total._live is not None
     found = total(QUERIES, k)
@@ -113,21 +113,21 @@ def test_equals_at_a_cut_go_by_the_numbers_of_the_sum():
     """Six are equal in the second part, which counts its items backwards; two of them are candidates."""
     first = {f"n{n}": "fig fig fig" if n > 5 else "fig fig leaf" if n == 5 else "leaf fig leaf leaf" for n in range(9)}
     second = {f"n{n}": "plum" if n > 5 else "fig" for n in reversed(range(9))}
-    total = (0.1 * bm25(first).normalised(depth=9)).plus(bm25(second).normalised(depth=9), depth=2)
+    total = (0.1 * bm25(first).normalized(depth=9)).plus(bm25(second).normalized(depth=9), depth=2)
     assert total._live is not None
     assert total("fig", 2).ids == [["n0", "n1"]]
     assert total("fig", 2) == slowly(total, ["fig"], 2)
 
 
 def test_long_lists_of_an_approximate_part_are_asked_for_their_scale(words, tree):
-    total = words.normalised(depth=10) + tree.normalised(depth=10)
+    total = words.normalized(depth=10) + tree.normalized(depth=10)
     assert not total._live.serves(11)
     found = total(QUERIES, 50)
     assert found == total.score(QUERIES, found)
 
 
 def test_a_filter_goes_the_long_way(words, tree):
-    total = words.normalised() + tree.normalised()
+    total = words.normalized() + tree.normalized()
     where = {f"i{number}" for number in range(0, 400, 3)}
     found = total(QUERIES, 10, where=where)
     assert {item for row in found.ids for item in row} <= where
@@ -135,16 +135,16 @@ def test_a_filter_goes_the_long_way(words, tree):
 
 
 def test_fewer_are_scored_than_were_not_found(words, tree):
-    total = words.normalised() + tree.normalised()
+    total = words.normalized() + tree.normalized()
     assert total(QUERIES, 10).stats.scored < slowly(total, QUERIES, 10).stats.scored
 
 
 @pytest.mark.parametrize("transform", ["l3-hinge", "sigmoid"])
 @pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
-def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalogue, words, log, transform, weights):
+def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalog, words, log, transform, weights):
     """Once a tree keeps its leaves by item, their features say what a score is at most; the answer stays the same."""
     tree = train_xrlinear(log, branching=6, max_leaf=12, beam=3, transform=transform, weights=weights)
-    total = words.normalised("zscore") + tree.normalised("zscore")
+    total = words.normalized("zscore") + tree.normalized("zscore")
     before = total(QUERIES, 5)
     _keep_leaves_by_item(tree)
     found = total(QUERIES, 5)
@@ -163,9 +163,9 @@ def _keep_leaves_by_item(tree):
 
 def test_the_cost_is_that_of_the_parts_and_of_what_is_scored(words, tree):
     parts = words(QUERIES, 100).stats + tree(QUERIES, 100).stats
-    by_rank = (words.normalised("rank") + tree.normalised("rank"))(QUERIES, 10).stats
+    by_rank = (words.normalized("rank") + tree.normalized("rank"))(QUERIES, 10).stats
     assert (by_rank.postings, by_rank.bytes, by_rank.scored) == (parts.postings, parts.bytes, 0)
-    more = (words.normalised() + tree.normalised())(QUERIES, 10).stats
+    more = (words.normalized() + tree.normalized())(QUERIES, 10).stats
     assert more.scored > 0
     assert more.postings > parts.postings
     assert more.bytes > parts.bytes
@@ -209,26 +209,26 @@ class Doubled(InvertedIndex):
 def test_whoever_redefines_an_answer_is_asked_himself(words):
     index = words.index
     own = Doubled(len(index), index._offsets, index._items, index._impacts)
-    assert index.is_live
-    assert not own.is_live
+    assert index.has_native_cursor
+    assert not own.has_native_cursor
     assert (words._with(index=own) + words)._live is None
 
 
-def test_dense_parts_go_the_long_way(catalogue, words):
+def test_dense_parts_go_the_long_way(catalog, words):
     from vizsla.methods.dense import Dense
 
     encoder = FunctionEncoder(lambda texts: [[len(text), 1.0] for text in texts], dim=2, name="length")
-    dense = Dense.build(catalogue, encoder)
+    dense = Dense.build(catalog, encoder)
     assert not dense.is_plain
-    assert (words.normalised() + dense.normalised())._live is None
+    assert (words.normalized() + dense.normalized())._live is None
     with pytest.raises(InputError, match="native part of sums"):
-        dense.index.live_source(np.ones((1, 2), np.float32))
+        dense.index.native_cursor(np.ones((1, 2), np.float32))
 
 
 def test_native_code_checks_what_it_is_given(words):
     rows = words.encode(["w1 w2"])
-    source = words.index.live_source(rows)
-    two = words.index.live_source(words.encode(["a", "b"]))
+    source = words.index.native_cursor(rows)
+    two = words.index.native_cursor(words.encode(["a", "b"]))
     with pytest.raises(ValueError, match="as many rows"):
         _native.LiveSum([(1.0, "none", 0, None)] * 2).search([source, two], 5, 5, 1)
     with pytest.raises(ValueError, match="source for each part"):
@@ -241,26 +241,26 @@ def test_native_code_checks_what_it_is_given(words):
     with pytest.raises(ValueError, match="a number for each item"):
         _native.LiveSum([(1.0, "none", 0, (short, short))]).search([source], 5, 5, 1)
     wild = np.full(len(words.items), 10**6, np.int32)
-    with pytest.raises(ValueError, match="in both catalogues"):
+    with pytest.raises(ValueError, match="in both catalogs"):
         _native.LiveSum([(1.0, "none", 0, (wild, wild))]).search([source], 5, 5, 1)
 
 
 def test_unsound_queries_are_refused_in_words(words, tree):
     with pytest.raises(InputError, match="columns"):
-        words.index.live_source(SparseRows(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0, np.float32), 3))
+        words.index.native_cursor(SparseRows(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0, np.float32), 3))
     assert isinstance(tree.index, TreeIndex)
     bad = SparseRows(np.array([0, 1]), np.array([0], np.int32), np.array([np.inf], np.float32), tree.index.dim)
     with pytest.raises(ValueError, match="finite"):
-        tree.index.live_source(bad)
+        tree.index.native_cursor(bad)
 
 
 @pytest.mark.parametrize("how", ["minmax", "zscore"])
-def test_what_lies_deeper_than_the_sum_looks_is_not_certified_away(how, catalogue, words):
+def test_what_lies_deeper_than_the_sum_looks_is_not_certified_away(how, catalog, words):
     """A scale may be read from a longer list than candidates are: its lower end says nothing about who was left out."""
-    other = bm25(dict(zip(catalogue, texts_of(400, 5, seed=7), strict=True)), b=0.0)
+    other = bm25(dict(zip(catalog, texts_of(400, 5, seed=7), strict=True)), b=0.0)
     asked, certified = texts_of(120, 6, seed=8), 0
     for weight in (0.5, 1.0, 2.0):
-        total = words.normalised(how, depth=60).plus(other.normalised(how, depth=3).times(weight), depth=3)
+        total = words.normalized(how, depth=60).plus(other.normalized(how, depth=3).times(weight), depth=3)
         for query in asked:
             found = total(query, 2)
             certified += found.stats.exact

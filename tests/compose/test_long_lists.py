@@ -29,7 +29,7 @@ class Widening(TableRetriever):
             np.cumsum([0, *(len(items) for items, _ in kept)]),
             np.concatenate([items for items, _ in kept]),
             np.concatenate([scores for _, scores in kept]),
-            catalogue=self.items,
+            catalog=self.items,
         )
 
 
@@ -37,8 +37,8 @@ class Widening(TableRetriever):
 @pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
 @pytest.mark.parametrize("k", [2, 3, 8, 12])
 def test_law_2_holds_beyond_the_depth_of_a_scale(how, k, where):
-    part = Widening({"q": SCORES, "p": {"i3": 2.0, "i5": 1.0}}, ITEMS).normalised(how, depth=3)
-    other = TableRetriever({"q": {"i5": 2.0, "i11": 1.0}}, ITEMS, exact=True).normalised(how, depth=3)
+    part = Widening({"q": SCORES, "p": {"i3": 2.0, "i5": 1.0}}, ITEMS).normalized(how, depth=3)
+    other = TableRetriever({"q": {"i5": 2.0, "i11": 1.0}}, ITEMS, exact=True).normalized(how, depth=3)
     for search in (part, part + other, part.plus(other, depth=2)):
         for queries in (["q"], ["q", "nothing", "p"]):
             found = search(queries, k, where=where)
@@ -51,16 +51,16 @@ def test_law_2_holds_beyond_the_depth_of_a_scale(how, k, where):
 
 def test_beyond_places_and_cuts_nothing_is_certain():
     table = TableRetriever({"q": SCORES}, ITEMS[::-1], exact=True)
-    for search in (table.normalised("rank", depth=2), table % 2):
+    for search in (table.normalized("rank", depth=2), table % 2):
         assert search("q", 2).stats.exact
         assert search("q", 2) == search.exact("q", 2)
         assert not search("q", 5).stats.exact
 
 
-def test_item_numbers_without_a_catalogue_are_checked():
+def test_item_numbers_without_a_catalog_are_checked():
     words = bm25({"a": "a fig", "b": "a pear"})
     stray = Candidates(np.array([0, 1]), np.array([999], np.int32), None)
-    for search in (words, words.normalised("rank"), shards([words]), words >> words, words + words):
+    for search in (words, words.normalized("rank"), shards([words]), words >> words, words + words):
         with pytest.raises(InputError, match="below 2"):
             search.score("fig", stray)
 

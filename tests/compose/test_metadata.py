@@ -29,13 +29,13 @@ def dataset(ids, *, keep_texts=False, **fields):
 PRICE = {"fig": 3, "pear": 4, "plum": 5, "lime": 6}
 COLOR = {"fig": "purple", "pear": "green", "plum": "purple", "lime": "green"}
 SHAPES = {
-    "sum": lambda one, other: one.normalised() + other.normalised(),
+    "sum": lambda one, other: one.normalized() + other.normalized(),
     "union": lambda one, other: one | other,
     "rerank": lambda one, other: one >> other,
     "budgeted": lambda one, other: rerank(one, other, budget=4),
     "cut": lambda one, other: (one | other) % 3,
-    "normalised": lambda one, other: (one.normalised() + other.normalised()).normalised(),
-    "nested": lambda one, other: one >> (0.5 * one.normalised() + 0.5 * other.normalised()),
+    "normalized": lambda one, other: (one.normalized() + other.normalized()).normalized(),
+    "nested": lambda one, other: one >> (0.5 * one.normalized() + 0.5 * other.normalized()),
 }
 
 
@@ -91,7 +91,7 @@ def test_a_scorer_of_a_dataset_brings_its_fields():
 def test_parts_of_one_dataset_share_their_details_as_they_are():
     data = dataset(IDS, price=PRICE)
     one, other = bm25(data), dense(data, ENCODER)
-    assert (one.normalised() + other.normalised()).items is one.items
+    assert (one.normalized() + other.normalized()).items is one.items
     plain = bm25(TEXTS) | bm25(TEXTS)
     assert details_of(plain.items) is None
 

@@ -22,20 +22,20 @@ def test_sum_scores_what_one_side_did_not_find():
     assert found == {"d": 18.5, "b": 17.5, "a": 3.0, "c": 2.0}
 
 
-def test_sum_over_catalogues_in_another_order_is_the_same():
+def test_sum_over_catalogs_in_another_order_is_the_same():
     assert (LEFT + REVERSED)("q", k=10).to_dict() == (LEFT + RIGHT)("q", k=10).to_dict()
 
 
-def test_ranks_over_catalogues_in_another_order_are_the_same():
-    backwards, forwards = ((LEFT.normalised("rank") + side.normalised("rank"))("q", k=10) for side in (REVERSED, RIGHT))
+def test_ranks_over_catalogs_in_another_order_are_the_same():
+    backwards, forwards = ((LEFT.normalized("rank") + side.normalized("rank"))("q", k=10) for side in (REVERSED, RIGHT))
     assert backwards.to_dict() == forwards.to_dict()
-    ties = TableRetriever({"q": {"b": 5.0, "e": 5.0}}, ITEMS[::-1], scale="left").normalised("rank")
-    nobody = TableRetriever({}, ITEMS).normalised("rank")
+    ties = TableRetriever({"q": {"b": 5.0, "e": 5.0}}, ITEMS[::-1], scale="left").normalized("rank")
+    nobody = TableRetriever({}, ITEMS).normalized("rank")
     assert (nobody + ties)("q").to_dict() == ties("q").to_dict(), "places of equals are those of the part"
 
 
 def test_sum_refuses_unlike_scales_and_says_what_to_do():
-    with pytest.raises(CompositionError, match=r"one scale.*left, right.*normalised"):
+    with pytest.raises(CompositionError, match=r"one scale.*left, right.*normalized"):
         LEFT + OTHER
 
 
@@ -57,26 +57,26 @@ def test_sum_refuses_parts_that_do_not_know_the_same_items():
 
 
 def test_minmax_makes_unlike_scales_addable():
-    both = LEFT.normalised() + OTHER.normalised()
+    both = LEFT.normalized() + OTHER.normalized()
     # left: a 1, b .5, c 0, others (1 - 2) / 2 = -.5; right: d 1, b 0, others (0 - 10) / 80 = -.125
     assert both("q", k=10).to_dict()["0"] == {"a": 0.875, "b": 0.5, "d": 0.5, "c": -0.125}
 
 
 def test_zscore_has_mean_zero_and_unit_spread():
-    found = LEFT.normalised("zscore")("q", k=10).scores
+    found = LEFT.normalized("zscore")("q", k=10).scores
     assert found.mean() == pytest.approx(0, abs=1e-6)
     assert found.std() == pytest.approx(1, abs=1e-6)
 
 
-def test_rank_normalisation_is_reciprocal_rank_fusion():
-    found = (LEFT.normalised("rank") + OTHER.normalised("rank"))("q", k=10).to_dict()["0"]
+def test_rank_normalization_is_reciprocal_rank_fusion():
+    found = (LEFT.normalized("rank") + OTHER.normalized("rank"))("q", k=10).to_dict()["0"]
     expected = {"b": 1 / 62 + 1 / 62, "a": 1 / 61, "d": 1 / 61, "c": 1 / 63}
     assert list(found) == list(expected)
     assert found == pytest.approx(expected)
 
 
-def test_normalised_statistics_do_not_depend_on_k():
-    assert LEFT.normalised()("q", k=2).to_dict()["0"] == {"a": 1.0, "b": 0.5}
+def test_normalized_statistics_do_not_depend_on_k():
+    assert LEFT.normalized()("q", k=2).to_dict()["0"] == {"a": 1.0, "b": 0.5}
 
 
 def test_union_takes_turns_and_has_no_scores():
@@ -87,7 +87,7 @@ def test_union_takes_turns_and_has_no_scores():
     assert found.stats.postings == 3 + 2, "what both sides cost"
 
 
-def test_union_of_unlike_catalogues_knows_all_items():
+def test_union_of_unlike_catalogs_knows_all_items():
     more = TableRetriever({"q": {"z": 1.0}}, ["z"], scale="x")
     assert (LEFT | more)("q", k=10).ids == [["a", "z", "b", "c"]]
     assert list((LEFT | more).items) == [*ITEMS, "z"]
@@ -114,7 +114,7 @@ def test_rerank_scores_at_most_depth_and_counts_the_calls():
     assert found.stats.model_calls == 2
 
 
-def test_rerank_of_a_union_of_unlike_catalogues():
+def test_rerank_of_a_union_of_unlike_catalogs():
     more = TableRetriever({"q": {"z": 1.0}}, ["z"], scale="x")
     scorer = FunctionScorer(lambda q, ts: [ord(t) for t in ts], {item: item for item in [*ITEMS, "z"]})
     assert ((LEFT | more) >> scorer)("q", k=3).ids == [["z", "c", "b"]]
@@ -131,7 +131,7 @@ def test_where_reaches_every_part():
         LEFT + RIGHT,
         LEFT | OTHER,
         (LEFT | OTHER) >> OTHER,
-        LEFT.normalised() + OTHER.normalised(),
+        LEFT.normalized() + OTHER.normalized(),
         LEFT + REVERSED,
     )
     for each in composed:
@@ -143,7 +143,7 @@ def test_explanations_add_up():
     assert why.score == 17.5
     assert [part.score for part in why.parts] == [1.5, 16.0]
     assert (LEFT >> OTHER).explain("q", "b").score == 10.0
-    assert LEFT.normalised().explain("q", "b").score == 0.5
+    assert LEFT.normalized().explain("q", "b").score == 0.5
 
 
 def test_nested_sums_flatten_and_keep_their_weights():
@@ -194,5 +194,5 @@ def test_equals_of_a_part_go_by_the_numbers_of_the_composition():
 def test_what_parts_share_needs_its_bytes_once():
     assert (LEFT + RIGHT).nbytes == LEFT.nbytes + RIGHT.nbytes
     assert ((LEFT % 2) >> LEFT).nbytes == LEFT.nbytes
-    assert (LEFT.normalised() + LEFT.normalised("minmax", depth=3)).nbytes == LEFT.nbytes
+    assert (LEFT.normalized() + LEFT.normalized("minmax", depth=3)).nbytes == LEFT.nbytes
     assert (LEFT % 2).rerank(Budget(LEFT, calls=9)).nbytes == LEFT.nbytes

@@ -18,7 +18,7 @@ def scale_of(scores, how):
 
 def scale_as_given(scores, how):
     offsets, items = np.array([0, len(scores)], np.int64), np.arange(len(scores), dtype=np.int32)
-    return np.frombuffer(_native.normalise(offsets, items, scores, how, max(1, len(scores)), 1)[3], np.float64).tolist()
+    return np.frombuffer(_native.normalize(offsets, items, scores, how, max(1, len(scores)), 1)[3], np.float64).tolist()
 
 
 def drawn():

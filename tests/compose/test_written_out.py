@@ -11,8 +11,8 @@ from vizsla.errors import CompositionError, FormatError
 STEPS = {
     "union": lambda made: made | (made % 7),
     "rerank": lambda made: made >> made,
-    "sum": lambda made: made.normalised() + made.normalised(),
-    "rank sum": lambda made: made.normalised("rank") + (made % 3).normalised("rank"),
+    "sum": lambda made: made.normalized() + made.normalized(),
+    "rank sum": lambda made: made.normalized("rank") + (made % 3).normalized("rank"),
 }
 
 
@@ -34,7 +34,7 @@ def test_a_composition_has_a_limit_written_out(name, base):
     assert doubled(base, STEPS[name], 3).size == 8
 
 
-@pytest.mark.parametrize("within", [True, False], ids=["of parts", "of artefacts"])
+@pytest.mark.parametrize("within", [True, False], ids=["of parts", "of artifacts"])
 @pytest.mark.parametrize("name", ["rerank", "union"])
 def test_a_file_that_would_work_for_ever_is_refused(name, within, base, tmp_path, monkeypatch):
     with monkeypatch.context() as unlimited:
@@ -42,9 +42,9 @@ def test_a_file_that_would_work_for_ever_is_refused(name, within, base, tmp_path
         made = doubled(base, STEPS[name], 28 if name == "rerank" else 14)
         saved = made.save(tmp_path / "saved")
         if not within:
-            with pytest.raises(FormatError, match="more than 100,000 artefacts" if name == "rerank" else "artefacts"):
+            with pytest.raises(FormatError, match="more than 100,000 artifacts" if name == "rerank" else "artifacts"):
                 vizsla.load(saved)
-    with pytest.raises(FormatError, match=r"10,000 parts|artefacts"):
+    with pytest.raises(FormatError, match=r"10,000 parts|artifacts"):
         vizsla.load(saved)
 
 
@@ -55,7 +55,7 @@ def test_what_can_be_saved_can_be_loaded(base, tmp_path):
 
 
 class _Forged:
-    """Reads as an artefact that says it has one part, where two belong."""
+    """Reads as an artifact that says it has one part, where two belong."""
 
     path = "forged"
 

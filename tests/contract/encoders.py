@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import sidr_encoder
 from tests.encoders.minilm import minilm_folder
 from vizsla.base.encoder import Encoder, FunctionEncoder
@@ -22,7 +22,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.methods.dense import dense
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 
@@ -45,7 +45,7 @@ class EncoderCase:
     away: float = 0.0
     """How far a row may lie from that of the same text in another batch."""
     half_pairs: bool = False
-    """Half a surrogate pair is a separator like any other, as the page on analysers says, and raises nothing."""
+    """Half a surrogate pair is a separator like any other, as the page on analyzers says, and raises nothing."""
 
 
 def letters(texts: list[str]) -> list[list[float]]:
@@ -63,7 +63,7 @@ def _precomputed(texts: list[str] = TEXTS, dtype: Any = np.float32, factor: floa
 
 
 def _bag(**options: Any) -> Encoder:
-    return BagOfWords.fit(ITEMS.values(), Analyser(**options))[0]
+    return BagOfWords.fit(ITEMS.values(), Analyzer(**options))[0]
 
 
 def _ngrams(**options: Any) -> Encoder:
@@ -129,7 +129,7 @@ def _settings(make: Callable[..., Encoder], *settings: dict[str, Any]) -> tuple[
     return tuple(lambda given=given: make(**given) for given in settings)
 
 
-NEURAL = [{"query_prompt": "query: "}, {"item_prompt": "item: "}, {"normalise": False}, {"max_tokens": 8}]
+NEURAL = [{"query_prompt": "query: "}, {"item_prompt": "item: "}, {"normalize": False}, {"max_tokens": 8}]
 
 ENCODERS: dict[str, EncoderCase] = {
     "function": EncoderCase(_function, _settings(_function, {"name": "other"}, {"width": 3})),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.base.encoder import Encoder
 from vizsla.base.index import Index
 from vizsla.base.retriever import Retriever
@@ -25,7 +25,7 @@ from vizsla.compose.shards import shards
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
-from vizsla.data.metadata import Details
+from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
 from vizsla.encoders.late import TokenVectors, WordEncoder
@@ -40,7 +40,7 @@ from vizsla.indexes.tokens import BagIndex
 from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.methods.cold_items import unclicked
+from vizsla.methods.cold_items import cold_item_boost
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur, score_anchors
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import jpq
@@ -59,7 +59,7 @@ from vizsla.scorers.function import FunctionScorer
 from vizsla.scorers.lazy_vectors import LateParametric
 from vizsla.scorers.pair_models import PairModel, StoredPairModel
 from vizsla.scorers.wrappers import Budget, Retrying
-from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 from vizsla.text.wordpiece import WordPiece
@@ -85,7 +85,7 @@ def _overlap(query: str, texts: list[str]) -> list[float]:
 
 
 @cache
-def catalogue_details() -> Details:
+def catalog_details() -> ItemMetadata:
     """Metadata of every kind, and texts, of three items."""
     known = {
         "a": {"price": 3.5, "brand": "Ace", "sold": True, "tags": ["x", "y"], "day": "2024-05-01", "size": "n/a"},
@@ -131,7 +131,7 @@ def _log() -> Dataset:
 
 
 def pieces() -> WordPiece:
-    """Return a WordPiece analyser that cuts the words of ITEMS: whole words for some, letters for all."""
+    """Return a WordPiece analyzer that cuts the words of ITEMS: whole words for some, letters for all."""
     words = sorted({word for text in ITEMS.values() for word in text.lower().split() if word.isascii()})
     letters = [chr(code) for code in range(33, 127)]
     tokens = dict.fromkeys(["[UNK]", *letters, *(f"##{letter}" for letter in letters), *words[::2]])
@@ -140,7 +140,7 @@ def pieces() -> WordPiece:
 
 def sidr_encoder() -> SidrEncoder:
     """Return an encoder whose texts stay bags, so that its model of a few bytes never runs."""
-    table = bag(ITEMS, analyser=pieces()).encoder
+    table = bag(ITEMS, analyzer=pieces()).encoder
     tokens = np.arange(3, 40, dtype=np.int64)
     return SidrEncoder(table, np.arange(64, dtype=np.uint8), tokens, query_form="bag", item_form="bag")
 
@@ -163,7 +163,7 @@ def training_state() -> TrainingState:
 
 
 def statistics() -> Statistics:
-    """Return the counts of ITEMS, as an artefact."""
+    """Return the counts of ITEMS, as an artifact."""
     return Statistics.of(ITEMS)
 
 
@@ -173,7 +173,7 @@ def _lsa_search() -> Retriever:
 
 
 def anchors(storage: str = "int8") -> AnchorScores:
-    """Return the scores of all items for a few anchor queries, as an artefact."""
+    """Return the scores of all items for a few anchor queries, as an artifact."""
     return score_anchors(_lsa_search(), ["fig pear", "apple", "river stone", "leaf tree"], storage=storage)
 
 
@@ -183,18 +183,18 @@ def _thirds() -> list[dict[str, str]]:
 
 
 def _pefa_xl(base: Retriever) -> Retriever:
-    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
+    return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
 
 
 RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
-    "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(stem="english", stop_words="english"))),
-    "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyser=AnyLanguage(["english", "german"]))),
-    "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyser=Analyser(kind="chars"))),
+    "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(stem="english", stop_words="english"))),
+    "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyzer=AnyLanguage(["english", "german"]))),
+    "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(kind="chars"))),
     "bm25 with details": RetrieverCase(_described),
     "bag of tokens": RetrieverCase(lambda: bag(ITEMS)),
-    "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyser=pieces())),
-    "sidr overlap": RetrieverCase(lambda: bag(ITEMS, analyser=pieces()).with_table(sidr_encoder())),
+    "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyzer=pieces())),
+    "sidr overlap": RetrieverCase(lambda: bag(ITEMS, analyzer=pieces()).with_table(sidr_encoder())),
     "sidr": RetrieverCase(lambda: sidr(ITEMS, sidr_encoder())),
     "bag learned": RetrieverCase(_learned_bag),
     "tfidf": RetrieverCase(lambda: tfidf(ITEMS)),
@@ -224,17 +224,17 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
-    "unclicked": RetrieverCase(lambda: unclicked(_log()), always=True),
-    "sum that lifts": RetrieverCase(lambda: _bm25().scaled() + 0.5 * unclicked(_log()), exact=False),
+    "unclicked": RetrieverCase(lambda: cold_item_boost(_log()), always=True),
+    "sum that lifts": RetrieverCase(lambda: _bm25().scaled() + 0.5 * cold_item_boost(_log()), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
-    "normalised": RetrieverCase(lambda: _bm25().normalised("minmax"), exact=False),
+    "normalized": RetrieverCase(lambda: _bm25().normalized("minmax"), exact=False),
     "scaled": RetrieverCase(lambda: _bm25().scaled("exp", slope=0.1)),
-    "fusion": RetrieverCase(lambda: _bm25().normalised("rank") + _bm25("bm25+").normalised("rank"), exact=False),
-    "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyser=Analyser(kind="chars")), exact=False, scored=False),
+    "fusion": RetrieverCase(lambda: _bm25().normalized("rank") + _bm25("bm25+").normalized("rank"), exact=False),
+    "union": RetrieverCase(lambda: _bm25() | bm25(ITEMS, analyzer=Analyzer(kind="chars")), exact=False, scored=False),
     "rerank": RetrieverCase(lambda: _bm25().rerank(_bm25("atire"), depth=20), exact=False, head=20),
     "budgeted rerank": RetrieverCase(lambda: rerank(_bm25(), _lsa_search(), budget=20), exact=False),
     "sum under a budget": RetrieverCase(
-        lambda: adacur(_lsa_search(), anchors(), budget=9, rounds=3).normalised() + _bm25().normalised(),
+        lambda: adacur(_lsa_search(), anchors(), budget=9, rounds=3).normalized() + _bm25().normalized(),
         exact=False,
         always=True,
     ),
@@ -295,7 +295,7 @@ SCORERS: dict[str, Callable[[], Scorer]] = {
 
 
 def _counts() -> tuple[csr_array, csr_array]:
-    bag, _ = BagOfWords.fit(ITEMS.values(), Analyser())
+    bag, _ = BagOfWords.fit(ITEMS.values(), Analyzer())
     return bag.items(list(ITEMS.values())).to_scipy(), bag.queries(QUERIES).to_scipy()
 
 
@@ -344,7 +344,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "two-sided": lambda: TwoSidedEncoder(AdaptedEncoder(_lsa(), 2 * np.eye(24, dtype=np.float32)), _lsa()),
     "bag": lambda: BagOfWords.fit(ITEMS.values())[0],
     "bag of two languages": lambda: BagOfWords.fit(ITEMS.values(), AnyLanguage(["english", "german"]))[0],
-    "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyser(stem="english"))[0],
+    "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyzer(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
     "sidr encoder": sidr_encoder,
     "token table": lambda: _learned_bag().encoder,
@@ -355,19 +355,19 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
 
 
 def bundled_model() -> BundledModel:
-    """Return a model inside an artefact whose files are none: it can be saved and described, not asked."""
+    """Return a model inside an artifact whose files are none: it can be saved and described, not asked."""
     description = {"kind": "onnx", "dim": 3, "fingerprint": "onnx:0123456789abcdef", "options": {"pooling": "mean"}}
     files = {"model.onnx": b"weights", "tokenizer.json": b"{}", "deeper/vocab.txt": b"fig"}
     return BundledModel(description, {path: np.frombuffer(data, np.uint8) for path, data in files.items()})
 
 
 def item_vectors() -> Vectors:
-    """Return the encoded ITEMS as an artefact."""
+    """Return the encoded ITEMS as an artifact."""
     return Vectors(Strings.of(ITEMS), _lsa().items(list(ITEMS.values())), _lsa().fingerprint)
 
 
 def token_vectors() -> TokenVectors:
-    """Return the words of ITEMS as vectors, as an artefact."""
+    """Return the words of ITEMS as vectors, as an artifact."""
     return TokenVectors.build(ITEMS, WordEncoder(_lsa()))
 
 

@@ -12,14 +12,14 @@ import pytest
 
 import vizsla
 from tests.artifacts.mutations import mutations
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import (
     ENCODERS,
     INDEXES,
     RETRIEVERS,
     anchors,
     bundled_model,
-    catalogue_details,
+    catalog_details,
     cross_encoder,
     item_vectors,
     statistics,
@@ -41,7 +41,7 @@ ARTIFACTS = {
     "anchor scores": lambda: (anchors(), _anchors_of),
     "cur factors": lambda: (anchors("float16").factors, lambda f: (f.values.tolist(), f.steps.tolist())),
     "training state": lambda: (training_state(), _state_of),
-    "details": lambda: (catalogue_details(), lambda d: [(d.of(number), d.text(number)) for number in range(d.count)]),
+    "details": lambda: (catalog_details(), lambda d: [(d.of(number), d.text(number)) for number in range(d.count)]),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
     "token vectors": lambda: (token_vectors(), lambda v: (list(v.ids), v.offsets.tolist(), v.item(3).tolist())),
@@ -57,7 +57,7 @@ def _encoded(encoder):
 
 
 def _pairs_of(scorer):
-    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalogue=scorer.items)
+    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalog=scorer.items)
     files = {path: data.tobytes() for path, data in scorer.model.files.items()}
     return scorer.pairs(Queries(["fig"]), everything), scorer.model.reference, scorer.fingerprint, files
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from tests.contract.registry import RETRIEVERS
 from vizsla.compose.composition import Composition
 from vizsla.errors import InputError

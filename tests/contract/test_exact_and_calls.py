@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import INDEXES, RETRIEVERS, RetrieverCase, anchors
 from vizsla.base.queries import Queries
 from vizsla.compose.budgeted import rerank
@@ -35,10 +35,10 @@ SHORT_SUMS = {
         [(0.7, made("scaled")), (0.3, made("bm25 bm25+").scaled("exp", slope=0.1))], depth=4
     ),
     "sum of a tree's short list": lambda: Sum(
-        [(0.5, made("xrlinear").normalised(depth=9)), (0.5, made("bm25 lucene").normalised(depth=9))], depth=4
+        [(0.5, made("xrlinear").normalized(depth=9)), (0.5, made("bm25 lucene").normalized(depth=9))], depth=4
     ),
     "sum of short ranks": lambda: Sum(
-        [(1.0, made("dense flat").normalised("rank", depth=6)), (1.0, made("tfidf").normalised("rank", depth=6))],
+        [(1.0, made("dense flat").normalized("rank", depth=6)), (1.0, made("tfidf").normalized("rank", depth=6))],
         depth=4,
     ),
 }
@@ -55,7 +55,7 @@ def made(name):
 def brute_force(retriever, query, mask):
     """Return all allowed items, best first, with their scores: each is scored, whatever a search would find."""
     numbers = np.arange(EVERYTHING, dtype=np.int32) if mask is None else np.flatnonzero(mask).astype(np.int32)
-    everything = Candidates.matches([numbers], catalogue=retriever.items)
+    everything = Candidates.matches([numbers], catalog=retriever.items)
     row = retriever.score(query, everything, where=mask).row(0)
     return row[0].tolist(), row[1].tolist()
 
@@ -172,10 +172,10 @@ SPENDING = {
     "rerank": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15),
     "rerank of a cut": lambda spy: (words() % 6) >> spy.scorer(DISTINCT),
     "union >>": lambda spy: (words() | others()) >> spy.scorer(DISTINCT),
-    "sum >>": lambda spy: (words().normalised() + others().normalised()) >> spy.scorer(DISTINCT),
+    "sum >>": lambda spy: (words().normalized() + others().normalized()) >> spy.scorer(DISTINCT),
     "cut of a rerank": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15) % 4,
     "scaled": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15).scaled("exp", slope=0.1),
-    "by rank": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15).normalised("rank"),
+    "by rank": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15).normalized("rank"),
     "union of reranks": _two_reranks,
     "rerank twice": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=12).rerank(others(), depth=5),
     "shards": _sharded,
@@ -190,18 +190,18 @@ SPENDING = {
     "xrlinear >>": lambda spy: made("xrlinear").rerank(spy.scorer(DISTINCT), depth=15),
     **{
         f"{name} >>": lambda spy, name=name: made(name).rerank(spy.scorer(DISTINCT), depth=9)
-        for name in ("dense hnsw", "dense ivf", "pefa-xl", "normalised", "fusion", "unclicked", "dense guarded")
+        for name in ("dense hnsw", "dense ivf", "pefa-xl", "normalized", "fusion", "unclicked", "dense guarded")
     },
 }
 """Every way to let a scorer score, each with a scorer that remembers what it was asked."""
 
 BY_SCALE = {
-    "minmax": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15).normalised(depth=10),
+    "minmax": lambda spy: words().rerank(spy.scorer(DISTINCT), depth=15).normalized(depth=10),
     "sum of scales": lambda spy: (
-        words().rerank(spy.scorer(DISTINCT), depth=15).normalised("zscore", depth=10) + words().normalised("zscore")
+        words().rerank(spy.scorer(DISTINCT), depth=15).normalized("zscore", depth=10) + words().normalized("zscore")
     ),
     "sum under a budget": lambda spy: (
-        adacur(spy.scorer(DISTINCT), anchors(), budget=12, rounds=3).normalised() + words().normalised()
+        adacur(spy.scorer(DISTINCT), anchors(), budget=12, rounds=3).normalized() + words().normalized()
     ),
 }
 """A scale is the query's own, whatever may be found: a filter changes no score, and what the scale is of is scored."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from tests.contract.registry import INDEXES
 from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError

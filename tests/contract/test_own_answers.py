@@ -8,10 +8,10 @@ import pytest
 from tests.support.table_retriever import TableRetriever
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.index import Index
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.scorer import Scorer
 from vizsla.compose.shards import shards
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
 from vizsla.errors import CompositionError, InputError
 from vizsla.methods.pefa import pefa_xl
@@ -23,7 +23,7 @@ LENGTH = FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, n
 VOTES = {
     "encoder": LENGTH,
     "weight": 0.5,
-    "neighbours": 1,
+    "neighbors": 1,
     "votes": "mean",
     "near": 0.0,
     "scale": 1.0,
@@ -52,15 +52,15 @@ class Own(TableRetriever):
 def backwards(found):
     rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
     order = np.lexsort([-np.arange(len(rows)), rows])
-    return Candidates(found.offsets, found.items[order], found.scores[order], catalogue=found.catalogue)
+    return Candidates(found.offsets, found.items[order], found.scores[order], catalog=found.catalog)
 
 
 def other_items(found):
-    return Candidates(found.offsets, found.items, found.scores, catalogue=Strings.of(list("vwxyz")))
+    return Candidates(found.offsets, found.items, found.scores, catalog=Strings.of(list("vwxyz")))
 
 
 def repeated(found):
-    return Candidates(found.offsets, np.zeros_like(found.items), found.scores, catalogue=found.catalogue)
+    return Candidates(found.offsets, np.zeros_like(found.items), found.scores, catalog=found.catalog)
 
 
 def without_ids(found, more=0):
@@ -69,7 +69,7 @@ def without_ids(found, more=0):
 
 def no_numbers(found):
     nothing = np.full(len(found.items), np.nan, np.float32)
-    return Candidates.trusted(found.offsets, found.items, nothing, found.catalogue, found.stats)
+    return Candidates.unchecked(found.offsets, found.items, nothing, found.catalog, found.stats)
 
 
 ASKED = {
@@ -78,8 +78,8 @@ ASKED = {
     "filtered": lambda part: part("q", k=3, where=ITEMS),
     "cut": lambda part: (part % 3)("q"),
     "sum": lambda part: (part + GOOD)("q", k=3),
-    "minmax": lambda part: part.normalised()("q", k=3),
-    "rank": lambda part: (part.normalised("rank") + GOOD.normalised("rank"))("q", k=3),
+    "minmax": lambda part: part.normalized()("q", k=3),
+    "rank": lambda part: (part.normalized("rank") + GOOD.normalized("rank"))("q", k=3),
     "first": lambda part: (part >> GOOD)("q", k=3),
     "union": lambda part: ((part | GOOD) >> GOOD)("q", k=3),
     "shards": lambda part: shards([part, TableRetriever({}, ["z"])])("q", k=3),
@@ -101,7 +101,7 @@ def test_too_many_unsorted_or_unnamed_items_are_ranked_and_cut(asked, mended):
         (repeated, CompositionError, "an item once. Got 'a' twice"),
         (other_items, CompositionError, "must return its own items"),
         (lambda found: without_ids(found, 3), CompositionError, "must return its own items"),
-        (lambda found: Candidates.matches([], catalogue=found.catalogue), CompositionError, "a row for each of"),
+        (lambda found: Candidates.matches([], catalog=found.catalog), CompositionError, "a row for each of"),
         (lambda found: found.unscored(), CompositionError, "must return scores"),
         (lambda found: found.to_dict(), CompositionError, "must return Candidates. Got dict"),
         (lambda found: None, CompositionError, "must return Candidates. Got NoneType"),
@@ -118,11 +118,11 @@ def test_what_is_no_answer_raises_wherever_it_is_asked_for(asked, wrong, error, 
     [
         (lambda scored: scored.scores, CompositionError, r"Own must keep the contract: scoring must return Scored"),
         (lambda scored: None, CompositionError, "Got NoneType"),
-        (lambda scored: Scored(scored.scores, None), CompositionError, "other stats"),
-        (lambda scored: Scored(scored.scores[:-1], scored.stats), InputError, "numbers. Got shape"),
-        (lambda scored: Scored(scored.scores[:, None], scored.stats), InputError, "numbers. Got shape"),
-        (lambda scored: Scored(scored.scores * np.nan, scored.stats), InputError, "Got NaN"),
-        (lambda scored: Scored(["x"] * len(scored.scores), scored.stats), InputError, "must be numbers"),
+        (lambda scored: PairScores(scored.scores, None), CompositionError, "other stats"),
+        (lambda scored: PairScores(scored.scores[:-1], scored.stats), InputError, "numbers. Got shape"),
+        (lambda scored: PairScores(scored.scores[:, None], scored.stats), InputError, "numbers. Got shape"),
+        (lambda scored: PairScores(scored.scores * np.nan, scored.stats), InputError, "Got NaN"),
+        (lambda scored: PairScores(["x"] * len(scored.scores), scored.stats), InputError, "must be numbers"),
     ],
 )
 def test_what_is_no_score_raises(wrong, error, said):
@@ -142,7 +142,7 @@ def test_a_scorer_of_ones_own_is_held_to_the_contract_too():
         items = GOOD.items
 
         def _score(self, queries, candidates, filter, threads):
-            return Scored(np.full(len(candidates.items) // 2, 1.0), Stats())
+            return PairScores(np.full(len(candidates.items) // 2, 1.0), Stats())
 
     with pytest.raises(InputError, match="must return 3 numbers"):
         (GOOD >> Halves())("q")
@@ -162,12 +162,12 @@ class Rows(Index):
 
     def search(self, rows, k, *, filter=None, threads=1):
         everything = Candidates.matches([np.arange(3, dtype=np.int32)] * len(rows))
-        found = everything.rescored(self.scores(rows, everything))
+        found = everything.with_scores(self.scores(rows, everything))
         return found if self.after_search is None else self.after_search(found)
 
     def scores(self, rows, candidates, *, threads=1):
         places = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
-        scored = Scored((rows[places] * self.vectors[candidates.items]).sum(axis=1), Stats())
+        scored = PairScores((rows[places] * self.vectors[candidates.items]).sum(axis=1), Stats())
         return scored if self.after_score is None else self.after_score(scored)
 
     def _write(self, writer):
@@ -176,7 +176,7 @@ class Rows(Index):
     _read = _write
 
 
-class ByLength(Encoded):
+class ByLength(IndexRetriever):
     scale = "length"
     _explain = _write = _read = None
 
@@ -198,11 +198,11 @@ def test_an_index_of_ones_own_is_held_to_the_contract_too():
         with pytest.raises(CompositionError, match=said):
             by_length(search=wrong)("fig")
     with pytest.raises(InputError, match="Got shape"):
-        (by_length() >> by_length(score=lambda scored: Scored(scored.scores[1:], scored.stats)))("fig")
+        (by_length() >> by_length(score=lambda scored: PairScores(scored.scores[1:], scored.stats)))("fig")
 
 
 def test_lists_and_wide_numbers_are_taken():
-    part = Own(score=lambda scored: Scored(scored.scores.astype(float).tolist(), scored.stats))
+    part = Own(score=lambda scored: PairScores(scored.scores.astype(float).tolist(), scored.stats))
     assert part.score("q", GOOD("q")).to_dict() == TableRetriever({"q": ROW}, ITEMS).score("q", GOOD("q")).to_dict()
 
 

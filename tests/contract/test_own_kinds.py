@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.base.index import Index
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.scorer import Scorer
 from vizsla.compose import Composition
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
@@ -79,11 +79,11 @@ class Table(Index):
     def search(self, queries, k, *, filter=None, threads=1):
         numbers = np.arange(len(self), dtype=np.int32) if filter is None else filter.numbers
         everything = Candidates.matches([numbers] * len(queries))
-        return everything.rescored(self.scores(queries, everything), k=k)
+        return everything.with_scores(self.scores(queries, everything), k=k)
 
     def scores(self, queries, candidates, *, threads=1):
         rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
-        return Scored((queries[rows] * self.rows[candidates.items]).sum(axis=1).astype(np.float32), Stats())
+        return PairScores((queries[rows] * self.rows[candidates.items]).sum(axis=1).astype(np.float32), Stats())
 
     def _write(self, writer):
         writer.array("rows", self.rows)
@@ -93,7 +93,7 @@ class Table(Index):
         return cls(reader.array("rows", np.float32, ndim=2))
 
 
-class ByLetters(Encoded):
+class ByLetters(IndexRetriever):
     """A retriever of one's own parts."""
 
     kind = "own-by-letters"
@@ -103,13 +103,13 @@ class ByLetters(Encoded):
         return Explanation(self._score_one(queries, item), "letters")
 
     def _write(self, writer):
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("encoder", self.encoder)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader):
-        return cls(reader.catalogue("items"), reader.child("encoder", Encoder), reader.child("index", Index))
+        return cls(reader.catalog("items"), reader.child("encoder", Encoder), reader.child("index", Index))
 
 
 class Shortest(Scorer, Artifact):
@@ -126,15 +126,15 @@ class Shortest(Scorer, Artifact):
         return self._items
 
     def _score(self, queries, candidates, filter, threads):
-        return Scored(-self.lengths[candidates.items], Stats())
+        return PairScores(-self.lengths[candidates.items], Stats())
 
     def _write(self, writer):
-        writer.catalogue("items", self._items)
+        writer.catalog("items", self._items)
         writer.array("lengths", self.lengths)
 
     @classmethod
     def _read(cls, reader):
-        return cls(reader.catalogue("items"), reader.array("lengths", np.float32))
+        return cls(reader.catalog("items"), reader.array("lengths", np.float32))
 
 
 def by_letters():
@@ -149,12 +149,12 @@ def shortest():
 LOG = [(CLICKED[query], item) for query, item, _ in CLICKS]
 MADE = {
     "alone": by_letters,
-    "in a sum": lambda: by_letters().normalised() + bm25(ITEMS).normalised(),
+    "in a sum": lambda: by_letters().normalized() + bm25(ITEMS).normalized(),
     "before a scorer": lambda: (by_letters() | bm25(ITEMS)) >> shortest(),
     "cut": lambda: (bm25(ITEMS) >> by_letters()) % 7,
     "its encoder in dense": lambda: dense(ITEMS, Letters("aeiouy")),
     "under pefa": lambda: pefa_xl(
-        by_letters(), LOG, encoder=Letters("aeiou"), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0
+        by_letters(), LOG, encoder=Letters("aeiou"), weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0
     ),
 }
 
@@ -171,7 +171,7 @@ def test_save_load_and_pickle(make, tmp_path):
     assert (again / "manifest.json").read_bytes() == (tmp_path / "saved" / "manifest.json").read_bytes()
 
 
-def test_parts_of_ones_own_share_catalogue_and_encoder(tmp_path):
+def test_parts_of_ones_own_share_catalog_and_encoder(tmp_path):
     loaded = vizsla.load(MADE["before a scorer"]().save(tmp_path / "saved"))
     sides = loaded.first.parts
     assert sides[0].items is sides[1].items is loaded.scorer.items
@@ -201,11 +201,11 @@ class Twice(Composition):
 
     def _search(self, queries, k, filter, threads):
         found = self.parts[0]._search(queries, k, filter, threads)
-        return found.rescored(Scored(found.scores * 2, found.stats))
+        return found.with_scores(PairScores(found.scores * 2, found.stats))
 
     def _score(self, queries, candidates, filter, threads):
         scored = self.parts[0]._score(queries, candidates, filter, threads)
-        return Scored(scored.scores * 2, scored.stats)
+        return PairScores(scored.scores * 2, scored.stats)
 
     def _explain(self, queries, item, filter):
         return self.parts[0]._explain(queries, item, filter)
@@ -283,7 +283,7 @@ def test_a_pickle_of_a_folder_that_holds_something_else_by_now_is_refused(tmp_pa
     first, second = by_letters(), dense(ITEMS, Letters("xyz"))
     pickled = pickle.dumps(vizsla.load(first.save(tmp_path / "saved")))
     second.save(tmp_path / "saved", overwrite=True)
-    with pytest.raises(FormatError, match="the artefact that was pickled"):
+    with pytest.raises(FormatError, match="the artifact that was pickled"):
         pickle.loads(pickled)
     assert pickle.loads(pickle.dumps(first))(QUERIES) == first(QUERIES), "by its files, since its folder is gone"
 

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
 from vizsla import load
 from vizsla.base.recipe import Recipe
@@ -114,7 +114,7 @@ def test_equal_settings_make_equal_recipes_and_others_do_not():
         {"recipe": "os.system", "settings": {}},
         {"recipe": "bm25", "settings": {"k2": 1}},
         {"recipe": "bm25", "settings": {"k1": {"import": "os"}}},
-        {"recipe": "bm25", "settings": {"analyser": {"analyser": {"kind": "words"}}}},
+        {"recipe": "bm25", "settings": {"analyzer": {"analyzer": {"kind": "words"}}}},
         {"recipe": "pefa_xs", "settings": {"base": {"recipe": "none", "settings": {}}}},
         {"recipe": "dense", "settings": {"encoder": {"binding": "encoder", "fingerprint": 3}}},
         ["bm25"],
@@ -130,17 +130,17 @@ def test_code_of_a_user_has_no_recipe_and_says_so():
     with pytest.raises(RecipeError, match="give a function"):
         _ = own.recipe
     with pytest.raises(RecipeError, match="give a function"):
-        _ = (own.normalised() + RETRIEVERS["bm25 lucene"].make().normalised()).recipe
+        _ = (own.normalized() + RETRIEVERS["bm25 lucene"].make().normalized()).recipe
 
 
 def test_a_deep_composition_has_a_recipe_at_once():
     search = RETRIEVERS["bm25 lucene"].make()
     for _ in range(40):
-        search = search.normalised("minmax")
+        search = search.normalized("minmax")
     assert search.recipe.depth == 41
     assert same(search.recipe.build(dataset()), search)
     assert Recipe.from_dict(search.recipe.to_dict()) == search.recipe
-    doubled = RETRIEVERS["bm25 lucene"].make().normalised()
+    doubled = RETRIEVERS["bm25 lucene"].make().normalized()
     for _ in range(8):
         doubled = (doubled % 30) + (doubled % 30)
     assert same(doubled.recipe.build(dataset()), doubled)

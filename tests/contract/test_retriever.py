@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
 from vizsla.errors import InputError
 
@@ -55,7 +55,7 @@ def test_any_k_is_answered_or_refused_in_words(retriever):
             retriever(QUERIES, k=k)
 
 
-def test_catalogue_ids_are_the_users(retriever):
+def test_catalog_ids_are_the_users(retriever):
     assert list(retriever.items) == list(ITEMS)
     assert set(retriever("fig", k=EVERYTHING).ids[0]) <= set(ITEMS)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import SCORERS
 from vizsla.base.scorer import Scorer
 from vizsla.compose import Sum
-from vizsla.compose.budgeted import Spender
+from vizsla.compose.budgeted import BudgetedRetriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.errors import InputError
@@ -24,17 +24,17 @@ def scorer(request):
 def _candidates(seed: int = 3) -> Candidates:
     pick = np.random.default_rng(seed)
     rows = [np.sort(pick.choice(len(ITEMS), size=n, replace=False)).astype(np.int32) for n in range(len(QUERIES))]
-    return Candidates.matches(rows, catalogue=Strings.of(ITEMS))
+    return Candidates.matches(rows, catalog=Strings.of(ITEMS))
 
 
 def _remembers(scorer: Scorer | None) -> bool:
     return scorer is not None and (isinstance(scorer, ScoreCache) or _remembers(scorer.wrapped))
 
 
-def _spender(scorer: Scorer) -> Spender | None:
+def _spender(scorer: Scorer) -> BudgetedRetriever | None:
     """Return the search under a budget that this is, or that is a part of it."""
     inner = [scorer, *(under for part in getattr(scorer, "parts", []) for under in (part, *getattr(part, "parts", [])))]
-    return next((part for part in inner if isinstance(part, Spender)), None)
+    return next((part for part in inner if isinstance(part, BudgetedRetriever)), None)
 
 
 def test_scores_every_candidate_once_and_ranks(scorer):
@@ -65,13 +65,13 @@ def test_counts_the_pairs_it_scores(scorer):
     assert (stats.scored if scorer.model_calls else stats.model_calls) == 0
 
 
-def test_score_does_not_depend_on_company_or_catalogue_order(scorer):
+def test_score_does_not_depend_on_company_or_catalog_order(scorer):
     wanted = _candidates()
     together = scorer.score(QUERIES, wanted).to_dict()
     backwards = Strings.of(list(ITEMS)[::-1])
     for query, row in zip(wanted.query_ids, wanted.ids, strict=True):
         for item in row[:3]:
-            alone = Candidates.from_dict({query: {item: 0.0}}, catalogue=backwards)
+            alone = Candidates.from_dict({query: {item: 0.0}}, catalog=backwards)
             assert scorer.score([QUERIES[int(query)]], alone).to_dict()[query][item] == together[query][item]
 
 

@@ -21,7 +21,7 @@ answers = st.dictionaries(
 
 @given(answers)
 def test_dict_round_trip_is_ranked_with_ties_by_number(table):
-    found = Candidates.from_dict(table, catalogue=IDS)
+    found = Candidates.from_dict(table, catalog=IDS)
     expected = {
         query: dict(sorted(row.items(), key=lambda pair: (-pair[1], "abcd".index(pair[0]))))
         for query, row in table.items()
@@ -32,14 +32,14 @@ def test_dict_round_trip_is_ranked_with_ties_by_number(table):
 
 @given(answers, st.integers(1, 5))
 def test_top_is_the_head_of_every_row(table, k):
-    found = Candidates.from_dict(table, catalogue=IDS)
+    found = Candidates.from_dict(table, catalog=IDS)
     assert found.top(k).ids == [row[:k] for row in found.ids]
     assert list(found.top(k).query_ids) == list(table)
 
 
 @given(answers)
 def test_csr_holds_every_pair_zero_included(table):
-    matrix = Candidates.from_dict(table, catalogue=IDS).to_csr()
+    matrix = Candidates.from_dict(table, catalog=IDS).to_csr()
     assert matrix.shape == (len(table), 4)
     assert matrix.nnz == sum(map(len, table.values()))
     for number, row in enumerate(table.values()):
@@ -54,13 +54,13 @@ def test_trec_text_and_file(tmp_path):
 
 
 def test_match_set_has_hits_without_scores():
-    found = Candidates.matches([np.array([2, 0], np.int32)], catalogue=IDS)
+    found = Candidates.matches([np.array([2, 0], np.int32)], catalog=IDS)
     assert found[0] == [Hit("c", None), Hit("a", None)]
     with pytest.raises(InputError, match="score it with a Scorer"):
         found.to_dict()
 
 
-def test_without_a_catalogue_ids_are_numbers():
+def test_without_a_catalog_ids_are_numbers():
     assert Candidates.matches([np.array([7], np.int32)]).ids == [["7"]]
 
 
@@ -91,12 +91,12 @@ def test_index_out_of_range_and_negative_rows():
 )
 def test_wrong_arrays_raise(offsets, items, scores, message):
     with pytest.raises(InputError, match=message):
-        Candidates(np.array(offsets), np.array(items, np.int32), np.array(scores, np.float32), catalogue=IDS)
+        Candidates(np.array(offsets), np.array(items, np.int32), np.array(scores, np.float32), catalog=IDS)
 
 
 def test_unknown_item_and_wrong_query_ids_raise():
     with pytest.raises(InputError, match="Got 'z'"):
-        Candidates.from_dict({"q": {"z": 1.0}}, catalogue=IDS)
+        Candidates.from_dict({"q": {"z": 1.0}}, catalog=IDS)
     with pytest.raises(InputError, match="must name 1 queries. Got 2"):
         Candidates.from_dict({"q": {"a": 1.0}}).with_query_ids(["x", "y"])
 
@@ -111,5 +111,5 @@ def test_nothing_can_be_written_through_candidates():
         for array in (each.offsets, each.items, each.scores):
             assert array is None or not array.flags.writeable
         with pytest.raises(AttributeError):
-            each.catalogue = None
+            each.catalog = None
     assert found[1:].to_dict() == {"b": {"x": 3.0}} and found[::-1].ids == [["x"], ["y", "x"]]

@@ -21,7 +21,7 @@ CLASSES = {
     cross_encoder.CrossEncoderSettings: (cross_encoder.RANGES, {}),
     learner.LearningSettings: (learner.RANGES, {}),
     pefa_xs.XsSettings: (pefa_xs.XS_RANGES, {"weight": 0.5}),
-    pefa_xl.XlSettings: (pefa_xl.XL_RANGES, {"weight": 0.5, "neighbours": 3}),
+    pefa_xl.XlSettings: (pefa_xl.XL_RANGES, {"weight": 0.5, "neighbors": 3}),
 }
 NAMES = [(made, name) for made, (ranges, _) in CLASSES.items() for name in ranges]
 

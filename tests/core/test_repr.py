@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from vizsla.base.encoder import Encoder, FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates
@@ -13,7 +13,7 @@ from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
-from vizsla.encoders.persistence import AbsentEncoder, LazyEncoder
+from vizsla.encoders.persistence import LazyEncoder, MissingEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.function import FunctionScorer
@@ -40,7 +40,7 @@ NOUNS = {
     "function encoder": lambda: FunctionEncoder(len, dim=3, name=LONG),
     "function scorer": lambda: FunctionScorer(len, {"a": "fig"}),
     "precomputed": lambda: PrecomputedEncoder(["fig"], np.ones((1, 3), np.float32)),
-    "absent": lambda: AbsentEncoder({"dim": 3, "fingerprint": LONG}),
+    "absent": lambda: MissingEncoder({"dim": 3, "fingerprint": LONG}),
     "lazy": lambda: LazyEncoder(DESCRIPTION),
     "own": Own,
     "a long composition": lambda: _long(),
@@ -51,7 +51,7 @@ def _long():
     one = bm25(ITEMS)
     whole = one % 5
     for _ in range(20):
-        whole = whole.normalised() + one.normalised()
+        whole = whole.normalized() + one.normalized()
     return whole
 
 

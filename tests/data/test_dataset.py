@@ -63,7 +63,7 @@ def test_clicks_in_many_forms(clicks: Any) -> None:
         ({"dev": [("q1", "a", 2)]}, ("dev",)),
     ],
 )
-def test_judgements_in_many_forms(qrels: Any, splits: tuple[str, ...]) -> None:
+def test_judgments_in_many_forms(qrels: Any, splits: tuple[str, ...]) -> None:
     dataset = Dataset.of({"a": "x", "b": "y"}, queries={"q1": "u"}, qrels=qrels)
     assert dataset.splits == splits
     assert dataset.qrels_dict(splits[0]) == {"q1": {"a": 2}}
@@ -86,7 +86,7 @@ def test_judgements_in_many_forms(qrels: Any, splits: tuple[str, ...]) -> None:
         ({"items": ["x"], "clicks": [("q", "0", -1)]}, "clicks, line 1: the weight must be a number"),
         ({"items": ["x"], "clicks": ["q0"]}, "`clicks` must hold"),
         ({"items": ["x"], "queries": ["y"], "qrels": [("0", "0", 0.5)]}, "line 1: the grade must be a whole"),
-        ({"items": ["x"], "qrels": [("0", "0", 1)]}, "there are judgements but no queries"),
+        ({"items": ["x"], "qrels": [("0", "0", 1)]}, "there are judgments but no queries"),
     ],
 )
 def test_wrong_input_raises(arguments: dict[str, Any], message: str) -> None:
@@ -108,9 +108,9 @@ def test_dangling_entries_are_counted_or_raise() -> None:
 
 def test_unknown_names_raise() -> None:
     dataset = Dataset.of(["x"], queries=["y"], qrels={"dev": {"0": {"0": 1}}})
-    with pytest.raises(InputError, match=r"`split` must be one that has judgements \(dev\). Got 'test'"):
+    with pytest.raises(InputError, match=r"`split` must be one that has judgments \(dev\). Got 'test'"):
         dataset.qrels("test")
-    with pytest.raises(InputError, match="`split` must be one that has judgements"):
+    with pytest.raises(InputError, match="`split` must be one that has judgments"):
         dataset.qrels("train")
     with pytest.raises(InputError, match=r"must be a known id. Got 'z'"):
         dataset.text("z")

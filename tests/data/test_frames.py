@@ -1,4 +1,4 @@
-"""Data frames as items, queries, clicks and judgements; and what would be read as texts by accident is refused."""
+"""Data frames as items, queries, clicks and judgments; and what would be read as texts by accident is refused."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_columns_can_be_named(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "stream"])
-def test_queries_clicks_and_judgements_may_be_frames(kind: str) -> None:
+def test_queries_clicks_and_judgments_may_be_frames(kind: str) -> None:
     frame = FRAMES[kind]
     items, queries = frame({"id": ["f", "p"], "text": ["fig", "pear"]}), frame({"qid": [1, 2], "query": ["figs", "x"]})
     times = [datetime(2024, 5, 1), datetime(2024, 5, 2), datetime(2024, 5, 3)]
@@ -203,7 +203,7 @@ def test_whatever_takes_items_takes_frames(kind: str) -> None:
     for grown in (
         tfidf(frame).with_items(more),
         vizsla.bag(frame).with_items(more),
-        (tfidf(frame).normalised() + vizsla.bag(frame).normalised()).with_items(more),
+        (tfidf(frame).normalized() + vizsla.bag(frame).normalized()).with_items(more),
     ):
         found = grown("tree", k=2)
         known = zip(found.ids[0], found.known(0), strict=True)

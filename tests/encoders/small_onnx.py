@@ -1,4 +1,4 @@
-"""A tiny ONNX model with a tokeniser of its own, made here: a vector for each of some words."""
+"""A tiny ONNX model with a tokenizer of its own, made here: a vector for each of some words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import WORDS
+from tests.contract.catalog import WORDS
 
 
 def write_small_onnx(folder: Path, *, dim: int = 8, seed: int = 0) -> Path:

@@ -1,4 +1,4 @@
-"""Models inside artefacts: the folder moves as one thing, nothing is unpickled, and references go the short way."""
+"""Models inside artifacts: the folder moves as one thing, nothing is unpickled, and references go the short way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import vizsla
 from tests.artifacts.signing import read_manifest, write_manifest
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.encoders.small_onnx import write_small_onnx
 from vizsla.artifacts.inspect import check, inspect
 from vizsla.base.encoder import FunctionEncoder
@@ -28,7 +28,7 @@ LOG = [(CLICKED[query], item) for query, item, _ in CLICKS]
 
 
 def adapted(base, encoder=None):
-    return pefa_xl(base, LOG, encoder=encoder, weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
+    return pefa_xl(base, LOG, encoder=encoder, weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
 
 
 def composed(encoder):
@@ -84,7 +84,7 @@ def test_only_small_onnx_models_go_in_unasked(model, tmp_path, monkeypatch):
 
 def test_a_model_outside_is_named_by_the_way_to_it(model, tmp_path):
     built = dense(ITEMS, OnnxEncoder(model))
-    saved = built.save(tmp_path / "together" / "artefacts" / "saved", bundle_models=False)
+    saved = built.save(tmp_path / "together" / "artifacts" / "saved", bundle_models=False)
     named = read_manifest(saved)["parameters"]["encoder"]
     assert named["path"] == "../../../models/small" and "name" not in named
     (tmp_path / "models").rename(tmp_path / "together" / "models")
@@ -94,7 +94,7 @@ def test_a_model_outside_is_named_by_the_way_to_it(model, tmp_path):
     assert isinstance(again.encoder, LazyEncoder) and again(QUERIES, k=5) == built(QUERIES, k=5)
     once_more = again.save(tmp_path / "flat", bundle_models=False)
     assert read_manifest(once_more)["parameters"]["encoder"]["path"] == "../moved/models/small"
-    assert not (again.save(tmp_path / "still outside") / "encoder").exists(), "only the artefact names it"
+    assert not (again.save(tmp_path / "still outside") / "encoder").exists(), "only the artifact names it"
     whole = again.save(tmp_path / "bundled", bundle_models=tmp_path / "moved" / "models" / "small")
     assert (whole / "encoder").exists(), "a model that was never loaded can go in"
 
@@ -104,7 +104,7 @@ def _renamed_parent(saved, tmp_path, path):
     manifest["parameters"]["encoder"]["path"] = path
     write_manifest(saved, manifest)
     (tmp_path / "together").rename(tmp_path / "moved")
-    return tmp_path / "moved" / "artefacts" / "saved"
+    return tmp_path / "moved" / "artifacts" / "saved"
 
 
 def test_a_retriever_with_a_model_pickles(model, tmp_path):
@@ -121,7 +121,7 @@ def test_another_model_inside_is_noticed(model, tmp_path):
     other = dense(ITEMS, OnnxEncoder(write_small_onnx(tmp_path / "other", seed=1))).save(tmp_path / "others")
     loaded = vizsla.load(saved)
     loaded.encoder.files = vizsla.load(other).encoder.files
-    with pytest.raises(FormatError, match="inside the artefact must be the one that the vectors were made with"):
+    with pytest.raises(FormatError, match="inside the artifact must be the one that the vectors were made with"):
         loaded("fig")
 
 
@@ -129,7 +129,7 @@ REFUSED = ["pytorch_model.bin", "x.pt", "x.pkl", "a.py", "../x.json", "/x.json",
 
 
 @pytest.mark.parametrize("path", REFUSED)
-def test_a_prepared_model_may_hold_nothing_but_weights_and_tokenisers(path, tmp_path):
+def test_a_prepared_model_may_hold_nothing_but_weights_and_tokenizers(path, tmp_path):
     description = {"kind": "sentence", "dim": 3, "fingerprint": "sentence:0", "options": {}}
     with pytest.raises(InputError, match="A model's file must"):
         BundledModel(description, {path: np.zeros(1, np.uint8)})
@@ -183,7 +183,7 @@ WITH = {
     "scorer": lambda: bm25(ITEMS) >> dense(ITEMS, letters()),
     "union": lambda: (bm25(ITEMS) | dense(ITEMS, letters())) >> bm25(ITEMS),
     "sum": lambda: dense(ITEMS, letters()) + 0.5 * dense(ITEMS, letters()),
-    "normalised": lambda: dense(ITEMS, letters()).normalised() + bm25(ITEMS).normalised(),
+    "normalized": lambda: dense(ITEMS, letters()).normalized() + bm25(ITEMS).normalized(),
     "cut": lambda: dense(ITEMS, letters()) % 5,
     "pefa-xs": lambda: pefa_xs(dense(ITEMS, letters()), LOG, weight=0.5, calibrated=True) % 5,
     "pefa-xl": lambda: adapted(dense(ITEMS, letters())) % 5,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import WORDS
+from tests.contract.catalog import WORDS
 from tests.encoders.minilm import minilm_folder
 from tests.encoders.small_onnx import write_small_onnx
 from vizsla.encoders.onnx import OnnxEncoder

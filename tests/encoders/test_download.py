@@ -1,4 +1,4 @@
-"""An artefact that names a model on the hub: nobody is asked for it unless the user says so."""
+"""An artifact that names a model on the hub: nobody is asked for it unless the user says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
@@ -63,7 +63,7 @@ def ask(saved: Path, endpoint: str, home: Path, **more: str) -> subprocess.Compl
     return subprocess.run([sys.executable, "-c", ASK, str(saved)], env=environment, capture_output=True, text=True)
 
 
-def test_a_forged_artefact_downloads_nothing(hub, tmp_path):
+def test_a_forged_artifact_downloads_nothing(hub, tmp_path):
     endpoint, asked = hub
     encoder = Somebody(lambda texts: np.ones((len(texts), 3)), dim=3, name="forged")
     saved = dense(ITEMS, encoder).save(tmp_path / "saved")
@@ -74,7 +74,7 @@ def test_a_forged_artefact_downloads_nothing(hub, tmp_path):
     assert allowed.returncode == 1 and asked
 
 
-def test_a_forged_artefact_may_not_allow_itself_to_download(hub, tmp_path):
+def test_a_forged_artifact_may_not_allow_itself_to_download(hub, tmp_path):
     endpoint, asked = hub
     encoder = Somebody(lambda texts: np.ones((len(texts), 3)), dim=3, name="forged")
     encoder.options = {"download": True}

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.core.linalg import eigen, gram, right_singular_vectors, turned_by
 from vizsla.encoders.lsa import LsaEncoder
@@ -44,7 +44,7 @@ def test_singular_vectors_catch_nearly_all_of_a_sparse_matrix():
     assert (np.linalg.norm(matrix @ found, axis=0) > 0.98 * strengths).all()
 
 
-def test_lsa_is_seeded_normalised_and_silent_about_unknown_words():
+def test_lsa_is_seeded_normalized_and_silent_about_unknown_words():
     one, two = (LsaEncoder.fit(ITEMS.values(), dim=12, seed=3) for _ in range(2))
     assert one.fingerprint == two.fingerprint and one.dim == 12
     rows = one.queries(QUERIES)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.artifacts.signing import replace
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from tests.contract.registry import ENCODERS
 from tests.encoders.small_onnx import write_small_onnx
 from tests.fuzz.resigning import resign
@@ -43,7 +43,7 @@ def test_settings_of_an_onnx_model_count(tmp_path):
         {},
         {"query_prompt": "q"},
         {"item_prompt": "q"},
-        {"normalise": False},
+        {"normalize": False},
         {"max_tokens": 9},
         {"pooling": "cls"},
     ]

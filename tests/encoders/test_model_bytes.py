@@ -1,4 +1,4 @@
-"""`nbytes` counts a model's weights wherever they lie: in a file, in an artefact, in another library's memory."""
+"""`nbytes` counts a model's weights wherever they lie: in a file, in an artifact, in another library's memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.encoders.small_onnx import write_small_onnx
 from tests.support.tiny_bert import tiny_bert
 from vizsla.encoders.late import WordEncoder
@@ -53,7 +53,7 @@ def test_parts_that_share_a_model_count_it_once(model):
     encoder, weights = OnnxEncoder(model), (model / "model.onnx").stat().st_size
     search, tokens = dense(ITEMS, encoder), late_interaction(ITEMS, encoder)
     words = late_interaction(ITEMS, WordEncoder(encoder))
-    together = search.normalised() + tokens.normalised() + words.normalised()
+    together = search.normalized() + tokens.normalized() + words.normalized()
     assert together.nbytes == search.nbytes + tokens.nbytes + words.nbytes - 2 * weights
 
 

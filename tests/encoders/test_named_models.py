@@ -1,4 +1,4 @@
-"""Models that an artefact names: they may be read and are checked, and are copied only if the caller names them."""
+"""Models that an artifact names: they may be read and are checked, and are copied only if the caller names them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import vizsla
 from tests.artifacts.signing import read_manifest, sign_above, write_manifest
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.encoders.small_onnx import write_small_onnx
 from vizsla.cli import main
 from vizsla.encoders import persistence as files_module
@@ -46,7 +46,7 @@ def secrets(tmp_path, model):
 
 
 def prepared(tmp_path, model, place, *, kind="onnx"):
-    """Return an artefact, signed anew, that names another folder as its model's."""
+    """Return an artifact, signed anew, that names another folder as its model's."""
     saved = dense(ITEMS, OnnxEncoder(model)).save(tmp_path / "prepared", bundle_models=False)
     manifest = read_manifest(saved)
     described = {key: value for key, value in manifest["parameters"]["encoder"].items() if key not in ("name", "path")}
@@ -81,7 +81,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", ["onnx", "sentence"])
-def test_no_way_of_saving_copies_what_only_an_artefact_names(tmp_path, model, secrets, place, kind):
+def test_no_way_of_saving_copies_what_only_an_artifact_names(tmp_path, model, secrets, place, kind):
     saved = prepared(tmp_path, model, PLACES[place](secrets, tmp_path / "prepared"), kind=kind)
     loaded = vizsla.load(saved)
     for way, make in WAYS.items():
@@ -97,7 +97,7 @@ def test_no_way_of_saving_copies_what_only_an_artefact_names(tmp_path, model, se
 
 @pytest.mark.parametrize("flags", [[], ["--bundle-model"], ["--no-bundle-model"]])
 @pytest.mark.parametrize("kind", ["onnx", "sentence"])
-def test_no_command_copies_what_only_an_artefact_names(tmp_path, model, secrets, flags, kind, capsys):
+def test_no_command_copies_what_only_an_artifact_names(tmp_path, model, secrets, flags, kind, capsys):
     saved = prepared(tmp_path, model, {"name": str(secrets)}, kind=kind)
     out, log = tmp_path / "out", tmp_path / "clicks.tsv"
     log.write_text("".join(f"{query}\t{item}\n" for query, item in LOG))
@@ -142,10 +142,10 @@ def test_the_caller_may_name_the_model(tmp_path, model, capsys):
     )
 
 
-def test_a_name_that_is_not_the_artefacts_is_refused(tmp_path, model, secrets):
+def test_a_name_that_is_not_the_artifacts_is_refused(tmp_path, model, secrets):
     saved = dense(ITEMS, OnnxEncoder(model)).save(tmp_path / "outside", bundle_models=False)
     for name in (secrets, "org/hub-model", [model, secrets]):
-        with pytest.raises(InputError, match="must name models of the artefact"):
+        with pytest.raises(InputError, match="must name models of the artifact"):
             vizsla.load(saved).save(tmp_path / "inside", bundle_models=name)
     for odd in ([], [3], [""], ""):
         with pytest.raises(InputError, match="bundle_models"):
@@ -361,7 +361,7 @@ def test_odd_settings_inside_are_a_format_error(tmp_path, model):
 def test_an_adapted_model_learns_without_copying(tmp_path, model, secrets):
     """PEFA-XL holds an encoder of its own, and its base another."""
     built = dense(ITEMS, OnnxEncoder(model))
-    learned = pefa_xl(built, LOG, weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
+    learned = pefa_xl(built, LOG, weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
     saved = learned.save(tmp_path / "saved", bundle_models=False)
     again = vizsla.load(saved).save(tmp_path / "again")
     assert not list(again.rglob("*.raw"))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.catalogue import WORDS
+from tests.contract.catalog import WORDS
 from tests.encoders.minilm import minilm_folder
 from vizsla.artifacts.inspect import check
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
-from vizsla.export.int8 import quantise, write_int8
+from vizsla.export.int8 import quantize, write_int8
 from vizsla.export.onnx import export_onnx
 from vizsla.methods.dense import dense
 
@@ -48,11 +48,11 @@ def test_prompts_and_limits_are_exported(model, tmp_path):
 
 
 def test_int8_is_kept_or_refused_by_its_loss(onnx, tmp_path):
-    small, check = quantise(onnx, tmp_path / "int8", WORDS, TEXTS, most_loss=1.0)
+    small, check = quantize(onnx, tmp_path / "int8", WORDS, TEXTS, most_loss=1.0)
     assert check.accepted and small.fingerprint != onnx.fingerprint and 0.5 < check.agreement <= 1
     assert (check.queries, check.items) == (len(WORDS), len(TEXTS))
     assert check.loss == check.recall - check.recall_int8
-    kept, refused = quantise(onnx, tmp_path / "refused", WORDS, TEXTS, most_loss=-1.0)
+    kept, refused = quantize(onnx, tmp_path / "refused", WORDS, TEXTS, most_loss=-1.0)
     assert kept is onnx and not refused.accepted and not (tmp_path / "refused").exists()
     assert vizsla.open_encoder(tmp_path / "int8").fingerprint == small.fingerprint
 

@@ -14,7 +14,7 @@ from vizsla.methods.bm25 import bm25
 
 @pytest.fixture
 def folders(tmp_path):
-    """Two sound artefacts and a damaged one."""
+    """Two sound artifacts and a damaged one."""
     for name in ("sound", "also sound", "damaged"):
         bm25({"a": "a fig tree", "b": "a pear"}).save(tmp_path / name)
     file = next((tmp_path / "damaged").rglob("*.npy"))
@@ -25,7 +25,7 @@ def folders(tmp_path):
 
 
 @pytest.mark.parametrize("order", list(permutations(["sound", "also sound", "damaged"])))
-def test_one_damaged_artefact_is_enough_wherever_it_stands(folders, order, capsys):
+def test_one_damaged_artifact_is_enough_wherever_it_stands(folders, order, capsys):
     assert main(["check", *(folders[name] for name in order)]) == 1
     told = capsys.readouterr().out.splitlines()
     expected = ["1 problem" if name == "damaged" else "sound" for name in order]
@@ -50,7 +50,7 @@ def test_verbs_that_load_several_refuse_one_that_is_damaged(folders, order, tmp_
 
 @pytest.mark.parametrize("error", ["plain", "of numpy"])
 def test_running_out_of_memory_is_not_success(folders, monkeypatch, capsys, error):
-    """Also where the artefact before it was sound."""
+    """Also where the artifact before it was sound."""
     real, seen = checking.check, []
 
     def check(path):

@@ -61,7 +61,7 @@ def test_answers_show_fields_and_obey_conditions(index, capsys, tmp_path):
     (tmp_path / "ids").write_text("1\n2\n")
     (row,) = asked(capsys, str(index), "fig pear", "--where", str(tmp_path / "ids"), "--where", "price=1..5")
     assert [hit["id"] for hit in row["hits"]] == ["1"]
-    assert main(["search", str(index), "fig", "--where", "colour=red"]) == 2
+    assert main(["search", str(index), "fig", "--where", "color=red"]) == 2
     assert "must be one that the items have (title, price, brand, text)" in capsys.readouterr().err
 
 
@@ -121,7 +121,7 @@ def test_pefa_xl_takes_an_encoder(table, index, tmp_path, capsys):
 
     (tmp_path / "log.csv").write_text(LOG)
     LsaEncoder.fit(["red fruit", "green fruit", "fruit"], dim=2).save(tmp_path / "lsa")
-    settings = ["--weight", "0.5", "--neighbours", "1", "--near", "0", "--threshold", "0", "--votes", "mean"]
+    settings = ["--weight", "0.5", "--neighbors", "1", "--near", "0", "--threshold", "0", "--votes", "mean"]
     arguments = ["--clicks", str(tmp_path / "log.csv"), "-o", str(tmp_path / "xl"), "--encoder", str(tmp_path / "lsa")]
     assert main(["adapt", "pefa-xl", str(index), *arguments, *settings]) == 0
 

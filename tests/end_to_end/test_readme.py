@@ -60,7 +60,7 @@ def test_every_verb_is_in_the_help():
 
 
 @pytest.mark.parametrize(
-    "page", ["analysers", "artefacts", "bm25", "candidates", "dense", "ngrams", "pq", "retriever", "xrlinear"]
+    "page", ["analyzers", "artifacts", "bm25", "candidates", "dense", "ngrams", "pq", "retriever", "xrlinear"]
 )
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")

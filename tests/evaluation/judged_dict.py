@@ -1,4 +1,4 @@
-"""The least that evaluation asks of a dataset: query texts and judgements, written down."""
+"""The least that evaluation asks of a dataset: query texts and judgments, written down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems of known quality on random judgements: enough queries for statistics, no index needed."""
+"""Systems of known quality on random judgments: enough queries for statistics, no index needed."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_the_table_carries_the_letters(comparison):
     assert "ᵃ" not in lines[2]
     assert lines[-1] == (
         "120 queries. A raised letter: better than that system "
-        "(paired randomisation test, Holm over 6 comparisons, p < 0.05)."
+        "(paired randomization test, Holm over 6 comparisons, p < 0.05)."
     )
 
 
@@ -86,7 +86,7 @@ def test_json_has_exactly_the_agreed_shape(comparison, tmp_path):
 def test_the_tests_can_be_written_too(comparison, tmp_path):
     comparison.tests_to_json(tmp_path / "tests.json")
     written = json.loads((tmp_path / "tests.json").read_text())
-    assert (written["test"], written["samples"], written["seed"]) == ("randomisation", 10_000, 0)
+    assert (written["test"], written["samples"], written["seed"]) == ("randomization", 10_000, 0)
     assert written["tests"] == [test.to_dict() for test in comparison.tests]
 
 

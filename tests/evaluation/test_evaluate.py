@@ -13,11 +13,11 @@ from vizsla.evaluation import evaluate
 from vizsla.scorers.function import FunctionScorer
 
 FRUIT = JudgedDict(
-    {"q1": "sweet fruit", "q2": "nothing known", "q3": "nothing found", "q4": "no judgement"},
+    {"q1": "sweet fruit", "q2": "nothing known", "q3": "nothing found", "q4": "no judgment"},
     {"q1": {"fig": 1, "pear": 1}, "q2": {"pear": 1}, "q3": {"fig": 1}},
 )
 TABLE = TableRetriever(
-    {"sweet fruit": {"apple": 3, "fig": 2}, "nothing known": {"pear": 1}, "no judgement": {"apple": 9}},
+    {"sweet fruit": {"apple": 3, "fig": 2}, "nothing known": {"pear": 1}, "no judgment": {"apple": 9}},
     ["apple", "fig", "pear"],
 )
 
@@ -78,7 +78,7 @@ def test_single_queries_are_timed_on_a_seeded_sample_after_a_warm_up():
     evaluate(second, data, measures="R@5", latency_queries=20, threads=2)
     evaluate(other, data, measures="R@5", latency_queries=20, threads=2, seed=1)
     batch, singles = first.calls[0], first.calls[1:]
-    assert batch == (tuple(data.texts.values()), 1, 2)  # one item in the catalogue: no deeper than that
+    assert batch == (tuple(data.texts.values()), 1, 2)  # one item in the catalog: no deeper than that
     assert len(singles) == 30 and all(len(texts) == 1 and threads == 1 for texts, _, threads in singles)
     assert singles[:10] == singles[10:20] and len(set(singles[10:])) == 20
     assert first.calls == second.calls != other.calls
@@ -142,7 +142,7 @@ def test_markdown_and_the_printed_table(capsys):
     assert row.startswith("| fruit | 0.5000 |") and row.endswith("| 8 | 0 | 0 |")
     done.show()
     printed = capsys.readouterr().out
-    assert "fruit" in printed and "1 without judgements left out" in printed
+    assert "fruit" in printed and "1 without judgments left out" in printed
 
 
 def test_a_run_by_rank_gives_other_evaluators_the_measured_order(tmp_path):

@@ -55,14 +55,14 @@ def test_graded_measures_by_hand(form, tmp_path):
         given = tmp_path / "some.run"
         given.write_text("".join(lines))
     done = evaluate(given, DATA, measures=list(WANTED))
-    assert done.query_ids == ["q1", "q2", "q3", "q5"]  # in the order of the queries, not of the judgements
+    assert done.query_ids == ["q1", "q2", "q3", "q5"]  # in the order of the queries, not of the judgments
     for measure, values in WANTED.items():
         assert np.nan_to_num(done.per_query[measure]).tolist() == pytest.approx(values), measure
         kept = done.per_query[measure][~np.isnan(done.per_query[measure])]
         assert done.measures[measure] == pytest.approx(kept.mean())
     assert (done.unjudged, done.unanswered, done.cost.queries) == (1, 1, 4)
     footnote = compare({"run": given}, DATA, measures="RR@10").footnote
-    assert footnote.startswith("4 queries. 1 queries without judgements are left out. run answers 3 of them; ")
+    assert footnote.startswith("4 queries. 1 queries without judgments are left out. run answers 3 of them; ")
 
 
 def test_answers_to_queries_that_nobody_judged_count_neither_way():
@@ -84,7 +84,7 @@ def test_ties_of_any_row_keep_the_order_of_its_lines(tied):
     assert (found.top(1).scores == [5.0 if number == tied else 9.0 for number in range(4)]).all()
 
 
-def test_equal_scores_of_neighbouring_queries_are_no_ties():
+def test_equal_scores_of_neighboring_queries_are_no_ties():
     run = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"b": 2.0, "a": 1.0}}
     assert in_run_order(run).to_dict() == run
 
@@ -95,7 +95,7 @@ def test_a_file_of_many_queries_is_read_as_it_was_written(tmp_path):
         f"q{number}": dict(zip("abcdefgh", rng.choice([0.1, 0.25, 1 / 3, 1e-7, 123456.7], 8).tolist(), strict=True))
         for number in range(6)
     }
-    run = Candidates.from_dict(rows, catalogue=None)
+    run = Candidates.from_dict(rows, catalog=None)
     write_run(run, tmp_path / "a.run", tag="mine")
     again = read_run(tmp_path / "a.run")
     assert list(again.query_ids) == list(rows)
@@ -197,7 +197,7 @@ def test_the_table_shows_the_figures_as_they_are(capsys, monkeypatch):
     assert done.to_markdown().splitlines()[2] == f"| mine | {mean} | 0.5000 | – | – | – | – | – |"
     done.show()
     shown = capsys.readouterr().out
-    assert mean in shown and "1 without judgements left out" in shown
+    assert mean in shown and "1 without judgments left out" in shown
 
 
 def test_a_query_without_a_value_does_not_count_in_the_mean():

@@ -56,9 +56,9 @@ def test_samples_seed_and_test_reach_the_p_values():
     systems = {"base": hits(3), "later": hits(6, last=True)}  # nine queries differ: 512 flips
     few = compare(systems, DATA, measures="RR@10", samples=99)
     assert few.tests[0].p * 100 == pytest.approx(round(few.tests[0].p * 100))  # (so many of 99 flips + 1) / 100
-    exact, student = (compare(systems, DATA, measures="RR@10", test=test) for test in ("randomisation", "t"))
+    exact, student = (compare(systems, DATA, measures="RR@10", test=test) for test in ("randomization", "t"))
     assert len({few.tests[0].p, exact.tests[0].p, student.tests[0].p}) == 3
-    assert "paired t-test" in student.footnote and "randomisation" in exact.footnote
+    assert "paired t-test" in student.footnote and "randomization" in exact.footnote
     drawn = {compare(systems, DATA, measures="RR@10", samples=99, seed=seed).tests[0].p for seed in range(8)}
     assert len(drawn) > 1
 

@@ -33,7 +33,7 @@ def test_hand_computed_values():
 
 @pytest.mark.parametrize(("ids", "rank"), [(["a", "b", "c"], 3), (["c", "b", "a"], 1), (["b", "c", "a"], 2)])
 def test_equal_scores_are_measured_in_the_order_of_item_numbers(ids, rank):
-    run = Candidates.from_dict({"q": dict.fromkeys("abc", 1.0)}, catalogue=Strings.of(ids))
+    run = Candidates.from_dict({"q": dict.fromkeys("abc", 1.0)}, catalog=Strings.of(ids))
     means, _ = measured(["RR@10", "nDCG@10", "AP"], {"q": {"c": 1}}, run)
     assert means["RR@10"] == means["AP"] == pytest.approx(1 / rank)
     assert means["nDCG@10"] == pytest.approx(1 / log2(rank + 1))

@@ -95,11 +95,11 @@ def test_what_cannot_be_drawn_says_so(comparison, tmp_path):
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(150, 850), st.floats(150, 550)), min_size=1, max_size=8))
-def test_names_cover_no_point_and_no_other_name_and_stay_inside(centres):
-    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in centres]
+def test_names_cover_no_point_and_no_other_name_and_stay_inside(centers):
+    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in centers]
     points = len(taken)
-    for centre in centres:
-        taken.append(best_box(centre, (70, 12), taken, (0, 0, 1000, 700))[1])
+    for center in centers:
+        taken.append(best_box(center, (70, 12), taken, (0, 0, 1000, 700))[1])
     for number, box in enumerate(taken[points:], points):
         assert all(_overlap(box, other) == 0 for other in taken[:number])
         assert box[0] >= 0 and box[1] >= 0 and box[2] <= 1000 and box[3] <= 700

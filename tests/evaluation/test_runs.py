@@ -138,7 +138,7 @@ def test_a_curve_does_not_turn_back():
     assert noisy == sorted(noisy) and math.isclose(sum(noisy), 22)
 
 
-def test_the_command_line_compares_a_folder_of_runs_with_an_artefact(tmp_path, capsys):
+def test_the_command_line_compares_a_folder_of_runs_with_an_artifact(tmp_path, capsys):
     items, queries, qrels = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl", tmp_path / "qrels" / "test.tsv"
     items.write_text('{"_id": "fig", "text": "a fig tree"}\n{"_id": "pear", "text": "a pear"}\n')
     queries.write_text('{"_id": "q", "text": "fig"}\n')

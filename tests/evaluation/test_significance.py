@@ -58,13 +58,13 @@ def test_student_is_scipys(differences):
     assert p_values(differences[:, None], test="t")[0] == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("test", ["randomisation", "t"])
+@pytest.mark.parametrize("test", ["randomization", "t"])
 def test_no_difference_and_no_query_are_not_significant(test):
     assert p_values(np.zeros((30, 2)), test=test).tolist() == [1, 1]
     assert p_values(np.zeros((0, 1)), test=test).tolist() == [1]
 
 
-@pytest.mark.parametrize("test", ["randomisation", "t"])
+@pytest.mark.parametrize("test", ["randomization", "t"])
 def test_a_query_without_a_value_is_left_out(test):
     differences = np.random.default_rng(3).normal(0.5, 1, size=11)
     gaps = np.insert(differences, [2, 7], np.nan)

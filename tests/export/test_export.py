@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.catalogue import ITEMS, WORDS
+from tests.contract.catalog import ITEMS, WORDS
 from tests.encoders.minilm import minilm_folder
 from vizsla.cli import main
 

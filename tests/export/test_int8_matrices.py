@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vizsla.export.int8 import int8_matrix, quantise_file
+from vizsla.export.int8 import int8_matrix, quantize_file
 
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
@@ -50,7 +50,7 @@ def by_hand(x, matrix):
 @pytest.mark.parametrize("opset", [17, 18])
 def test_products_are_those_of_whole_numbers(tmp_path, opset):
     write(tmp_path / "full.onnx", opset)
-    quantise_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
+    quantize_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
     x = (RANDOM.standard_normal((2, 4, 12)) * 10.0 ** np.arange(-3, 5).reshape(2, 4, 1)).astype(np.float32)
     x[1, 2] = 0
     full, small = answers(tmp_path / "full.onnx", x), answers(tmp_path / "int8.onnx", x)
@@ -64,7 +64,7 @@ def test_products_are_those_of_whole_numbers(tmp_path, opset):
 
 def test_only_fixed_matrices_are_rounded_and_what_nobody_needs_is_gone(tmp_path):
     write(tmp_path / "full.onnx", 17)
-    quantise_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
+    quantize_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
     model = onnx.load(str(tmp_path / "int8.onnx"))
     kinds = [node.op_type for node in model.graph.node]
     assert [kinds.count(kind) for kind in ("MatMulIntegerToFloat", "MatMul", "QuantizeLinear")] == [2, 2, 1]
@@ -74,7 +74,7 @@ def test_only_fixed_matrices_are_rounded_and_what_nobody_needs_is_gone(tmp_path)
 
 def test_a_row_does_not_depend_on_others(tmp_path):
     write(tmp_path / "full.onnx", 17)
-    quantise_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
+    quantize_file(tmp_path / "full.onnx", tmp_path / "int8.onnx")
     x = RANDOM.standard_normal((3, 2, 12)).astype(np.float32)
     x *= np.array([1, 50, 9], np.float32).reshape(3, 1, 1)
     alone = [answers(tmp_path / "int8.onnx", x[row : row + 1, :, :])["a"] for row in range(3)]

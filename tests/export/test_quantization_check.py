@@ -8,7 +8,7 @@ import pytest
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
-from vizsla.export.checks import check_quantisation, check_sample
+from vizsla.export.checks import check_quantization, check_sample
 
 ITEMS, QUERIES = ["a", "b", "c", "d"], ["a", "b", "c", "d"]
 
@@ -24,15 +24,15 @@ def one_hot(name: str, confused: str = "") -> FunctionEncoder:
 
 def test_losses_are_those_counted_by_hand():
     full, small = one_hot("full"), one_hot("small", confused="b")
-    check = check_quantisation(full, small, QUERIES, ITEMS, depth=1, most_loss=0.25)
+    check = check_quantization(full, small, QUERIES, ITEMS, depth=1, most_loss=0.25)
     assert (check.recall, check.recall_int8, check.agreement) == (1.0, 0.75, 0.75)
     assert check.loss == 0.25 and check.accepted
-    assert not check_quantisation(full, small, QUERIES, ITEMS, depth=1, most_loss=0.24).accepted
-    judged = check_quantisation(full, small, QUERIES, ITEMS, depth=1, relevant=[[0], [2], [3], []])
+    assert not check_quantization(full, small, QUERIES, ITEMS, depth=1, most_loss=0.24).accepted
+    judged = check_quantization(full, small, QUERIES, ITEMS, depth=1, relevant=[[0], [2], [3], []])
     assert (judged.recall, judged.recall_int8) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert judged.loss < 0 and judged.accepted and "R@1 0.3333 → 0.6667 (+0.3333, allowed 0.0100)" in str(judged)
     with pytest.raises(InputError, match="not be empty"):
-        check_quantisation(full, small, [], ITEMS)
+        check_quantization(full, small, [], ITEMS)
 
 
 def test_the_sample_holds_every_right_item():
@@ -48,7 +48,7 @@ def test_the_sample_holds_every_right_item():
     assert len(check_sample(data, queries=60, items=1).items) == 120
 
 
-def test_a_sample_without_judgements_or_queries():
+def test_a_sample_without_judgments_or_queries():
     assert check_sample(Dataset.of(["a fig"], queries=["figs"])).relevant is None
     with pytest.raises(InputError, match="queries to check with"):
         check_sample(Dataset.of(["a fig"]))

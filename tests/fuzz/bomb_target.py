@@ -94,8 +94,8 @@ class BombTarget:
         return ((part | vizsla.bm25(ITEMS, b=0.3)) >> part).save(self.scratch / "sound")
 
     def _copy(self, place: Path, random: np.random.Generator) -> tuple[Path, Path]:
-        """Return a copy of an artefact and one of the folders in it."""
-        root = Path(shutil.copytree(self._saved(), place / "artefact", copy_function=os.link))
+        """Return a copy of an artifact and one of the folders in it."""
+        root = Path(shutil.copytree(self._saved(), place / "artifact", copy_function=os.link))
         folders = sorted(file.parent for file in root.rglob("manifest.json"))
         return root, folders[int(random.integers(len(folders)))]
 
@@ -115,7 +115,7 @@ class BombTarget:
         return f"{size} bytes of {value} as {part}"
 
     def records(self, place: Path, random: np.random.Generator) -> str:
-        """Let many records point to one artefact elsewhere, or to many places that are not there."""
+        """Let many records point to one artifact elsewhere, or to many places that are not there."""
         root, folder = self._copy(place, random)
         manifest = read_manifest(folder)
         record = {"kind": "bm25", "xxh64": "0" * 16}

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS
 
 FEW = 24
 """Items: every command is run thousands of times."""
 
 
 def make_files(folder: Path) -> None:
-    """Fill a folder with sound files, artefacts and hostile files, named after what they are."""
+    """Fill a folder with sound files, artifacts and hostile files, named after what they are."""
     items = {f"i{number}": text for number, text in enumerate(list(ITEMS.values())[:FEW]) if text.strip()}
     items["red \x1b[31m"] = "a fig tree \x1b[31m and \u202e more"
     _sound(folder, items)
-    _artefacts(folder, items)
+    _artifacts(folder, items)
     _hostile(folder / "bad")
 
 
@@ -41,7 +41,7 @@ def _sound(folder: Path, items: dict[str, str]) -> None:
     (folder / "ids.txt").write_text("i1\ni2\n")
 
 
-def _artefacts(folder: Path, items: dict[str, str]) -> None:
+def _artifacts(folder: Path, items: dict[str, str]) -> None:
     lsa = vizsla.LsaEncoder.fit(items.values(), dim=8)
     vizsla.bm25(items).save(folder / "bm25")
     vizsla.bag(items).save(folder / "bag")

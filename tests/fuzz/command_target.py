@@ -38,7 +38,7 @@ COMMANDS = [
     "adapt pefa dense --clicks clicks.tsv -o out",
     "adapt pefa-xs dense --clicks clicks.tsv --weight 0.5 --calibrated no -o out",
     "adapt pefa-max dense --clicks clicks.tsv --weight 0.5 --margin 0.5 --item-weight 0.5 -o out",
-    "adapt pefa-xl dense --clicks clicks.tsv --weight 0.5 --neighbours 3 --votes mean -o out",
+    "adapt pefa-xl dense --clicks clicks.tsv --weight 0.5 --neighbors 3 --votes mean -o out",
     "add bag new.csv -o out",
     "remove bag i1 i2 -o out",
     "remove pq --from ids.txt -o out",

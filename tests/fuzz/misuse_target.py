@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS
 from tests.contract.registry import RETRIEVERS, OverlapPairs, anchors, sidr_encoder
 from tests.fuzz.uses import UseError, described
 from vizsla.base.index import Index
@@ -134,7 +134,7 @@ def calls(scratch: Path) -> list[Call]:
     dense, table = vizsla.dense(ITEMS, lsa), Strings.of(ITEMS)
     triples = [(CLICKED[q], item, weight) for q, item, weight in CLICKS]
     right: dict[str, dict[str, Any]] = {
-        "Analyser": {},
+        "Analyzer": {},
         "AnyLanguage": {"language": "english", "content": ["war"]},
         "Budget": {"scorer": base, "calls": 10},
         "Candidates": {"offsets": [0, 1], "items": [0], "scores": [1.0]},
@@ -196,7 +196,7 @@ def calls(scratch: Path) -> list[Call]:
             "base": dense,
             "clicks": triples,
             "weight": 0.5,
-            "neighbours": 3,
+            "neighbors": 3,
             "votes": "mean",
             "near": 0.0,
             "scale": 1.0,
@@ -224,9 +224,9 @@ def calls(scratch: Path) -> list[Call]:
         "LsaEncoder.fit": (vizsla.LsaEncoder.fit, {"texts": list(ITEMS.values()), "dim": 4}),
         "NgramTfidf.fit": (vizsla.NgramTfidf.fit, {"texts": list(ITEMS.values())}),
         "Statistics.of": (vizsla.Statistics.of, {"items": ITEMS}),
-        "Analyser.named": (vizsla.Analyser.named, {"name": "words"}),
+        "Analyzer.named": (vizsla.Analyzer.named, {"name": "words"}),
         "AnyLanguage.from_dict": (vizsla.AnyLanguage.from_dict, {"values": vizsla.AnyLanguage().to_dict()}),
-        "Analyser.from_dict": (vizsla.Analyser.from_dict, {"values": vizsla.Analyser().to_dict()}),
+        "Analyzer.from_dict": (vizsla.Analyzer.from_dict, {"values": vizsla.Analyzer().to_dict()}),
         "Candidates.from_dict": (Candidates.from_dict, {"answers": {"q": {"a": 1.0}}}),
         "Candidates.matches": (Candidates.matches, {"rows": [np.zeros(1, np.int32)]}),
         "Candidates.ranked": (Candidates.ranked, {"offsets": [0, 1], "items": [0], "scores": [1.0]}),
@@ -329,7 +329,7 @@ def _methods(name: str, thing: Any, scratch: Path) -> list[Call]:
         "reset",
         "form",
         "rescored",
-        "with_catalogue",
+        "with_catalog",
         "with_ceilings",
         "with_stats",
         "with_ms",

@@ -1,4 +1,4 @@
-"""Target "named models": artefacts that name a model anywhere on the machine; nothing of it may end up in a copy."""
+"""Target "named models": artifacts that name a model anywhere on the machine; nothing of it may end up in a copy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class NamedModelTarget:
         self.scratch, self.seed = scratch.resolve(), seed
 
     def run(self, case: int, kept: list[int] | None = None) -> tuple[str, list[str]]:
-        """Run a case; return the outcome and what the artefact names."""
+        """Run a case; return the outcome and what the artifact names."""
         random = np.random.default_rng([self.seed, case])
         for name in ("named", "out", "secret", "link"):
             path = self.scratch / name

@@ -1,4 +1,4 @@
-"""What can be done with artefacts that are parts of others: anchors, factors, vectors, texts, counts, checkpoints."""
+"""What can be done with artifacts that are parts of others: anchors, factors, vectors, texts, counts, checkpoints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from vizsla.core.candidates import Candidates
-from vizsla.core.catalog import Catalogue
+from vizsla.core.catalog import Catalog
 from vizsla.core.strings import Strings
-from vizsla.data.metadata import Details
+from vizsla.data.metadata import ItemMetadata
 from vizsla.encoders.late import TokenVectors, WordEncoder
 from vizsla.encoders.vectors import Vectors
 from vizsla.learning.checkpoints import TrainingState
@@ -34,7 +34,7 @@ def _searches() -> tuple[Any, Any, Any]:
 
 
 def part_uses(artifact: Any) -> Iterator[Use]:
-    """Yield what can be done with the artefact, by name; nothing for one that is used as a whole."""
+    """Yield what can be done with the artifact, by name; nothing for one that is used as a whole."""
     for kind, uses in USES.items():
         if isinstance(artifact, kind):
             yield from uses(artifact)
@@ -67,10 +67,10 @@ def _factors(factors: Factors) -> Iterator[Use]:
 TESTS = ("=1", "<3", "!=x", "=1..2", " contains x", " startswith a", " is null", ">=2024-05")
 
 
-def _details(details: Details) -> Iterator[Use]:
+def _details(details: ItemMetadata) -> Iterator[Use]:
     numbers = [str(number) for number in range(min(details.count, 1000))]
     for asked in [f"{field}{test}" for field in details.fields[:10] for test in TESTS]:
-        yield "condition", lambda asked=asked: vizsla.where(asked).mask(Catalogue(Strings.of(numbers), details))
+        yield "condition", lambda asked=asked: vizsla.where(asked).mask(Catalog(Strings.of(numbers), details))
     yield "fields", lambda: [(details.of(n), details.text(n)) for n in range(min(details.count, 20))]
 
 
@@ -89,7 +89,7 @@ def _tokens(tokens: TokenVectors) -> Iterator[Use]:
 
 def _cross_encoder(scorer: CrossEncoder) -> Iterator[Use]:
     words, _, _ = _searches()
-    everything = Candidates.matches([np.arange(len(scorer.items), dtype=np.int32)], catalogue=scorer.items)
+    everything = Candidates.matches([np.arange(len(scorer.items), dtype=np.int32)], catalog=scorer.items)
     yield "score", lambda: scorer.score("fig", everything)
     yield "rerank", lambda: (words >> scorer)("fig", k=3)
 
@@ -103,7 +103,7 @@ USES: dict[type, Callable[[Any], Iterator[Use]]] = {
     Statistics: _statistics,
     AnchorScores: _anchors,
     Factors: _factors,
-    Details: _details,
+    ItemMetadata: _details,
     Vectors: _vectors,
     TokenVectors: _tokens,
     CrossEncoder: _cross_encoder,

@@ -1,4 +1,4 @@
-"""All checksums of an artefact made right again, whatever was changed inside: also those of parts that are shared."""
+"""All checksums of an artifact made right again, whatever was changed inside: also those of parts that are shared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS = 12
 
 
 def resign(root: Path, *, files: bool = True) -> None:
-    """Record every file's size and checksum, if wanted, and every inner artefact's digest, until nothing changes."""
+    """Record every file's size and checksum, if wanted, and every inner artifact's digest, until nothing changes."""
     inner = sorted((entry for entry in root.rglob("*") if entry.is_dir()), key=lambda entry: -len(entry.parts))
     for _ in range(ROUNDS):
         if not sum(_resign_folder(folder, root, files=files) for folder in [*inner, root]):

@@ -1,4 +1,4 @@
-"""Steps of a mutation: each changes one thing in a copy of an artefact, and says what.
+"""Steps of a mutation: each changes one thing in a copy of an artifact, and says what.
 
 Files of the copy are links: a step puts a new file in place of the old one, and never writes into it.
 """
@@ -119,7 +119,7 @@ def change_parameter(root: Path, random: np.random.Generator) -> str:
 
 
 def change_record(root: Path, random: np.random.Generator) -> str:
-    """Change anything inside a manifest: kinds, records of files and of artefacts inside."""
+    """Change anything inside a manifest: kinds, records of files and of artifacts inside."""
     folder = pick(random, [file.parent for file in files_of(root) if file.name == "manifest.json"])
     try:
         said, manifest = documents.changed({k: v for k, v in read_manifest(folder).items() if k != "xxh64"}, random)
@@ -130,7 +130,7 @@ def change_record(root: Path, random: np.random.Generator) -> str:
 
 
 def graft(root: Path, random: np.random.Generator) -> str:
-    """Put one inner artefact in another one's place; the record says its kind."""
+    """Put one inner artifact in another one's place; the record says its kind."""
     inner = sorted(file.parent for file in root.rglob("manifest.json") if file.parent != root)
     if len(inner) < 2:
         return change_parameter(root, random)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.fuzz.uses import UseError, attempt
 from vizsla.scorers import cache as score_store
 from vizsla.scorers import lazy_vectors

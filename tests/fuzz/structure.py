@@ -1,4 +1,4 @@
-"""Steps of a mutation that change how an artefact is put together: what lies where, names, links, and what JSON says.
+"""Steps of a mutation that change how an artifact is put together: what lies where, names, links, and what JSON says.
 
 As in `steps`, files are never written into, and every step says what it did.
 """
@@ -53,7 +53,7 @@ def relink(root: Path, random: np.random.Generator) -> str:
 
 
 def repoint(root: Path, random: np.random.Generator) -> str:
-    """Let a record of an inner artefact lead to another one in the whole: one that fits, or that it lies inside of."""
+    """Let a record of an inner artifact lead to another one in the whole: one that fits, or that it lies inside of."""
     inner = sorted(file.parent for file in root.rglob("manifest.json") if file.parent != root)
     folder = pick(random, [entry for entry in [root, *inner] if _parents(entry)])
     manifest = read_manifest(folder)
@@ -71,7 +71,7 @@ def repoint(root: Path, random: np.random.Generator) -> str:
 
 
 def rename(root: Path, random: np.random.Generator) -> str:
-    """Give a file, or an inner artefact, a name that it cannot have, in the folder and in the manifest alike."""
+    """Give a file, or an inner artifact, a name that it cannot have, in the folder and in the manifest alike."""
     folder = pick(random, sorted(file.parent for file in root.rglob("manifest.json") if _is_manifest(file.parent)))
     manifest, new = read_manifest(folder), str(random.choice(NAMES))
     part = "parents" if manifest["parents"] and random.random() < 0.3 else "files"

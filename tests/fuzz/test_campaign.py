@@ -75,10 +75,10 @@ def test_two_errors_of_one_place_are_one_fault():
 
 
 def test_a_case_is_the_same_whatever_ran_before(tmp_path):
-    from tests.fuzz.artefact_target import ArtefactTarget
+    from tests.fuzz.artifact_target import ArtifactTarget
 
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    one, two = ArtefactTarget(tmp_path / "one", 5, "strings"), ArtefactTarget(tmp_path / "two", 5, "strings")
+    one, two = ArtifactTarget(tmp_path / "one", 5, "strings"), ArtifactTarget(tmp_path / "two", 5, "strings")
     later = [one.run(case) for case in range(6)][-1]
     assert two.run(5) == later

@@ -11,14 +11,14 @@ import pytest
 
 import vizsla
 from tests.contract.test_artifact import ARTIFACTS
-from tests.fuzz.artefact_target import NAMES
+from tests.fuzz.artifact_target import NAMES
 from tests.fuzz.campaign import run
 from tests.fuzz.misuse_target import calls
 from tests.fuzz.uses import uses
 from vizsla.errors import VizslaError
 
 FEW = os.environ.get("VIZSLA_HYPOTHESIS") == "sanitize"
-CASES = {"artefacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
+CASES = {"artifacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
 CASES |= {"bombs": 80, "named models": 200, "http": 300}
 
 

@@ -1,4 +1,4 @@
-"""Everything that can be done with a loaded artefact: a hostile one may refuse by a typed error, and nothing else."""
+"""Everything that can be done with a loaded artifact: a hostile one may refuse by a typed error, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.fuzz.part_uses import part_uses
 from vizsla.artifacts.string_table import StringTable
 from vizsla.base.encoder import Encoder
 from vizsla.base.index import Index
-from vizsla.base.index_retriever import Encoded, Movable
+from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import details_of
@@ -38,7 +38,7 @@ class UseError(Exception):
 
 
 def use(artifact: Any, answer: Callable[[Any], Any], scratch: Path, random: np.random.Generator) -> None:
-    """Use the artefact in every way; raise a UseError for the first error that is not a typed one."""
+    """Use the artifact in every way; raise a UseError for the first error that is not a typed one."""
     for name, action in uses(artifact, answer, scratch, random):
         attempt(name, action)
 
@@ -65,7 +65,7 @@ def described(error: BaseException) -> str:
 
 
 def uses(artifact: Any, answer: Callable[[Any], Any], scratch: Path, random: np.random.Generator) -> Iterator[Use]:
-    """Yield what can be done with the artefact, by name."""
+    """Yield what can be done with the artifact, by name."""
     yield "answer", lambda: answer(artifact)
     yield "repr", lambda: (repr(artifact), str(artifact), getattr(artifact, "nbytes", 0))
     if isinstance(artifact, Retriever):
@@ -84,7 +84,7 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
     count = len(found.items)
     ids = [item for item in (attempt("id", lambda at=at: found.items[at]) for at in {0, count // 2, count - 1}) if item]
     mask = random.random(count) < 0.3
-    everything = Candidates.matches([np.arange(count, dtype=np.int32)] * 2, catalogue=found.items)
+    everything = Candidates.matches([np.arange(count, dtype=np.int32)] * 2, catalog=found.items)
     yield "search", lambda: found(TEXTS, k=7, threads=2)
     yield "search for no text", lambda: found("\ud800 fig")
     yield "search for all", lambda: found(TEXTS[:3], k=10**6)
@@ -98,7 +98,7 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
     yield "answers shown", lambda: _shown(found(TEXTS[:3], k=5))
     yield "answers as matrix", lambda: found(TEXTS[:3], k=5).to_csr()
     yield "answers as run", lambda: found(TEXTS[:1], k=2, where=lambda item: " " not in item).to_trec()
-    yield "refitted", lambda: found.refitted(_log())(TEXTS[:2], k=5)
+    yield "refitted", lambda: found.refit_on(_log())(TEXTS[:2], k=5)
     for item in ids:
         yield "explain", lambda item=item: str(found.explain("fig tree", item))
         yield "explain under a filter", lambda item=item: str(found.explain("pear", item, where=mask | True))
@@ -110,9 +110,9 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
 
 def _compositions(found: Retriever) -> Iterator[Use]:
     yield "cut", lambda: (found % 3)("fig")
-    yield "sum", lambda: (0.5 * found.normalised() + 0.5 * found.normalised())(TEXTS[:3], k=5)
+    yield "sum", lambda: (0.5 * found.normalized() + 0.5 * found.normalized())(TEXTS[:3], k=5)
     yield "scaled sum", lambda: (found.scaled() + 0.1 * found.scaled("exp", slope=0.1))(TEXTS[:3], k=5)
-    yield "rank sum", lambda: (found.normalised("rank") + found.normalised("rank"))(TEXTS[:3], k=5)
+    yield "rank sum", lambda: (found.normalized("rank") + found.normalized("rank"))(TEXTS[:3], k=5)
     yield "union", lambda: (found | found)(TEXTS[:3], k=5)
     yield "rerank", lambda: (found >> found)(TEXTS[:3], k=5)
 
@@ -132,14 +132,14 @@ def _changes(found: Any, ids: list[str]) -> Iterator[Use]:
         yield "top_features", lambda: [found.top_features(layer, 0) for layer in range(len(found.index.layers))]
         yield "leaf_mates", lambda: [found.leaf_mates(item) for item in ids]
         yield "tree", lambda: [found.tree.path(item) for item in range(len(found.items))]
-    if isinstance(found, Encoded):
+    if isinstance(found, IndexRetriever):
         yield "encoded", lambda: found.search_encoded(found.encode(TEXTS), 3)
-    if isinstance(found, Movable):
+    if isinstance(found, RowSpaceRetriever):
         yield "adapted", lambda: _changed(pefa_xs(found, _log(), weight=0.5))
-    if isinstance(found, Encoded) and not found.encoder.sparse:
+    if isinstance(found, IndexRetriever) and not found.encoder.sparse:
         yield (
             "voted",
-            lambda: _changed(pefa_xl(found, _log(), encoder=found.encoder, weight=0.5, neighbours=3, near=0.0)),
+            lambda: _changed(pefa_xl(found, _log(), encoder=found.encoder, weight=0.5, neighbors=3, near=0.0)),
         )
 
 
@@ -230,7 +230,7 @@ def _saved_again(artifact: Any, answer: Callable[[Any], Any], folder: Path) -> N
 
 def _check_answer(found: Candidates) -> None:
     """Raise unless the arrays keep the promises that the rest of the library relies on."""
-    most = 2**31 if found.catalogue is None else len(found.catalogue)
+    most = 2**31 if found.catalog is None else len(found.catalog)
     if not are_offsets(found.offsets, len(found.items)):
         raise RuntimeError("the answer's offsets are unsound")
     if len(found.items) and not 0 <= found.items.min() <= found.items.max() < most:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 TARGETS = {
-    "artefacts": "tests.fuzz.artefact_target:ArtefactTarget",
+    "artifacts": "tests.fuzz.artifact_target:ArtifactTarget",
     "compositions": "tests.fuzz.composition_target:CompositionTarget",
     "misuses": "tests.fuzz.misuse_target:MisuseTarget",
     "stores": "tests.fuzz.store_target:StoreTarget",

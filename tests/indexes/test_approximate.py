@@ -77,8 +77,8 @@ def test_a_mask_costs_no_recall(kind, share):
 
 def test_probes_are_as_many_as_the_wanted_recall_needs():
     random = np.random.default_rng(9)
-    centres = random.standard_normal((50, 12))
-    vectors = (centres[random.integers(0, 50, 5000)] + 0.7 * random.standard_normal((5000, 12))).astype(np.float32)
+    centers = random.standard_normal((50, 12))
+    vectors = (centers[random.integers(0, 50, 5000)] + 0.7 * random.standard_normal((5000, 12))).astype(np.float32)
     queries = vectors[random.permutation(5000)[:200]] + 0.1 * random.standard_normal((200, 12)).astype(np.float32)
     probes = []
     for wanted in (0.8, 0.99):
@@ -87,7 +87,7 @@ def test_probes_are_as_many_as_the_wanted_recall_needs():
         recall = np.mean([np.isin(exact.row(q)[0], found.row(q)[0]).mean() for q in range(200)])
         assert abs(recall - wanted) < 0.04
         probes.append(index.probes)
-    assert probes[0] < probes[1] <= len(index.centres)
+    assert probes[0] < probes[1] <= len(index.centers)
     assert make_index("ivf", vectors, recall=0.99, probes=3).probes == 3
     with pytest.raises(InputError, match="`recall` must be between 0 and 1"):
         make_index("ivf", vectors, recall=2)

@@ -7,7 +7,7 @@ import pytest
 
 import vizsla
 from tests.artifacts.hostile import hostile
-from tests.contract.catalogue import QUERIES
+from tests.contract.catalog import QUERIES
 from tests.contract.registry import INDEXES, RETRIEVERS
 from vizsla.errors import VizslaError
 

@@ -13,9 +13,7 @@ from vizsla.errors import DataError
 
 CORPUS = "".join(json.dumps({"_id": id, "title": id.upper(), "text": f"text of {id}"}) + "\n" for id in ("a", "b", "c"))
 QUERIES = (
-    '{"_id": "q1", "text": "first"}\n'
-    '{"_id": "q2", "text": "second", "lang": "en"}\n'
-    '{"_id": "q3", "text": "third"}\n'
+    '{"_id": "q1", "text": "first"}\n{"_id": "q2", "text": "second", "lang": "en"}\n{"_id": "q3", "text": "third"}\n'
 )
 HEADER = "query-id\tcorpus-id\tscore\n"
 
@@ -47,7 +45,7 @@ def test_everything_is_read(put: Put, gz: str) -> None:
     assert dataset.warnings == ()
 
 
-def test_dangling_judgements_are_counted_or_raise(put: Put) -> None:
+def test_dangling_judgments_are_counted_or_raise(put: Put) -> None:
     path = folder(put, test=HEADER + "q1\ta\t1\nq9\ta\t1\nq1\tz\t1\nq8\tz\t1\n")
     with pytest.warns(DatasetWarning) as caught:
         dataset = Dataset.open(path)
@@ -76,7 +74,7 @@ def test_dangling_judgements_are_counted_or_raise(put: Put) -> None:
         ("q2\t\t1", "the query or the item is empty"),
     ],
 )
-def test_a_bad_judgement_is_named_or_skipped_and_counted(put: Put, row: str, message: str) -> None:
+def test_a_bad_judgment_is_named_or_skipped_and_counted(put: Put, row: str, message: str) -> None:
     path = folder(put, test=HEADER + f"q1\ta\t1\n{row}\nq3\tc\t1\n")
     with pytest.raises(DataError, match=rf"test\.tsv, line 3: {message}"):
         Dataset.open(path)
@@ -86,7 +84,7 @@ def test_a_bad_judgement_is_named_or_skipped_and_counted(put: Put, row: str, mes
 
 def test_a_pair_judged_twice(put: Put) -> None:
     path = folder(put, test=HEADER + "q1\ta\t1\nq2\tb\t1\nq1\ta\t1.0\n")
-    with pytest.warns(DatasetWarning, match="^1 judgements repeated in .*: each counted once"):
+    with pytest.warns(DatasetWarning, match="^1 judgments repeated in .*: each counted once"):
         assert Dataset.open(path).qrels_dict("test") == {"q1": {"a": 1}, "q2": {"b": 1}}
     put("set/qrels/test.tsv", HEADER + "q1\ta\t1\nq2\tb\t1\nq1\ta\t2\n")
     with pytest.raises(DataError, match=r"test\.tsv, line 4: query 'q1' and item 'a' have grade 2 here and 1 on l"):
@@ -99,7 +97,7 @@ def test_a_first_line_that_is_no_header_is_never_taken_for_one(put: Put) -> None
 
 
 @pytest.mark.parametrize("rows", ["", "\n", HEADER])
-def test_a_split_without_judgements_raises(put: Put, rows: str) -> None:
+def test_a_split_without_judgments_raises(put: Put, rows: str) -> None:
     with pytest.raises(DataError, match=r"test\.tsv: there are no entries"):
         Dataset.open(folder(put, test=rows))
 
@@ -114,14 +112,14 @@ def test_plain_and_gzipped_at_once_raise(put: Put) -> None:
         Dataset.open(path)
 
 
-def test_judgements_without_queries_raise(put: Put) -> None:
+def test_judgments_without_queries_raise(put: Put) -> None:
     path = folder(put, test="q1\ta\t1\n")
     (path / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match="there are judgements but no queries"):
+    with pytest.raises(DataError, match="there are judgments but no queries"):
         Dataset.open(path)
 
 
-def test_a_folder_without_queries_and_judgements_is_a_catalogue(put: Put) -> None:
+def test_a_folder_without_queries_and_judgments_is_a_catalog(put: Put) -> None:
     put("set/corpus.jsonl", CORPUS)
     dataset = Dataset.open(put("set/README", "").parent)
     assert (len(dataset.items), len(dataset.queries), dataset.splits) == (3, 0, ())

@@ -177,4 +177,4 @@ def test_the_command_says_what_was_read_and_left_out(put: Put, tmp_path, capsys)
     (tmp_path / "empty").mkdir()
     assert main(["search", str(tmp_path / "empty"), "fig"]) == 2
     said = capsys.readouterr().err
-    assert "which is empty" in said and "documents (.md" in said and "artefact" not in said
+    assert "which is empty" in said and "documents (.md" in said and "artifact" not in said

@@ -8,15 +8,15 @@ from vizsla.core.validation import DatasetWarning
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 
-GOOD = '{"_id": "d1", "title": "Fig", "text": "A fruit."}\n{"id": 7, "text": "A tree.", "colour": "green"}\n'
+GOOD = '{"_id": "d1", "title": "Fig", "text": "A fruit."}\n{"id": 7, "text": "A tree.", "color": "green"}\n'
 
 
 def test_items_are_read_with_titles_numbers_and_metadata(put: Put) -> None:
     dataset = Dataset.open(put("items.jsonl", GOOD))
-    assert list(dataset.items) == [Item("d1", "A fruit.", "Fig"), Item("7", "A tree.", "", {"colour": "green"})]
+    assert list(dataset.items) == [Item("d1", "A fruit.", "Fig"), Item("7", "A tree.", "", {"color": "green"})]
     assert list(dataset.items) == list(dataset.items)
     assert dataset.text("d1") == "Fig A fruit."
-    assert dataset.items[1] == dataset.items[-1] == Item("7", "A tree.", "", {"colour": "green"})
+    assert dataset.items[1] == dataset.items[-1] == Item("7", "A tree.", "", {"color": "green"})
     assert dataset.warnings == ()
 
 

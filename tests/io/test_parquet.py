@@ -27,7 +27,7 @@ def test_a_file_of_items(tmp_path: Path) -> None:
     assert dataset.text("5") == "E e"
 
 
-def test_clicks_and_judgements(tmp_path: Path) -> None:
+def test_clicks_and_judgments(tmp_path: Path) -> None:
     items = table(tmp_path / "i.parquet", _id=["a", "b"], text=["x", "y"])
     queries = table(tmp_path / "q.parquet", query_id=[7, 8], query=["first", "second"])
     clicks = table(tmp_path / "c.parquet", item=["a", "a", "b"], query=[7, 7, 8], weight=[1, 2, 0.5])

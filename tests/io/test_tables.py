@@ -1,4 +1,4 @@
-"""CSV and TSV catalogues as people have them: mapped columns, quotes, line ends, encodings, dirt."""
+"""CSV and TSV catalogs as people have them: mapped columns, quotes, line ends, encodings, dirt."""
 
 from __future__ import annotations
 

@@ -122,16 +122,16 @@ def test_lines_of_a_run_can_be_left_out_counted_and_kept_aside(put: Put, tmp_pat
 
 def test_a_run_with_an_unknown_item_or_without_entries_raises(put: Put) -> None:
     with pytest.raises(DataError, match="line 1: the item 'b' is unknown"):
-        read_run(put("run.txt", "q1 Q0 b 1 0.5 tag\n"), catalogue=Strings.of(["a"]))
+        read_run(put("run.txt", "q1 Q0 b 1 0.5 tag\n"), catalog=Strings.of(["a"]))
     with pytest.raises(DataError, match="there are no entries"):
         read_run(put("run.txt", "\n"))
 
 
 def test_a_run_comes_back(tmp_path: Path) -> None:
-    catalogue = Strings.of(["a", "b", "ü"])
-    run = Candidates.from_dict({"q1": {"ü": 0.1, "a": 1e-9}, "q2": {"b": -7.25}}, catalogue=catalogue)
+    catalog = Strings.of(["a", "b", "ü"])
+    run = Candidates.from_dict({"q1": {"ü": 0.1, "a": 1e-9}, "q2": {"b": -7.25}}, catalog=catalog)
     write_run(run, tmp_path / "run.txt")
-    assert read_run(tmp_path / "run.txt", catalogue=catalogue) == run
+    assert read_run(tmp_path / "run.txt", catalog=catalog) == run
     assert run.to_trec() == (tmp_path / "run.txt").read_text()
 
 

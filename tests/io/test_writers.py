@@ -55,12 +55,12 @@ def test_parquet_comes_back(tmp_path: Path) -> None:
 
 
 def test_jsonl_has_the_items_and_counts_the_rest(tmp_path: Path) -> None:
-    with pytest.warns(DatasetWarning, match="^3 queries and their clicks and judgements not written"):
+    with pytest.warns(DatasetWarning, match="^3 queries and their clicks and judgments not written"):
         write_dataset(FULL, tmp_path / "items.jsonl", format="jsonl")
     assert list(Dataset.open(tmp_path / "items.jsonl").items) == list(FULL.items)
 
 
-def test_trec_has_the_judgements_and_counts_the_rest(tmp_path: Path) -> None:
+def test_trec_has_the_judgments_and_counts_the_rest(tmp_path: Path) -> None:
     dataset = Dataset.of(["x"], queries=["y"], qrels={"dev": {"0": {"0": 4}}})
     with pytest.warns(DatasetWarning, match="^2 texts not written"):
         write_dataset(dataset, tmp_path / "out", format="trec")

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
 from vizsla.base.queries import Queries
 from vizsla.compose.shards import shards
-from vizsla.compose.weighted_sum import fused
+from vizsla.compose.weighted_sum import weighted_topk
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
@@ -46,7 +46,7 @@ def words():
 
 
 def _pefa(xr):
-    how = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "threshold": 0.0}
+    how = {"weight": 0.4, "neighbors": 5, "votes": "mean", "near": 0.0, "threshold": 0.0}
     return pefa_xl(xr, log(), encoder=LsaEncoder.fit(ITEMS.values(), dim=24), **how)
 
 
@@ -61,9 +61,9 @@ BUILT_ON = {
     "rerank by a function": lambda xr: xr.rerank(_scorer(), depth=COUNT),
     "union": lambda xr: xr | words(),
     "union and rerank": lambda xr: (xr | words()) >> words(),
-    "minmax sum": lambda xr: 0.6 * xr.normalised(depth=COUNT) + 0.4 * words().normalised(depth=COUNT),
-    "zscore sum": lambda xr: xr.normalised("zscore", depth=COUNT) + words().normalised("zscore", depth=COUNT),
-    "rank sum": lambda xr: xr.normalised("rank") + words().normalised("rank"),
+    "minmax sum": lambda xr: 0.6 * xr.normalized(depth=COUNT) + 0.4 * words().normalized(depth=COUNT),
+    "zscore sum": lambda xr: xr.normalized("zscore", depth=COUNT) + words().normalized("zscore", depth=COUNT),
+    "rank sum": lambda xr: xr.normalized("rank") + words().normalized("rank"),
     "scaled": lambda xr: xr.scaled("exp", slope=0.1),
     "pefa": _pefa,
 }
@@ -104,12 +104,12 @@ def test_under_a_filter_k_are_found_whenever_k_match(name):
 @pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
 @pytest.mark.parametrize("beam", [1, 2])
 def test_a_native_sum_of_a_short_list_is_the_general_one(how, beam):
-    built = model().with_effort(beam).normalised(how, depth=40) + words().normalised(how, depth=40)
+    built = model().with_effort(beam).normalized(how, depth=40) + words().normalized(how, depth=40)
     queries = Queries(QUERIES)
     for k in (1, 5, 40):
         natively = built(QUERIES, k)
         assert built._live is not None
-        generally = fused(built._terms, Queries(QUERIES), k, built.depth, None, 1)
+        generally = weighted_topk(built._terms, Queries(QUERIES), k, built.depth, None, 1)
         assert natively.ids == generally.ids and np.array_equal(natively.scores, generally.scores)
         assert natively.stats.exact == generally.stats.exact
     assert built.score(queries, built(queries, 9)) == built(queries, 9)

@@ -1,4 +1,4 @@
-"""The laws of the design that hold for today's methods, over random catalogues, queries and parameters."""
+"""The laws of the design that hold for today's methods, over random catalogs, queries and parameters."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from vizsla.methods.bm25_statistics import VARIANTS
 
 WORDS = ["fig", "pear", "apple", "plum", "tree", "leaf", "ω", "größe"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
-catalogues = st.lists(texts, min_size=1, max_size=25)
+catalogs = st.lists(texts, min_size=1, max_size=25)
 queries = st.lists(texts, min_size=1, max_size=4)
 variants = st.sampled_from(list(VARIANTS))
 
 
-@given(catalogues, queries, variants, st.integers(1, 10), st.integers(0, 20))
+@given(catalogs, queries, variants, st.integers(1, 10), st.integers(0, 20))
 def test_law_1_a_search_is_the_head_of_a_longer_one(items, asked, variant, k, more):
     search = bm25(items, variant=variant)
     assert search(asked, k) == search(asked, k + more).top(k)
 
 
-@given(catalogues, queries, variants, st.integers(1, 30))
+@given(catalogs, queries, variants, st.integers(1, 30))
 def test_law_2_the_score_of_what_was_found_is_what_was_found(items, asked, variant, k):
     search = bm25(items, variant=variant)
     found = search(asked, k)
@@ -34,7 +34,7 @@ def test_law_2_the_score_of_what_was_found_is_what_was_found(items, asked, varia
 
 
 @settings(max_examples=25)
-@given(catalogues, queries, variants)
+@given(catalogs, queries, variants)
 def test_law_8_saved_and_loaded_it_answers_the_same(tmp_path_factory, items, asked, variant):
     search = bm25(items, variant=variant)
     saved = search.save(tmp_path_factory.mktemp("law") / "saved")
@@ -42,7 +42,7 @@ def test_law_8_saved_and_loaded_it_answers_the_same(tmp_path_factory, items, ask
         assert vizsla.load(saved, mmap=mmap)(asked, 10) == search(asked, 10)
 
 
-@given(catalogues, queries, st.integers(1, 12))
+@given(catalogs, queries, st.integers(1, 12))
 def test_law_9_shards_searched_and_merged_are_the_unsharded_answer(items, asked, k):
     """A shard is a mask here: each answers for its own items, and the merge is the ranked union."""
     search = bm25(items)
@@ -56,17 +56,17 @@ def test_law_9_shards_searched_and_merged_are_the_unsharded_answer(items, asked,
         merged.append((numbers, scores))
     offsets = np.cumsum([0, *(len(numbers) for numbers, _ in merged)])
     flat = [np.concatenate(column) for column in zip(*merged, strict=True)]
-    assert Candidates.ranked(offsets, flat[0], flat[1], catalogue=search.items).top(k) == search(asked, k)
+    assert Candidates.ranked(offsets, flat[0], flat[1], catalog=search.items).top(k) == search(asked, k)
 
 
-@given(catalogues, queries, variants, st.integers(1, 10), st.integers(2, 4))
+@given(catalogs, queries, variants, st.integers(1, 10), st.integers(2, 4))
 def test_law_12_threads_do_not_change_the_answer(items, asked, variant, k, threads):
     search = bm25(items, variant=variant)
     assert search(asked * 3, k, threads=threads) == search(asked * 3, k, threads=1)
 
 
-@given(catalogues, queries, st.permutations(range(25)), st.integers(1, 30))
-def test_scores_do_not_depend_on_the_order_of_the_catalogue(items, asked, order, k):
+@given(catalogs, queries, st.permutations(range(25)), st.integers(1, 30))
+def test_scores_do_not_depend_on_the_order_of_the_catalog(items, asked, order, k):
     shuffled = [number for number in order if number < len(items)]
     one = bm25({str(number): text for number, text in enumerate(items)})
     two = bm25({str(number): items[number] for number in shuffled})
@@ -77,7 +77,7 @@ def test_scores_do_not_depend_on_the_order_of_the_catalogue(items, asked, order,
         assert second == pytest.approx(first, rel=1e-6)
 
 
-@given(catalogues, queries)
+@given(catalogs, queries)
 def test_a_sum_of_a_retriever_with_itself_is_the_retriever(items, asked):
     search = bm25(items)
     doubled = (0.5 * search + 0.5 * search)(asked, 10)
@@ -85,19 +85,19 @@ def test_a_sum_of_a_retriever_with_itself_is_the_retriever(items, asked):
     assert doubled.scores == pytest.approx(search(asked, 10).scores)
 
 
-@given(catalogues, queries, st.integers(1, 30))
+@given(catalogs, queries, st.integers(1, 30))
 def test_a_rerank_by_itself_at_full_depth_is_the_retriever(items, asked, k):
     search = bm25(items)
     assert search.rerank(search, depth=len(items))(asked, k) == search(asked, k)
 
 
-@given(catalogues, queries, st.integers(1, 9), st.integers(1, 9))
+@given(catalogs, queries, st.integers(1, 9), st.integers(1, 9))
 def test_two_cuts_are_the_smaller_cut(items, asked, first, second):
     search = bm25(items)
     assert (search % first % second)(asked, 10) == (search % min(first, second))(asked, 10)
 
 
-@given(catalogues, st.data())
+@given(catalogs, st.data())
 def test_a_filter_gives_the_first_allowed_of_the_whole_answer(items, data):
     search = bm25(items)
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(items), max_size=len(items))), dtype=bool)

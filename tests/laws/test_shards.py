@@ -16,14 +16,14 @@ from vizsla.compose.shards import Shards, shards
 from vizsla.errors import CompositionError, FormatError, InputError
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.bm25_statistics import VARIANTS, Statistics
-from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 
-ANALYSERS = {"words": Analyser(), "english": Analyser.named("english"), "chars": Analyser("chars")}
-ANALYSERS |= {"german": AnyLanguage("german"), "two languages": AnyLanguage(["english", "german"], content=["die"])}
+ANALYZERS = {"words": Analyzer(), "english": Analyzer.named("english"), "chars": Analyzer("chars")}
+ANALYZERS |= {"german": AnyLanguage("german"), "two languages": AnyLanguage(["english", "german"], content=["die"])}
 WORDS = ["fig", "figs", "the", "pear", "apple", "apples", "plum", "tree", "leaf", "ω", "größe"]
 WORDS += ["der", "die", "3/8", "水果"]
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
-catalogues = st.lists(texts, min_size=1, max_size=25)
+catalogs = st.lists(texts, min_size=1, max_size=25)
 queries = st.lists(texts, min_size=1, max_size=4)
 cuts = st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted)
 variants = st.sampled_from(list(VARIANTS))
@@ -35,17 +35,17 @@ def cut_up(items: dict[str, str], places: list[float]) -> list[dict[str, str]]:
     return [dict(pairs[low:high]) for low, high in pairwise(bounds)]
 
 
-def sharded(parts: list[dict[str, str]], analyser: Analyser, variant: str) -> Shards:
+def sharded(parts: list[dict[str, str]], analyzer: Analyzer, variant: str) -> Shards:
     """Count each shard by itself, merge the counts, and index each shard with them."""
-    both = reduce(Statistics.merged, (Statistics.of(part, analyser=analyser) for part in parts))
+    both = reduce(Statistics.merged, (Statistics.of(part, analyzer=analyzer) for part in parts))
     return shards([bm25(part, variant=variant, statistics=both) for part in parts])
 
 
-@given(catalogues, queries, cuts, variants, st.sampled_from(sorted(ANALYSERS)), st.integers(1, 12))
-def test_shards_searched_and_merged_are_the_unsharded_answer(given_texts, asked, places, variant, analyser, k):
+@given(catalogs, queries, cuts, variants, st.sampled_from(sorted(ANALYZERS)), st.integers(1, 12))
+def test_shards_searched_and_merged_are_the_unsharded_answer(given_texts, asked, places, variant, analyzer, k):
     items = {f"item {number}": text for number, text in enumerate(given_texts)}
-    whole = bm25(items, variant=variant, analyser=ANALYSERS[analyser])
-    parts = sharded(cut_up(items, places), ANALYSERS[analyser], variant)
+    whole = bm25(items, variant=variant, analyzer=ANALYZERS[analyzer])
+    parts = sharded(cut_up(items, places), ANALYZERS[analyzer], variant)
     found = parts(asked, k)
     assert found == whole(asked, k)
     assert parts(asked, k, threads=2) == found
@@ -56,7 +56,7 @@ def test_shards_searched_and_merged_are_the_unsharded_answer(given_texts, asked,
     assert str(parts.explain(asked[0], "item 0")) == str(whole.explain(asked[0], "item 0"))
 
 
-def real_catalogue(count: int) -> tuple[dict[str, str], list[str]]:
+def real_catalog(count: int) -> tuple[dict[str, str], list[str]]:
     """Return items and queries of Zipf's words: long lists, so that pruning is at work, and many equal weights."""
     random = np.random.default_rng(3)
     shares = 1 / np.arange(1, 30_001)
@@ -70,14 +70,14 @@ def real_catalogue(count: int) -> tuple[dict[str, str], list[str]]:
 
 @pytest.fixture(scope="module")
 def large() -> tuple[dict[str, str], list[str]]:
-    return real_catalogue(12_000)
+    return real_catalog(12_000)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_long_lists_in_three_uneven_shards(large: tuple[dict[str, str], list[str]], variant: str) -> None:
     items, asked = large
-    whole = bm25(items, variant=variant, analyser=Analyser())
-    parts = sharded(cut_up(items, [0.05, 0.8]), Analyser(), variant)
+    whole = bm25(items, variant=variant, analyzer=Analyzer())
+    parts = sharded(cut_up(items, [0.05, 0.8]), Analyzer(), variant)
     assert [len(part.items) for part in parts.parts] == [600, 9000, 2400]
     for k in (1, 10, 100):
         found = parts(asked, k)
@@ -102,10 +102,10 @@ def test_shards_without_shared_statistics_are_refused(large: tuple[dict[str, str
 
 
 @settings(max_examples=20)
-@given(catalogues, queries, cuts)
+@given(catalogs, queries, cuts)
 def test_shards_saved_and_loaded_answer_the_same(tmp_path_factory, given_texts, asked, places):
     items = {str(number): text for number, text in enumerate(given_texts)}
-    parts = sharded(cut_up(items, places), ANALYSERS["english"], "lucene")
+    parts = sharded(cut_up(items, places), ANALYZERS["english"], "lucene")
     path = parts.save(tmp_path_factory.mktemp("shards") / "saved")
     for mmap in (True, False):
         loaded = vizsla.load(path, mmap=mmap)
@@ -116,14 +116,14 @@ def test_shards_saved_and_loaded_answer_the_same(tmp_path_factory, given_texts, 
 def test_a_query_is_encoded_once_for_all_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     from vizsla.text.bag_of_words import BagOfWords
 
-    parts = sharded([{"a": "a fig"}, {"b": "a pear"}, {"c": "the figs"}], ANALYSERS["english"], "lucene")
+    parts = sharded([{"a": "a fig"}, {"b": "a pear"}, {"c": "the figs"}], ANALYZERS["english"], "lucene")
     calls, encode = [], BagOfWords.queries
     monkeypatch.setattr(BagOfWords, "queries", lambda self, texts: calls.append(texts) or encode(self, texts))
     assert parts("fig").ids == [["a", "c"]]
     assert calls == [["fig"]]
 
 
-def test_shards_of_vectors_are_one_catalogue() -> None:
+def test_shards_of_vectors_are_one_catalog() -> None:
     encoder = vizsla.FunctionEncoder(lambda texts: [[len(t), t.count("a")] for t in texts], dim=2, name="letters")
     items = {"x": "banana", "y": "fig", "z": "papaya", "w": "ananas"}
     parts = shards([vizsla.dense(part, encoder) for part in cut_up(items, [0.3, 0.6])])
@@ -146,15 +146,15 @@ def test_what_shards_refuse() -> None:
 
 
 def test_shards_can_be_composed_further() -> None:
-    parts = sharded([{"a": "a fig"}, {"b": "a pear"}], Analyser(), "lucene")
+    parts = sharded([{"a": "a fig"}, {"b": "a pear"}], Analyzer(), "lucene")
     assert ((parts % 1) >> parts)("fig a", 2).ids == [["a"]]
-    assert (parts.normalised() + parts.normalised())("fig").ids == [["a"]]
+    assert (parts.normalized() + parts.normalized())("fig").ids == [["a"]]
     one, other = parts.parts
     assert parts.nbytes == one.nbytes + other.nbytes - one.encoder.nbytes, "one vocabulary encodes for both"  # type: ignore[attr-defined]
 
 
 def test_a_saved_composition_whose_shards_overlap_is_refused(tmp_path: Path) -> None:
-    parts = sharded([{"a": "a fig"}, {"b": "a pear"}], Analyser(), "lucene")
+    parts = sharded([{"a": "a fig"}, {"b": "a pear"}], Analyzer(), "lucene")
     parts.parts[1] = parts.parts[0]
     with pytest.raises(FormatError, match="do not fit together"):
         vizsla.load(parts.save(tmp_path / "overlap"))
@@ -169,7 +169,7 @@ def test_words_and_items_that_were_not_counted_raise() -> None:
     ):
         with pytest.raises(InputError, match=f"must count the items they are used for. Got {got}"):
             bm25(items, statistics=counted)
-    with pytest.raises(InputError, match="same analyser"):
-        bm25({"a": "fig"}, statistics=counted, analyser=Analyser(lower=False))
+    with pytest.raises(InputError, match="same analyzer"):
+        bm25({"a": "fig"}, statistics=counted, analyzer=Analyzer(lower=False))
     grown = counted.merged(Statistics.of({"c": "a plum"}))
     assert isinstance(bm25({"c": "a plum"}, statistics=grown), Bm25)

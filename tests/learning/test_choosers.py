@@ -20,7 +20,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xs, selection
 from vizsla.methods.tokens import tuning
-from vizsla.methods.tokens.learner import Clicked, LearningSettings
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
 from vizsla.methods.tokens.model import bag
 from vizsla.methods.xrlinear import tuning as xrlinear_trial
 
@@ -231,7 +231,7 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     data = Dataset.of(items, clicks=wanted)
     made = bag(data, b=0.5)
     best = tuning.chosen_b(made, data, seed=0)
-    quality = {b: tuning._quality(made.with_b(b), Clicked.of(data, made.items)) for b in tuning.CHOICES}
+    quality = {b: tuning._quality(made.with_b(b), ClickMatrix.of(data, made.items)) for b in tuning.CHOICES}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
     assert best == expected
     assert tuning.chosen_b(made, list(items), seed=0) == 0.5
@@ -249,12 +249,12 @@ def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
     monkeypatch.setattr(tuning, "begun", watched)
     asked: list[list[str]] = []
     monkeypatch.setattr(
-        tuning.Trial,
+        tuning.EpochTrial,
         "ranks",
         lambda self: asked.append(self.asked.texts) or np.zeros(len(self.asked.texts)),
     )
     made = bag(items, b=0.5)
-    clicked = Clicked.of(pairs, made.items)
+    clicked = ClickMatrix.of(pairs, made.items)
     known = made.with_words(clicked.texts)
     choice = tuning.chosen_epochs(known, clicked, LearningSettings(0.1, 8, 1.0, 32, 8), seed=0)
     assert choice.cold + choice.warm == len(np.concatenate(asked[: len(seen)]))
@@ -274,7 +274,7 @@ def test_every_part_of_a_fusion_is_judged_without_the_clicks_it_is_judged_by():
     fold = draw_fold(log, seed=1)
     words = bm25(log)
     full = pefa_xs(words, log, weight=0.5, calibrated=False)
-    twin, built = full.refitted(fold.train), pefa_xs(words, fold.train, weight=0.5, calibrated=False)
+    twin, built = full.refit_on(fold.train), pefa_xs(words, fold.train, weight=0.5, calibrated=False)
     assert (fold.kinds == "repeated").any()
     asked = log.query_texts()[1][::7]
     assert twin(asked, 10).to_dict() == built(asked, 10).to_dict()

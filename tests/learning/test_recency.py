@@ -120,7 +120,7 @@ def _numbers(texts):
 
 def _voted(items, clicks, **options):
     encoder = vizsla.FunctionEncoder(_numbers, dim=101, name="numbers")
-    fixed = {"weight": 0.1, "neighbours": 1, "votes": "mean", "near": 0.0, "scale": 10.0, "threshold": 0.0}
+    fixed = {"weight": 0.1, "neighbors": 1, "votes": "mean", "near": 0.0, "scale": 10.0, "threshold": 0.0}
     return vizsla.pefa_xl(vizsla.bm25(items), clicks, encoder=encoder, **fixed, **options)
 
 

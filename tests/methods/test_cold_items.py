@@ -7,13 +7,13 @@ import pytest
 
 from tests.methods.fusion.logs import ITEMS, text
 from tests.methods.fusion.test_pool import QUERIES, sparse_part
-from vizsla import load, unclicked
+from vizsla import cold_item_boost, load
 from vizsla.compose import Sum
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.cold_items import Unclicked
+from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.pefa import pefa_xs
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
@@ -28,12 +28,12 @@ def log() -> Dataset:
     )
 
 
-def lifted(retriever: Unclicked) -> list[str]:
+def lifted(retriever: ColdItemBoost) -> list[str]:
     return retriever.items.take(retriever.numbers)
 
 
 def test_items_without_clicks_get_one_and_others_nothing():
-    new = unclicked(log())
+    new = cold_item_boost(log())
     assert new.exact("anything", 4).to_dict() == {"0": {"plum": 1.0, "leek": 1.0, "fig": 0.0, "pear": 0.0}}
     assert new("anything").ids == [["plum", "leek"]]
     assert new("anything", where={"leek", "fig"}).ids == [["leek"]]
@@ -42,7 +42,7 @@ def test_items_without_clicks_get_one_and_others_nothing():
 
 
 def test_clicks_that_come_and_go_are_counted_exactly():
-    new = unclicked(log())
+    new = cold_item_boost(log())
     more = new.with_clicks([("blue", "plum", 0.1), ("blue one", "plum", 0.2)])
     assert lifted(more) == ["leek"]
     assert lifted(more.without_clicks([("blue", "plum", 0.1)])) == ["leek"]
@@ -55,7 +55,7 @@ def test_clicks_that_come_and_go_are_counted_exactly():
 
 
 def test_new_items_have_no_clicks_and_items_can_go():
-    new = unclicked(log()).with_items({"kiwi": "a hairy fruit"})
+    new = cold_item_boost(log()).with_items({"kiwi": "a hairy fruit"})
     assert lifted(new) == ["plum", "leek", "kiwi"]
     assert lifted(new.without_items(["plum", "fig"])) == ["leek", "kiwi"]
     with pytest.raises(InputError, match="kiwi"):
@@ -63,7 +63,7 @@ def test_new_items_have_no_clicks_and_items_can_go():
 
 
 def test_saved_and_loaded_it_is_the_same(tmp_path):
-    new = unclicked(log())
+    new = cold_item_boost(log())
     new.save(tmp_path / "new")
     again = load(tmp_path / "new")
     assert again("anything") == new("anything")
@@ -73,7 +73,7 @@ def test_saved_and_loaded_it_is_the_same(tmp_path):
 @pytest.mark.parametrize("units", [np.array([1, -1, 0, 0]), np.zeros(3, np.int64), np.zeros(4, np.float32)])
 def test_other_counts_are_refused(units):
     with pytest.raises(InputError, match=r"`units` must be 4 whole numbers|Only clicks that are there"):
-        Unclicked(Strings.of(log().item_ids), units)
+        ColdItemBoost(Strings.of(log().item_ids), units)
 
 
 @pytest.mark.parametrize("filtered", [False, True])
@@ -81,7 +81,7 @@ def test_other_counts_are_refused(units):
 def test_a_sum_adds_it_to_what_the_others_find(height, filtered):
     """Against scores added by hand: candidates are the other parts' lists, whoever has no clicks."""
     parts = [sparse_part(seed) for seed in range(2)]
-    new = Unclicked.of([("q", item) for item in ITEMS[::3]], Strings.of(ITEMS))
+    new = ColdItemBoost.of([("q", item) for item in ITEMS[::3]], Strings.of(ITEMS))
     search = Sum([(0.25, parts[0].scaled()), (0.75, parts[1].scaled(slope=2.0)), (height, new)], depth=12)
     where = set(ITEMS[::2]) if filtered else None
     found, together = search(TEXTS, 7, where=where), search(TEXTS, 7, where=where, threads=2)
@@ -100,7 +100,7 @@ def test_a_sum_adds_it_to_what_the_others_find(height, filtered):
 
 def test_laws_1_to_4_hold_for_a_sum_that_lifts():
     parts = [sparse_part(seed) for seed in range(2)]
-    new = Unclicked.of([("q", item) for item in ITEMS[::3]], Strings.of(ITEMS))
+    new = ColdItemBoost.of([("q", item) for item in ITEMS[::3]], Strings.of(ITEMS))
     search = Sum([(0.5, parts[0].scaled()), (0.5, parts[1].scaled()), (1.5, new)], depth=40)
     everything = search(TEXTS, 40)
     for where in (None, set(ITEMS[::2])):
@@ -121,7 +121,7 @@ def test_parts_may_number_their_items_differently():
     clicks = [("q", item) for item in ITEMS[::3]]
     one, other = (
         Sum(
-            [(0.5, parts[0].scaled()), (0.5, parts[1].scaled()), (1.5, Unclicked.of(clicks, Strings.of(items)))],
+            [(0.5, parts[0].scaled()), (0.5, parts[1].scaled()), (1.5, ColdItemBoost.of(clicks, Strings.of(items)))],
             depth=40,
         )
         for items in (ITEMS, ITEMS[::-1])
@@ -132,7 +132,7 @@ def test_parts_may_number_their_items_differently():
 def test_clicks_that_all_learners_take_end_a_lift():
     given = log()
     adapted = pefa_xs(tfidf(given), given, weight=0.5, calibrated=False)
-    search = Sum([(1.0, adapted.scaled()), (0.5, unclicked(log()))])
+    search = Sum([(1.0, adapted.scaled()), (0.5, cold_item_boost(log()))])
     more = search.with_clicks([("violet", "plum")])
     assert lifted(more.parts[1]) == ["leek"]
     assert lifted(more.without_clicks([("violet", "plum")]).parts[1]) == ["plum", "leek"]
@@ -143,16 +143,16 @@ def test_a_lift_stays_while_a_part_misses_the_clicks():
     tree = train_xrlinear(log())
     given = log()
     adapted = pefa_xs(tfidf(given), given, weight=0.5, calibrated=False)
-    both = Sum([(1.0, adapted.scaled()), (1.0, tree.scaled("exp")), (0.5, unclicked(log()))])
+    both = Sum([(1.0, adapted.scaled()), (1.0, tree.scaled("exp")), (0.5, cold_item_boost(log()))])
     assert lifted(both.with_clicks([("violet", "plum")]).parts[2]) == ["plum", "leek"]
     with pytest.raises(InputError, match="must have a part that takes clicks"):
-        Sum([(1.0, bm25(log()).scaled()), (1.0, tree.scaled("exp")), (0.5, unclicked(log()))]).with_clicks(
+        Sum([(1.0, bm25(log()).scaled()), (1.0, tree.scaled("exp")), (0.5, cold_item_boost(log()))]).with_clicks(
             [("a", "plum")]
         )
 
 
 def test_refitted_it_counts_the_other_clicks():
-    assert lifted(unclicked(log()).refitted(Dataset.of(log().items, clicks=[("long", "leek")]))) == [
+    assert lifted(cold_item_boost(log()).refit_on(Dataset.of(log().items, clicks=[("long", "leek")]))) == [
         "fig",
         "pear",
         "plum",

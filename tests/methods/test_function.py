@@ -20,7 +20,7 @@ def ask(query: str, k: int) -> dict[str, float]:
 
 
 def scores(query: str, ids: list[str]) -> list[float]:
-    given = vizsla.Candidates.from_dict({"0": dict.fromkeys(ids, 0.0)}, catalogue=WORDS.items)
+    given = vizsla.Candidates.from_dict({"0": dict.fromkeys(ids, 0.0)}, catalog=WORDS.items)
     found = WORDS.score(query, given).to_dict()["0"]
     return [found[item] for item in ids]
 
@@ -48,7 +48,7 @@ def test_the_function_is_asked_for_more_only_while_the_filter_needs_it():
 
 
 def test_it_adds_joins_and_explains_like_any_other():
-    both, twin = SEARCH.normalised() + WORDS.normalised(), WORDS.normalised() + WORDS.normalised()
+    both, twin = SEARCH.normalized() + WORDS.normalized(), WORDS.normalized() + WORDS.normalized()
     assert both("fig tree", 3).to_dict() == twin("fig tree", 3).to_dict()
     assert set((SEARCH | WORDS)("fig tree", 3).ids[0]) == {"fig", "pear", "plum"}
     assert SEARCH.explain("fig", "fig").score == WORDS.explain("fig", "fig").score
@@ -58,14 +58,14 @@ def test_without_a_scoring_function_only_what_it_finds_has_a_score():
     search = FunctionRetriever(ask, TEXTS)
     assert search.score("fig", search("fig")) == WORDS.score("fig", WORDS("fig"))
     with pytest.raises(CompositionError, match="has no score for 'rock', which it does not find. Give it `score=`"):
-        search.score("fig", vizsla.Candidates.from_dict({"0": {"rock": 1.0}}, catalogue=search.items))
-    assert (search.normalised("rank") + WORDS.normalised("rank"))("granite fig").ids[0][:2] == ["rock", "fig"]
+        search.score("fig", vizsla.Candidates.from_dict({"0": {"rock": 1.0}}, catalog=search.items))
+    assert (search.normalized("rank") + WORDS.normalized("rank"))("granite fig").ids[0][:2] == ["rock", "fig"]
 
 
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda query, k: {"elsewhere": 1.0}, "must find items of the catalogue. Got 'elsewhere'"),
+        (lambda query, k: {"elsewhere": 1.0}, "must find items of the catalog. Got 'elsewhere'"),
         (lambda query, k: {"fig": float("nan")}, "must return numbers. Got NaN"),
         (lambda query, k: ["fig"], "must return {item id: score}"),
         (lambda query, k: [("fig", "much")], "`scores` must be numbers"),
@@ -85,7 +85,7 @@ def test_it_says_that_it_cannot_be_saved(tmp_path):
 def test_common_slips_say_what_to_do():
     with pytest.raises(CompositionError, match="begins at 0: write `a \\+ b`"):
         sum([SEARCH, WORDS])
-    assert len(functools.reduce(operator.add, [WORDS.normalised()] * 3)("fig").ids[0]) == 1
+    assert len(functools.reduce(operator.add, [WORDS.normalized()] * 3)("fig").ids[0]) == 1
     with pytest.raises(InputError, match=r"Got 1: ids are texts, so write str\(id\)"):
         vizsla.bm25(["a", "b"], ids=[1, 2])
     with pytest.raises(InputError, match=r"position 0: ids are texts, so write str\(id\)"):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.artifacts.artifact import load
 from vizsla.cli import main
 from vizsla.data.dataset import Dataset
@@ -55,7 +55,7 @@ def test_pefa_is_coded_after_its_clicks(encoder, log, tmp_path):
 
 def test_pefa_over_codes(encoder, log):
     base = dense(ITEMS, encoder, index="pq", bytes=6)
-    votes = pefa_xl(base, log, weight=0.5, neighbours=4)
+    votes = pefa_xl(base, log, weight=0.5, neighbors=4)
     assert votes.index is None or votes.index.kind == "flat"
     found = votes(QUERIES, k=5)
     assert votes.score(QUERIES, found) == found
@@ -161,7 +161,7 @@ def test_lists_of_codes_hold_them_once(tmp_path):
 
     index, asked = make_index("ivfpq", vectors(), bytes=6, rounds=1, lists=8, probes=2), vectors()[:20]
     found, lists = index.search(asked, 5), index._faiss.invlists
-    assert index.nbytes == index.codebook.nbytes + index.centres.nbytes + (6 + 3 * 4 + 8) * 1500
+    assert index.nbytes == index.codebook.nbytes + index.centers.nbytes + (6 + 3 * 4 + 8) * 1500
     last = lists.nlist - 1  # Faiss looks at our array
     assert np.array_equal(
         rev_swig_ptr(lists.get_codes(last), 6), index.stored_codes.take([lists.get_single_id(last, 0)])[0]

@@ -23,7 +23,7 @@ def fresh_import():
 
 def test_import_takes_less_than_three_tenths_of_a_second():
     fresh_import()
-    # A busy neighbour only ever adds: the least of several is nearest to what the import costs.
+    # A busy neighbor only ever adds: the least of several is nearest to what the import costs.
     assert min(fresh_import()["seconds"] for _ in range(5)) < 0.3
 
 

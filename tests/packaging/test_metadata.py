@@ -96,7 +96,7 @@ def test_no_package_for_gpus_arrives():
     assert foreign == [] or not (IN_CI or versions.get("torch", "+cpu").endswith("+cpu"))
 
 
-def test_types_and_licence_are_shipped():
+def test_types_and_license_are_shipped():
     assert (ROOT / "src/vizsla/py.typed").exists()
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert PROJECT["license"] == "Apache-2.0"

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 
 import vizsla
-from tests.contract.catalogue import ITEMS, QUERIES
+from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS, SCORERS
 from tests.support.stuck import forked_status
 

@@ -1,4 +1,4 @@
-"""A small catalogue with clicks, judgements and saved models, for commands that are stopped in the middle."""
+"""A small catalog with clicks, judgments and saved models, for commands that are stopped in the middle."""
 
 from __future__ import annotations
 

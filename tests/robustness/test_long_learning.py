@@ -116,7 +116,7 @@ def _residual_fit() -> Work:
 
 
 def _voting() -> Work:
-    made = pefa_xl(search(), log(), weight=0.5, neighbours=50, votes="mean", near=0.0)
+    made = pefa_xl(search(), log(), weight=0.5, neighbors=50, votes="mean", near=0.0)
     return lambda: made(many(200_000), k=100)
 
 
@@ -136,7 +136,7 @@ def _stems() -> Work:
 def _pieces() -> Work:
     letters = [chr(code) for code in range(97, 123)]
     pieces = vizsla.WordPiece(["[UNK]", *letters, *(f"##{letter}" for letter in letters)])
-    made = vizsla.bag(log(), analyser=pieces)
+    made = vizsla.bag(log(), analyzer=pieces)
     return lambda: made.encoder.queries(["figs and so on " * 20_000] * 2000)
 
 

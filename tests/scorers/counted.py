@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from vizsla.scorers.function import FunctionScorer
 
 

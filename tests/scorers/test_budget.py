@@ -8,7 +8,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from tests.contract.catalogue import ITEMS
+from tests.contract.catalog import ITEMS
 from tests.scorers.counted import counted_scorer
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates
@@ -16,11 +16,11 @@ from vizsla.core.strings import Strings
 from vizsla.errors import BudgetError, CompositionError, InputError, VizslaError
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.wrappers import Budget, Spending
+from vizsla.scorers.wrappers import Budget, CallCounter
 
 
 def rows(*lengths: int) -> Candidates:
-    return Candidates.matches([np.arange(n, dtype=np.int32) for n in lengths], catalogue=Strings.of(ITEMS))
+    return Candidates.matches([np.arange(n, dtype=np.int32) for n in lengths], catalog=Strings.of(ITEMS))
 
 
 def test_the_call_that_would_exceed_is_not_made_and_costs_nothing():
@@ -171,7 +171,7 @@ def test_threads_never_exceed_it_together():
 def test_it_stands_around_one_scorer_not_a_composition():
     _, scorer = counted_scorer()
     search = bm25(ITEMS)
-    for composed in (search >> scorer, search + search, search | search, search.normalised()):
+    for composed in (search >> scorer, search + search, search | search, search.normalized()):
         with pytest.raises(CompositionError, match=r"write a >> Budget\(scorer"):
             Budget(composed, calls=3)
     with pytest.raises(CompositionError, match="must be a Scorer. Got function"):
@@ -190,5 +190,5 @@ def test_limits_are_checked_and_shown():
 
 
 def test_a_copy_spends_from_the_same_budget():
-    spending = Spending(5, None)
+    spending = CallCounter(5, None)
     assert deepcopy(spending) is spending

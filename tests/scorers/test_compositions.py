@@ -7,14 +7,14 @@ from functools import cache
 
 import pytest
 
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.evaluation.judged_dict import JudgedDict
 from tests.scorers.counted import counted_scorer
 from tests.support.table_retriever import TableRetriever
 from vizsla.artifacts.artifact import load
 from vizsla.base.scorer import unwrapped
 from vizsla.compose.shards import shards
-from vizsla.core.candidates import Scored, Stats
+from vizsla.core.candidates import PairScores, Stats
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import BudgetError, CompositionError
@@ -41,20 +41,20 @@ def lsa() -> LsaEncoder:
 def voted(base):
     with warnings.catch_warnings(action="ignore"):
         log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS, dangling="warn")
-    return pefa_xl(base, log, encoder=lsa(), weight=0.4, neighbours=5, votes="mean", near=0.0, threshold=0.0)
+    return pefa_xl(base, log, encoder=lsa(), weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
 
 
 SHAPES = {
     "rerank": lambda s: A.rerank(s, depth=10),
     "sum of two reranks": lambda s: A.rerank(s, depth=10) + B.rerank(s, depth=10),
     "sum over another order": lambda s: A.rerank(s, depth=10) + BACKWARDS.rerank(s, depth=10),
-    "normalised": lambda s: A.rerank(s, depth=10).normalised(depth=15),
-    "normalised sum": lambda s: A.rerank(s, depth=10).normalised() + B.rerank(s, depth=10).normalised("minmax"),
-    "fusion": lambda s: A.rerank(s, depth=10).normalised("rank") + B.normalised("rank"),
+    "normalized": lambda s: A.rerank(s, depth=10).normalized(depth=15),
+    "normalized sum": lambda s: A.rerank(s, depth=10).normalized() + B.rerank(s, depth=10).normalized("minmax"),
+    "fusion": lambda s: A.rerank(s, depth=10).normalized("rank") + B.normalized("rank"),
     "union": lambda s: A.union(B, depth=10) >> s,
     "rerank twice": lambda s: (A.rerank(s, depth=20) % 5) >> s,
     "pefa-xl": lambda s: voted(A.rerank(s, depth=10)),
-    "sum of pefa-xl": lambda s: voted(A.rerank(s, depth=10)).normalised() + B.rerank(s, depth=10).normalised(),
+    "sum of pefa-xl": lambda s: voted(A.rerank(s, depth=10)).normalized() + B.rerank(s, depth=10).normalized(),
 }
 WRAPS = {
     "plain": lambda s, path: s,
@@ -208,7 +208,7 @@ class Asking(TableRetriever):
     def _score(self, queries, candidates, filter, threads):
         self.asked += self.items.take(candidates.items)
         scored = super()._score(queries, candidates, filter, threads)
-        return Scored(scored.scores, Stats(model_calls=len(candidates.items)))
+        return PairScores(scored.scores, Stats(model_calls=len(candidates.items)))
 
 
 def test_shards_that_call_models_are_asked_once():

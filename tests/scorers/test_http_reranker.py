@@ -90,7 +90,7 @@ def test_the_key_is_read_from_the_environment_and_kept_nowhere(service, monkeypa
     with pytest.raises(ScorerError) as failure:
         scorer.score(["fig", "tree"], WANTED)
     assert failure.value.__cause__ is None and KEY not in str(failure.value)
-    with pytest.raises(CompositionError, match="artefact"):
+    with pytest.raises(CompositionError, match="artifact"):
         (bm25(ITEMS) >> scorer).save(tmp_path / "saved")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.tiny_bert import WORDS, tiny_bert
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
-from vizsla.learning.data import Relevant
+from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
 from vizsla.methods.cross_encoder import CrossEncoderRun, CrossEncoderSettings, PairLessons
 from vizsla.methods.dense import dense
@@ -41,7 +41,7 @@ def lessons(teacher=None):
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in CLICKS])])
     items = np.array([item for row in CLICKS for item in row], np.int32)
     weights = np.array([weight for row in WEIGHTS for weight in row])
-    return PairLessons(QUERIES, TEXTS, Relevant.of(offsets, items, weights), CONFUSED, teacher)
+    return PairLessons(QUERIES, TEXTS, Positives.of(offsets, items, weights), CONFUSED, teacher)
 
 
 def random_teacher():
@@ -89,7 +89,7 @@ def test_three_steps_are_the_twins(folder, changes):
     assert run.steps == 8  # two batches of three queries, four times
     twin = transformers.AutoModelForSequenceClassification.from_pretrained(folder).train()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    optimiser = torch.optim.AdamW(twin.parameters(), lr=1.0, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(twin.parameters(), lr=1.0, weight_decay=0.01)
     steps = run._steps()
     for number, factor in enumerate([1 / 4, 2 / 4, 3 / 4]):  # the rate rises over the first four of eight steps
         order = np.random.default_rng([5, number // 2]).permutation(3)
@@ -101,15 +101,15 @@ def test_three_steps_are_the_twins(folder, changes):
             scores.append(torch.cat([twin(**pair).logits[:, 0] for pair in pairs]))
         wanted = [None if given is None else given[query][items] for query, items in zip(numbers, drawn, strict=True)]
         loss = twin_loss(scores, wanted, settings)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(twin.parameters(), 1.0)
-        optimiser.param_groups[0]["lr"] = factor * settings.rate
-        optimiser.step()
+        optimizer.param_groups[0]["lr"] = factor * settings.rate
+        optimizer.step()
         assert next(steps) == pytest.approx(float(loss.detach()), rel=1e-4)
         state = learner.state()
         for at, weight in enumerate(twin.parameters()):
-            mean = optimiser.state[weight]["exp_avg"].numpy().reshape(-1)
+            mean = optimizer.state[weight]["exp_avg"].numpy().reshape(-1)
             assert np.allclose(state[f"first{at}"], mean, rtol=5e-3, atol=5e-6)
             clear = np.abs(mean) > 1e-4
             found, values = state[f"weight{at}"], weight.detach().numpy().reshape(-1)

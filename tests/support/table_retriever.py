@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 
@@ -54,7 +54,7 @@ class TableRetriever(Retriever):
             offsets,
             items,
             np.array([s for _, s in flat], np.float32),
-            catalogue=self._items,
+            catalog=self._items,
             stats=Stats(postings=len(flat), exact=self.exact_search),
         )
 
@@ -62,7 +62,7 @@ class TableRetriever(Retriever):
         rows = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
         items = self._items.take(candidates.items)
         scores = [self._score_given(queries.texts[row], item) for row, item in zip(rows, items, strict=True)]
-        return Scored(np.array(scores, np.float32), Stats(scored=len(scores)))
+        return PairScores(np.array(scores, np.float32), Stats(scored=len(scores)))
 
     def _explain(self, queries, item, filter):
         return Explanation(self._score_given(queries.texts[0], self._items[item]), f"table {self.scale}")

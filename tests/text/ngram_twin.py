@@ -9,14 +9,14 @@ from itertools import pairwise
 
 import xxhash
 
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 KINDS = range(3)
 
 
 def ngrams(text: str, kind: int, *, lower: bool = True) -> list[str]:
     """Unigrams, bigrams or trigrams of a text in their order."""
-    words = Analyser(lower=lower)(text)
+    words = Analyzer(lower=lower)(text)
     if kind == 0:
         return words
     if kind == 1:

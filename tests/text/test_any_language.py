@@ -1,4 +1,4 @@
-"""The default analyser: every script in its own way, every item in its own language, every query in all of them."""
+"""The default analyzer: every script in its own way, every item in its own language, every query in all of them."""
 
 from __future__ import annotations
 
@@ -130,19 +130,19 @@ def test_german_is_stemmed_and_its_stop_words_are_dropped():
 
 def test_arabic_is_stemmed():
     search = bm25(ARABIC)
-    assert search.bag.analyser == AnyLanguage("arabic")
+    assert search.bag.analyzer == AnyLanguage("arabic")
     assert ids(search, "كتاب") == ["kitab"] and ids(search, "معلم") == ["walad"]
     assert ids(search, "في على") == []
 
 
-def test_a_mixed_catalogue_is_read_item_by_item_and_a_query_in_all_languages():
+def test_a_mixed_catalog_is_read_item_by_item_and_a_query_in_all_languages():
     search = bm25(GERMAN | ENGLISH | ARABIC | CHINESE)
-    assert set(search.bag.analyser.languages) == {"german", "english", "arabic"}
+    assert set(search.bag.analyzer.languages) == {"german", "english", "arabic"}
     for query, wanted in {"haus": "haus", "houses": "dogs", "dog": "dogs", "كتاب": "kitab", "东京": "tower"}.items():
         assert ids(search, query) == [wanted], query
     assert ids(search, "war") == ["war"], "German drops it, English does not"
     assert ids(search, "the wheel") == ["bike"]
-    assert "war" in search.bag.analyser.content and "the" in search.bag.analyser.dropped
+    assert "war" in search.bag.analyzer.content and "the" in search.bag.analyzer.dropped
 
 
 def test_answers_add_up_and_survive_a_file(tmp_path):
@@ -153,23 +153,23 @@ def test_answers_add_up_and_survive_a_file(tmp_path):
     for query, row, scores in zip(asked, found.ids, [search(one).scores for one in asked], strict=True):
         assert [search.explain(query, item).score for item in row] == pytest.approx(scores.tolist())
     again = vizsla.load(search.save(tmp_path / "index"))
-    assert again(asked) == found and again.bag.analyser == search.bag.analyser and repr(again) == repr(search)
+    assert again(asked) == found and again.bag.analyzer == search.bag.analyzer and repr(again) == repr(search)
 
 
-def test_items_of_a_settled_analyser_are_what_was_fitted():
+def test_items_of_a_settled_analyzer_are_what_was_fitted():
     texts = [*GERMAN.values(), *ENGLISH.values(), "nichts Neues und sonst", "水 and water"]
     bag, rows = BagOfWords.fit(texts, AnyLanguage())
     assert bag.items(texts) == rows
-    settled, again = BagOfWords.fit(texts, bag.analyser)
+    settled, again = BagOfWords.fit(texts, bag.analyzer)
     assert (settled.fingerprint, again) == (bag.fingerprint, rows)
-    assert Statistics.of(texts) == Statistics.of(texts, analyser=bag.analyser)
-    assert bag.analyser(texts[0]) == ["haus", "strass", "neu"]
+    assert Statistics.of(texts) == Statistics.of(texts, analyzer=bag.analyzer)
+    assert bag.analyzer(texts[0]) == ["haus", "strass", "neu"]
 
 
 @pytest.mark.parametrize("language", sorted(STOP_WORDS))
 def test_a_language_is_told_by_its_function_words(language):
     text = " ".join(STOP_WORDS[language][:40])
-    assert bm25([text, f"{text} 42"]).bag.analyser.languages[:1] == (language,)
+    assert bm25([text, f"{text} 42"]).bag.analyzer.languages[:1] == (language,)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_a_language_is_told_by_its_function_words(language):
 )
 def test_a_language_without_spaces_is_told_by_its_characters(language, text):
     search = bm25([text, f"{text} phones 42"])
-    assert search.bag.analyser.languages == (language,)
+    assert search.bag.analyzer.languages == (language,)
     assert ids(search, "phone") == ["1"], "a Latin word among them loses its inflections as an English one"
 
 
-def test_a_word_says_alone_what_it_says_in_a_catalogue():
-    """`said_by` reads one word of a query, `evidence_of` all words of a catalogue: the same weights."""
+def test_a_word_says_alone_what_it_says_in_a_catalog():
+    """`said_by` reads one word of a query, `evidence_of` all words of a catalog: the same weights."""
     words = {word for language in LANGUAGES for word in STOP_WORDS.get(language, ())}
     words |= {
         "haus",
@@ -226,7 +226,7 @@ def test_a_word_says_alone_what_it_says_in_a_catalogue():
         (["the", "und"], None),  # as much for one as for the other
         (["the", "the", "und"], "english"),
         (["книга"], "russian"),
-        (["le", "la", "est"], None),  # a language that the catalogue does not have
+        (["le", "la", "est"], None),  # a language that the catalog does not have
     ],
 )
 def test_the_language_of_a_query_is_clear_or_not(words, language):
@@ -238,40 +238,40 @@ def test_the_language_of_a_query_is_clear_or_not(words, language):
 def test_a_few_names_are_stemmed_mildly():
     """Nothing tells their language: English plurals are found, and no word is dropped."""
     fruit = bm25({"apples": "Apple trees", "fig": "Fig tree", "plum": "Plum"})
-    assert fruit.bag.analyser == MILD and repr(MILD) == "AnyLanguage(english, no stop words)"
+    assert fruit.bag.analyzer == MILD and repr(MILD) == "AnyLanguage(english, no stop words)"
     assert ids(fruit, "tree") == ids(fruit, "trees") == ["apples", "fig"] and ids(fruit, "plums") == ["plum"]
     films = bm25({"thrones": "Game of Thrones", "rings": "Lord of the Rings"})
-    assert films.bag.analyser == MILD
+    assert films.bag.analyzer == MILD
     assert ids(films, "the") == ["rings"] and ids(films, "throne") == ["thrones"] and ids(films, "ring") == ["rings"]
 
 
 def test_a_few_words_lean_to_the_language_that_two_of_them_speak_for():
     cards = {"hund": "Der Hund", "katze": "Katzen und Mäuse", "kind": "Kinder"}
     search = bm25(cards)
-    assert search.bag.analyser == AnyLanguage("german", drop=False)
+    assert search.bag.analyzer == AnyLanguage("german", drop=False)
     assert ids(search, "Hunde") == ["hund"] and ids(search, "katze") == ["katze"] and ids(search, "der") == ["hund"]
 
 
 def test_letters_of_other_scripts_and_languages_lean_to_nothing():
     for texts in (["Žlutý kůň"], ["Čaj", "Čokoláda"], list(CHINESE.values()), ["123", "4/5"]):
-        analyser = bm25(texts).bag.analyser
-        assert "english" not in analyser.languages, texts
+        analyzer = bm25(texts).bag.analyzer
+        assert "english" not in analyzer.languages, texts
     assert bm25(["手机 phones", "手机 cases"])("phone").ids == [["0"]]
 
 
 def test_too_little_says_nothing():
-    assert bm25([]).bag.analyser == NO_LANGUAGE
+    assert bm25([]).bag.analyzer == NO_LANGUAGE
     ukrainian = ["Книга лежить на столі біля вікна", "Дівчина читає її щодня"]
-    assert bm25(ukrainian).bag.analyser.languages == ()
+    assert bm25(ukrainian).bag.analyzer.languages == ()
 
 
 def test_one_word_that_is_repeated_is_no_language():
     """`word` is a function word of Dutch, and single letters are words of Czech and Polish."""
-    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyser == MILD
-    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyser == MILD
+    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyzer == MILD
+    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyzer == MILD
 
 
-def test_a_sample_of_a_large_catalogue_says_its_languages(monkeypatch):
+def test_a_sample_of_a_large_catalog_says_its_languages(monkeypatch):
     texts = list((GERMAN | ENGLISH).values()) * 20
     whole = bm25(texts)
     monkeypatch.setattr("vizsla.text.analyzers.VOTERS", 40)
@@ -288,7 +288,7 @@ def test_a_word_with_digits_is_found_by_its_parts_not_by_a_stem():
 def test_a_stray_sentence_changes_nothing_for_the_others():
     items = [f"The story of the number {n} and of what it was" for n in range(200)]
     items.append("La maison est dans la rue et nous")
-    assert bm25(items).bag.analyser == AnyLanguage("english")
+    assert bm25(items).bag.analyzer == AnyLanguage("english")
 
 
 def test_it_is_a_value():

@@ -20,17 +20,17 @@ from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
 from vizsla.text import streams as texts_module
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords
 
-ANALYSERS = [
-    Analyser(),
-    Analyser(lower=False),
-    Analyser(stop_words="english"),
-    Analyser(stem="english"),
-    Analyser.named("english"),
-    Analyser("chars", min_chars=1, max_chars=3),
-    Analyser("chars", stop_words=["a", "th"]),
+ANALYZERS = [
+    Analyzer(),
+    Analyzer(lower=False),
+    Analyzer(stop_words="english"),
+    Analyzer(stem="english"),
+    Analyzer.named("english"),
+    Analyzer("chars", min_chars=1, max_chars=3),
+    Analyzer("chars", stop_words=["a", "th"]),
 ]
 WORDS = ["The", "the", "run", "Runs", "running", "being", "be", "café", "東京都", "a_b", "7"]
 WORDS += ["extraordinary", "extraordinarily"]
@@ -45,68 +45,68 @@ def as_dicts(rows: SparseRows) -> list[dict[int, int]]:
     return [dict(zip(terms, map(int, counts), strict=True)) for terms, counts in pairs]
 
 
-@given(texts, st.sampled_from(ANALYSERS))
-def test_fit_counts_as_the_twin(given_texts: list[str], analyser: Analyser) -> None:
-    bag, rows = BagOfWords.fit(given_texts, analyser)
-    terms, counts = twin.bag(given_texts, analyser)
+@given(texts, st.sampled_from(ANALYZERS))
+def test_fit_counts_as_the_twin(given_texts: list[str], analyzer: Analyzer) -> None:
+    bag, rows = BagOfWords.fit(given_texts, analyzer)
+    terms, counts = twin.bag(given_texts, analyzer)
     assert list(bag.terms) == terms
     assert as_dicts(rows) == counts
 
 
-@given(texts, texts, st.sampled_from(ANALYSERS))
-def test_rows_count_known_terms_as_the_twin(fitted: list[str], asked: list[str], analyser: Analyser) -> None:
-    bag, rows = BagOfWords.fit(fitted, analyser)
+@given(texts, texts, st.sampled_from(ANALYZERS))
+def test_rows_count_known_terms_as_the_twin(fitted: list[str], asked: list[str], analyzer: Analyzer) -> None:
+    bag, rows = BagOfWords.fit(fitted, analyzer)
     known = len(bag.terms)
-    expected = twin.bag([*fitted, *asked], analyser)[1][len(fitted) :]
+    expected = twin.bag([*fitted, *asked], analyzer)[1][len(fitted) :]
     assert as_dicts(bag.queries(asked)) == [{t: n for t, n in row.items() if t < known} for row in expected]
     assert as_dicts(bag.queries(fitted)) == as_dicts(rows)
 
 
 def test_a_form_never_seen_is_found_by_its_stem() -> None:
-    bag, _ = BagOfWords.fit(["a run", "extraordinary sights"], Analyser.named("english"))
+    bag, _ = BagOfWords.fit(["a run", "extraordinary sights"], Analyzer.named("english"))
     assert "running" not in bag.forms
     found = bag.queries(["running, runs, a RUN", "sight unseen the", "nothing"])
     assert as_dicts(found) == [{0: 3}, {2: 1}, {}]
 
 
 def test_a_stop_word_that_never_occurred_is_not_stemmed_into_a_term() -> None:
-    bag, _ = BagOfWords.fit(["doe"], Analyser(stop_words=["does"], stem="english"))
+    bag, _ = BagOfWords.fit(["doe"], Analyzer(stop_words=["does"], stem="english"))
     assert as_dicts(bag.queries(["does doe"])) == [{0: 1}]
 
 
-@given(texts, texts, st.sampled_from(ANALYSERS))
-def test_a_grown_bag_is_one_that_was_fitted_to_both(fitted: list[str], more: list[str], analyser: Analyser) -> None:
-    bag, rows = BagOfWords.fit(fitted, analyser)
+@given(texts, texts, st.sampled_from(ANALYZERS))
+def test_a_grown_bag_is_one_that_was_fitted_to_both(fitted: list[str], more: list[str], analyzer: Analyzer) -> None:
+    bag, rows = BagOfWords.fit(fitted, analyzer)
     grown = bag.grown(iter(more))
-    terms, counts = twin.bag([*fitted, *more], analyser)
+    terms, counts = twin.bag([*fitted, *more], analyzer)
     assert list(grown.terms) == terms
     assert list(grown.terms)[: bag.dim] == list(bag.terms)
     assert list(grown.forms)[: len(bag.forms)] == list(bag.forms)
     assert as_dicts(grown.queries([*fitted, *more])) == counts
     assert as_dicts(rows) == counts[: len(fitted)]
-    assert bag.grown_to(BagOfWords.fit(more, analyser)[0]).fingerprint == grown.fingerprint
+    assert bag.grown_to(BagOfWords.fit(more, analyzer)[0]).fingerprint == grown.fingerprint
 
 
 def test_a_grown_bag_knows_the_new_words_by_their_stems() -> None:
-    bag, _ = BagOfWords.fit(["a run"], Analyser.named("english"))
+    bag, _ = BagOfWords.fit(["a run"], Analyzer.named("english"))
     grown = bag.grown(["running extraordinarily", "the sights", "a sight"])
     assert list(grown.terms) == ["run", "extraordinarili", "sight"]
     assert as_dicts(grown.queries(["runs", "sighted", "the a"])) == [{0: 1}, {2: 1}, {}]
-    assert grown.analyser == bag.analyser and grown.fingerprint != bag.fingerprint
+    assert grown.analyzer == bag.analyzer and grown.fingerprint != bag.fingerprint
 
 
-@pytest.mark.parametrize("analyser", ANALYSERS)
-def test_growing_by_nothing_new_is_the_bag_itself(analyser: Analyser) -> None:
-    bag, _ = BagOfWords.fit(WORDS, analyser)
+@pytest.mark.parametrize("analyzer", ANALYZERS)
+def test_growing_by_nothing_new_is_the_bag_itself(analyzer: Analyzer) -> None:
+    bag, _ = BagOfWords.fit(WORDS, analyzer)
     assert bag.grown([]) is bag
     assert bag.grown(["", " . ", *WORDS]) is bag
 
 
-@pytest.mark.parametrize("analyser", [Analyser(), Analyser.named("english")], ids=["words", "english"])
-def test_batches_do_not_change_what_grows(analyser: Analyser, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("analyzer", [Analyzer(), Analyzer.named("english")], ids=["words", "english"])
+def test_batches_do_not_change_what_grows(analyzer: Analyzer, monkeypatch: pytest.MonkeyPatch) -> None:
     given_texts = long_texts()
-    whole, _ = BagOfWords.fit(given_texts, analyser)
-    bag, _ = BagOfWords.fit(given_texts[:100], analyser)
+    whole, _ = BagOfWords.fit(given_texts, analyzer)
+    bag, _ = BagOfWords.fit(given_texts[:100], analyzer)
     prints = set()
     for size in (1, 13, 4096):
         monkeypatch.setattr(texts_module, "BATCH", size)
@@ -116,9 +116,9 @@ def test_batches_do_not_change_what_grows(analyser: Analyser, monkeypatch: pytes
     assert len(prints) == 1
 
 
-def test_bags_of_two_analysers_do_not_grow_together() -> None:
-    with pytest.raises(InputError, match="same analyser"):
-        BagOfWords.fit(["a"])[0].grown_to(BagOfWords.fit(["a"], Analyser(lower=False))[0])
+def test_bags_of_two_analyzers_do_not_grow_together() -> None:
+    with pytest.raises(InputError, match="same analyzer"):
+        BagOfWords.fit(["a"])[0].grown_to(BagOfWords.fit(["a"], Analyzer(lower=False))[0])
 
 
 def test_a_grown_bag_refuses_what_is_not_a_text() -> None:
@@ -134,26 +134,26 @@ def long_texts() -> list[str]:
     return [" ".join(vocabulary[i] for i in rng.integers(0, len(vocabulary), rng.integers(0, 300))) for _ in range(700)]
 
 
-@pytest.mark.parametrize("analyser", [Analyser(), Analyser.named("english")], ids=["words", "english"])
-def test_batches_and_the_growing_vocabulary_change_nothing(analyser: Analyser, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("analyzer", [Analyzer(), Analyzer.named("english")], ids=["words", "english"])
+def test_batches_and_the_growing_vocabulary_change_nothing(analyzer: Analyzer, monkeypatch: pytest.MonkeyPatch) -> None:
     given_texts = long_texts()
-    bag, rows = BagOfWords.fit(given_texts, analyser)
-    terms, counts = twin.bag(given_texts, analyser)
+    bag, rows = BagOfWords.fit(given_texts, analyzer)
+    terms, counts = twin.bag(given_texts, analyzer)
     assert (list(bag.terms), as_dicts(rows)) == (terms, counts)
     for size in (1, 13, 4096):
         monkeypatch.setattr(texts_module, "BATCH", size)
-        again, again_rows = BagOfWords.fit(iter(given_texts), analyser)
+        again, again_rows = BagOfWords.fit(iter(given_texts), analyzer)
         assert again.fingerprint == bag.fingerprint
         assert again_rows == rows
 
 
 def test_no_texts_and_empty_texts() -> None:
-    for analyser in ANALYSERS:
-        bag, rows = BagOfWords.fit([], analyser)
+    for analyzer in ANALYZERS:
+        bag, rows = BagOfWords.fit([], analyzer)
         assert (bag.dim, rows.offsets.tolist(), len(rows.columns)) == (0, [0], 0)
         assert as_dicts(bag.queries(["any", ""])) == [{}, {}]
         assert bag.queries([]).offsets.tolist() == [0]
-        assert as_dicts(BagOfWords.fit(["", " . "], analyser)[1]) == [{}, {}]
+        assert as_dicts(BagOfWords.fit(["", " . "], analyzer)[1]) == [{}, {}]
 
 
 def test_lone_surrogates_separate_words() -> None:
@@ -171,9 +171,9 @@ def test_queries_are_a_sparse_matrix() -> None:
 
 
 def test_fingerprints_tell_bags_apart() -> None:
-    fits = [(["a b"], Analyser()), (["b a"], Analyser()), (["a b"], Analyser(lower=False))]
-    fits += [(["a b"], Analyser(stop_words=["c"])), (["a b"], Analyser(stem="english"))]
-    prints = [BagOfWords.fit(given_texts, analyser)[0].fingerprint for given_texts, analyser in fits]
+    fits = [(["a b"], Analyzer()), (["b a"], Analyzer()), (["a b"], Analyzer(lower=False))]
+    fits += [(["a b"], Analyzer(stop_words=["c"])), (["a b"], Analyzer(stem="english"))]
+    prints = [BagOfWords.fit(given_texts, analyzer)[0].fingerprint for given_texts, analyzer in fits]
     assert len(set(prints)) == len(prints)
     assert BagOfWords.fit(["a b"])[0].fingerprint == prints[0]
 
@@ -212,12 +212,12 @@ def store(path: Path, fill: Callable[[ArtifactWriter], None]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("analyser", ANALYSERS)
+@pytest.mark.parametrize("analyzer", ANALYZERS)
 @pytest.mark.parametrize("mmap", [True, False])
-def test_what_is_written_is_read(tmp_path: Path, analyser: Analyser, mmap: bool) -> None:
-    bag, rows = BagOfWords.fit(WORDS, analyser)
+def test_what_is_written_is_read(tmp_path: Path, analyzer: Analyzer, mmap: bool) -> None:
+    bag, rows = BagOfWords.fit(WORDS, analyzer)
     again = BagOfWords.load(bag.save(tmp_path / "bag"), mmap=mmap)
-    assert (again.analyser, again.fingerprint, again.dim) == (bag.analyser, bag.fingerprint, bag.dim)
+    assert (again.analyzer, again.fingerprint, again.dim) == (bag.analyzer, bag.fingerprint, bag.dim)
     assert as_dicts(again.queries(WORDS)) == as_dicts(rows)
 
 
@@ -225,7 +225,7 @@ def write_lie(path: Path, bag: BagOfWords, **lies: Any) -> Path:
     """Store a bag with some of its parts replaced; checksums and sizes are right."""
 
     def fill(writer: ArtifactWriter) -> None:
-        writer.json("analyser", lies.get("analyser", bag.analyser.to_dict()))
+        writer.json("analyzer", lies.get("analyzer", bag.analyzer.to_dict()))
         writer.array("term_of_form", lies.get("term_of_form", bag.term_of_form))
         for name, strings in (("terms", bag.terms), ("forms", bag.forms)):
             for part, attribute in (("bytes", "data"), ("offsets", "offsets"), ("slots", "slots")):
@@ -234,7 +234,7 @@ def write_lie(path: Path, bag: BagOfWords, **lies: Any) -> Path:
     return store(path, fill)
 
 
-BAG = BagOfWords.fit(["running shoes", "é shops"], Analyser.named("english"))[0]
+BAG = BagOfWords.fit(["running shoes", "é shops"], Analyzer.named("english"))[0]
 LIES: dict[str, dict[str, Any]] = {
     "term too large": {"term_of_form": np.where(BAG.term_of_form == 2, BAG.dim, BAG.term_of_form)},
     "term too small": {"term_of_form": BAG.term_of_form - 1},
@@ -252,8 +252,8 @@ LIES: dict[str, dict[str, Any]] = {
     "offsets inside a character": {"terms_offsets": BAG.terms.offsets + (BAG.terms.offsets == 7)},
     "not UTF-8": {"terms_bytes": np.full_like(BAG.terms.data, 255)},
     "all the same": {"forms_bytes": np.full_like(BAG.forms.data, ord("a"))},
-    "another analyser": {"analyser": {"kind": "words"}},
-    "a list for an analyser": {"analyser": []},
+    "another analyzer": {"analyzer": {"kind": "words"}},
+    "a list for an analyzer": {"analyzer": []},
 }
 
 
@@ -272,11 +272,11 @@ def test_the_hostile_files_differ_from_an_honest_one_by_their_lies_alone(tmp_pat
 def test_forms_must_fit_the_terms(term_of_form: list[int] | None) -> None:
     numbers = None if term_of_form is None else np.array(term_of_form, np.int32)
     with pytest.raises(InputError, match="term_of_form"):
-        BagOfWords(Analyser(stem="english"), Strings.of(["a"]), Strings.of(["as"]), numbers)
+        BagOfWords(Analyzer(stem="english"), Strings.of(["a"]), Strings.of(["as"]), numbers)
 
 
 def test_forms_belong_to_stemming() -> None:
     with pytest.raises(InputError, match="stems"):
-        BagOfWords(Analyser(stem="english"), Strings.of(["a"]))
+        BagOfWords(Analyzer(stem="english"), Strings.of(["a"]))
     with pytest.raises(InputError, match="stems"):
-        BagOfWords(Analyser(), Strings.of(["a"]), Strings.of(["as"]), np.array([0], np.int32))
+        BagOfWords(Analyzer(), Strings.of(["a"]), Strings.of(["as"]), np.array([0], np.int32))

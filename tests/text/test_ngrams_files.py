@@ -1,4 +1,4 @@
-"""N-gram features in artefacts, and what is refused."""
+"""N-gram features in artifacts, and what is refused."""
 
 from __future__ import annotations
 

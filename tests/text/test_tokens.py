@@ -1,4 +1,4 @@
-"""The native tokeniser equals its Python twin, and does what the page on analysers says."""
+"""The native tokenizer equals its Python twin, and does what the page on analyzers says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.text import twin
 from vizsla import _native
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 # Letters of every width, marks, case that changes the width, digits, separators of every width, lone surrogates.
 TRICKY = "aZ09_ '’.-\t\nÄßéİıΣσςȺⱥK\u0301\u200d\u00ad東京ラ。한😀𝒜𐐀𐐨𠀀\U000e0100\ud800\udfff\x00\uffff½²"
@@ -27,14 +27,14 @@ needs_same_unicode = pytest.mark.skipif(
 @needs_same_unicode
 @given(texts, st.booleans())
 def test_words_equal_the_twin(text: str, lower: bool) -> None:
-    assert Analyser(lower=lower)(text) == twin.words(text, lowered=lower)
+    assert Analyzer(lower=lower)(text) == twin.words(text, lowered=lower)
 
 
 @needs_same_unicode
 @given(texts, st.booleans(), st.integers(1, 5), st.integers(0, 4))
 def test_ngrams_equal_the_twin(text: str, lower: bool, shortest: int, more: int) -> None:
-    analyser = Analyser("chars", lower=lower, min_chars=shortest, max_chars=shortest + more)
-    assert analyser(text) == twin.tokens(text, analyser)
+    analyzer = Analyzer("chars", lower=lower, min_chars=shortest, max_chars=shortest + more)
+    assert analyzer(text) == twin.tokens(text, analyzer)
 
 
 def test_every_character_of_unicode() -> None:
@@ -77,7 +77,7 @@ def native_of_each(characters: list[str]) -> list[str]:
     ],
 )
 def test_examples_of_words(text: str, expected: list[str]) -> None:
-    assert Analyser()(text) == expected
+    assert Analyzer()(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,23 +90,23 @@ def test_examples_of_words(text: str, expected: list[str]) -> None:
     ],
 )
 def test_examples_of_ngrams(shortest: int, longest: int, text: str, expected: list[str]) -> None:
-    assert Analyser("chars", min_chars=shortest, max_chars=longest)(text) == expected
+    assert Analyzer("chars", min_chars=shortest, max_chars=longest)(text) == expected
 
 
 @given(texts)
 def test_lower_casing_twice_changes_nothing(text: str) -> None:
-    once = Analyser()(text)
-    assert Analyser()(" ".join(once)) == once
+    once = Analyzer()(text)
+    assert Analyzer()(" ".join(once)) == once
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 5000])
 @pytest.mark.parametrize("letter", ["a", "é", "京", "𐐀", "Ⱥ"])
 def test_words_around_the_width_of_a_block(size: int, letter: str) -> None:
     text = f"{letter * size} {letter * (size - 1)}x"
-    assert Analyser()(text) == twin.words(text)
+    assert Analyzer()(text) == twin.words(text)
 
 
 @pytest.mark.parametrize("lengths", [(0, 1), (2, 1), (1, 65), (-1, -1), (1, 0)])
-def test_the_native_tokeniser_refuses_impossible_lengths(lengths: tuple[int, int]) -> None:
+def test_the_native_tokenizer_refuses_impossible_lengths(lengths: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="n-gram lengths"):
         _native.tokens("text", True, *lengths, False)

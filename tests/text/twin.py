@@ -1,4 +1,4 @@
-"""What the native tokeniser must do, in plain Python."""
+"""What the native tokenizer must do, in plain Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 
 from vizsla import _native
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 SAME_UNICODE = unicodedata.unidata_version == _native.unicode_version
 
@@ -35,25 +35,25 @@ def ngrams(word: str, shortest: int, longest: int) -> list[str]:
     return found or [word]
 
 
-def tokens(text: str, analyser: Analyser) -> list[str]:
+def tokens(text: str, analyzer: Analyzer) -> list[str]:
     """Cut, drop stop words, and stem token by token."""
-    found = words(text, lowered=analyser.lower)
-    if analyser.kind == "chars":
-        found = [gram for word in found for gram in ngrams(word, analyser.min_chars or 0, analyser.max_chars or 0)]
-    found = [token for token in found if token not in analyser.dropped]
-    if analyser.stem is None:
+    found = words(text, lowered=analyzer.lower)
+    if analyzer.kind == "chars":
+        found = [gram for word in found for gram in ngrams(word, analyzer.min_chars or 0, analyzer.max_chars or 0)]
+    found = [token for token in found if token not in analyzer.dropped]
+    if analyzer.stem is None:
         return found
     import Stemmer
 
-    stemmer = Stemmer.Stemmer(analyser.stem)
+    stemmer = Stemmer.Stemmer(analyzer.stem)
     return [stemmer.stemWord(token) for token in found]
 
 
-def bag(texts: list[str], analyser: Analyser) -> tuple[list[str], list[dict[int, int]]]:
+def bag(texts: list[str], analyzer: Analyzer) -> tuple[list[str], list[dict[int, int]]]:
     """Return the terms by first occurrence, and a dict of counts for each text, terms ascending."""
     numbers: dict[str, int] = {}
     rows = []
     for text in texts:
-        counts = Counter(numbers.setdefault(token, len(numbers)) for token in tokens(text, analyser))
+        counts = Counter(numbers.setdefault(token, len(numbers)) for token in tokens(text, analyzer))
         rows.append(dict(sorted(counts.items())))
     return list(numbers), rows

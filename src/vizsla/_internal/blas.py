@@ -19,7 +19,7 @@ SUFFIXES = ("64_", "")
 """OpenBLAS under the names that numpy's wheels and distributions give it; another BLAS is left alone."""
 
 
-class Pool(NamedTuple):
+class ThreadPool(NamedTuple):
     """How to ask how many threads BLAS takes, and how to change that, for the whole process."""
 
     get: Callable[[], int]
@@ -62,7 +62,7 @@ _BEFORE: list[int] = []
 _LOCK = ForkLock()
 
 
-def _entered(pool: Pool, most: int) -> object:
+def _entered(pool: ThreadPool, most: int) -> object:
     key = object()
     with _LOCK:
         if not _BOUNDS:
@@ -72,20 +72,20 @@ def _entered(pool: Pool, most: int) -> object:
     return key
 
 
-def _left(pool: Pool, key: object) -> None:
+def _left(pool: ThreadPool, key: object) -> None:
     with _LOCK:
         _apply(pool, without=key)  # first: a child that is forked in between finds who has to be forgotten
         _BOUNDS.pop(key, None)
 
 
-def _apply(pool: Pool, without: object = None) -> None:
+def _apply(pool: ThreadPool, without: object = None) -> None:
     wanted = min([*_BEFORE, *(most for key, (_, most) in _BOUNDS.items() if key is not without)])
     if pool.get() != wanted:
         pool.set(wanted)
 
 
 @cache
-def loaded_pool() -> Pool | None:
+def loaded_pool() -> ThreadPool | None:
     """Return the pool of the BLAS that numpy is linked to, or None where it is one that is not known here.
 
     Examples
@@ -104,7 +104,7 @@ def loaded_pool() -> Pool | None:
             if all(hasattr(library, name) for name in names):
                 get, change = (getattr(library, name) for name in names)
                 get.restype, change.argtypes, change.restype = c_int, [c_int], None
-                return Pool(get, change)
+                return ThreadPool(get, change)
     return None
 
 

@@ -53,7 +53,7 @@ def typed_errors(rule: str) -> Iterator[None]:
 
 @contextmanager
 def stored_model(what: str) -> Iterator[None]:
-    """Turn what a model inside an artefact makes a library raise into a FormatError; a missing extra stays one."""
+    """Turn what a model inside an artifact makes a library raise into a FormatError; a missing extra stays one."""
     try:
         with typed_errors(f"{what} must be sound"):
             yield

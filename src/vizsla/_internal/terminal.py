@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""Return the text with everything escaped that a terminal might obey instead of showing it; lines stay lines.
 
     Examples
     --------
-    >>> print(printable("red \x1b[31m fig"))
+    >>> print(escape_control("red \x1b[31m fig"))
     red \x1b[31m fig
     """
     return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
@@ -42,14 +42,14 @@ def printable_json(text: str) -> str:
 MOST = 160
 
 
-def short_text(text: str, end: str = "") -> str:
+def abbreviate(text: str, end: str = "") -> str:
     """Return the text and its end on one line; a long text loses its tail, never the end.
 
     Examples
     --------
-    >>> short_text("Sum(a", ")")
+    >>> abbreviate("Sum(a", ")")
     'Sum(a)'
-    >>> len(short_text("Sum(" + "a + " * 99, ")"))
+    >>> len(abbreviate("Sum(" + "a + " * 99, ")"))
     160
     """
     line = " ".join(text.split())
@@ -204,7 +204,7 @@ def _cell(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return printable(text).replace("\n", "\\n")
+    return escape_control(text).replace("\n", "\\n")
 
 
 def is_numeric(rows: Sequence[Sequence[str]], column: int, *, whole: bool = False) -> bool:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from vizsla.artifacts.atomic_folder import Staging
-from vizsla.artifacts.folder import Home, read_folder
+from vizsla.artifacts.folder import Origin, read_folder
 from vizsla.artifacts.kinds import BUILT_IN, check_saveable, class_of, known_kinds, register
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.artifacts.reader import ArtifactReader
 from vizsla.artifacts.writer import ArtifactWriter, Saving
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError, MissingExtraError
 
 # What a constructor may raise when sound files hold values that make no sense together.
@@ -24,19 +24,19 @@ class Artifact(ABC):
     """Something that lives in a folder with a manifest.
 
     A class with a `kind` of its own implements `_write` and `_read` and can be saved and loaded from then on; the
-    folder, the checksums, the atomic rename, the memory mapping and pickling are the same for all. Artefacts are never
-    changed after they are made, so a deep copy is the artefact itself.
+    folder, the checksums, the atomic rename, the memory mapping and pickling are the same for all. Artifacts are never
+    changed after they are made, so a deep copy is the artifact itself.
     """
 
     kind: ClassVar[str]
-    _home: Home | None = None
+    _home: Origin | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in vars(cls):
             register(cls)
 
-    @checked
+    @validate_args
     def save(
         self,
         path: str | Path,
@@ -44,33 +44,33 @@ class Artifact(ABC):
         overwrite: bool = False,
         bundle_models: bool | str | Path | Sequence[str | Path] | None = None,
     ) -> Path:
-        """Write the artefact to a folder: it is there whole, or not at all.
+        """Write the artifact to a folder: it is there whole, or not at all.
 
         Parameters
         ----------
         path : path
             The folder to make.
         overwrite : bool
-            Replace an artefact that is there already, in one step: who loads meanwhile gets the old or the new one.
-            Anything that is not an artefact is never replaced.
+            Replace an artifact that is there already, in one step: who loads meanwhile gets the old or the new one.
+            Anything that is not an artifact is never replaced.
         bundle_models : bool, or models' folders or hub ids, optional
             Store the models of ONNX and sentence encoders inside, so that the folder can be moved as one thing. Unless
             given, ONNX models of up to 128 MB are. A model that stays outside is named by its path or its hub id. A
-            model that only a loaded artefact names is stored inside if it is given here by its folder or hub id: no
-            file is copied because an artefact says so, and none through a link.
+            model that only a loaded artifact names is stored inside if it is given here by its folder or hub id: no
+            file is copied because an artifact says so, and none through a link.
         """
         check_saveable(self)
         with Staging(path, overwrite=overwrite) as folder:
             saving = Saving.of(folder, bundle_models)
             digest = ArtifactWriter(folder, self.kind, saving=saving).write(self)
             saving.check_copied()
-        object.__setattr__(self, "_home", Home.of(path, digest))  # a kind may be a frozen dataclass
+        object.__setattr__(self, "_home", Origin.of(path, digest))  # a kind may be a frozen dataclass
         return Path(path)
 
     @classmethod
-    @checked
+    @validate_args
     def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = True) -> Self:
-        """Read an artefact of this kind.
+        """Read an artifact of this kind.
 
         Parameters
         ----------
@@ -86,14 +86,14 @@ class Artifact(ABC):
     @classmethod
     def _at_home(cls, reader: ArtifactReader) -> Self:
         artifact = cls._from_reader(reader)
-        object.__setattr__(artifact, "_home", Home.of(reader.path, reader.manifest.digest))
+        object.__setattr__(artifact, "_home", Origin.of(reader.path, reader.manifest.digest))
         return artifact
 
     @classmethod
     def _from_reader(cls, reader: ArtifactReader) -> Self:
         kind = class_of_kind(reader)
         if not issubclass(kind, cls):
-            raise FormatError(f"{reader.path}: expected a {cls.__name__}. Got an artefact of kind {reader.kind!r}.")
+            raise FormatError(f"{reader.path}: expected a {cls.__name__}. Got an artifact of kind {reader.kind!r}.")
         reader.check_sizes()
         try:
             artifact = kind._read(reader)
@@ -145,7 +145,7 @@ class Artifact(ABC):
 
 
 def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
-    """Return the class that reads this artefact."""
+    """Return the class that reads this artifact."""
     found = class_of(reader.kind)
     if found is None:
         raise FormatError(
@@ -157,7 +157,7 @@ def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
 
 
 def kinds_with(method: str) -> list[str]:
-    """Return the kinds whose artefacts have a method; imports all of them, so it is for messages.
+    """Return the kinds whose artifacts have a method; imports all of them, so it is for messages.
 
     Examples
     --------
@@ -168,6 +168,6 @@ def kinds_with(method: str) -> list[str]:
 
 
 def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:
-    """Load whatever artefact the folder holds; see `Artifact.load`."""
+    """Load whatever artifact the folder holds; see `Artifact.load`."""
     artifact: Artifact = Artifact.load(path, mmap=mmap, verify=verify)
     return artifact

@@ -15,7 +15,7 @@ from types import TracebackType
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES
-from vizsla.core.validation import path_of
+from vizsla.core.validation import as_path
 from vizsla.errors import FormatError, InputError
 
 _AT_FDCWD = -100
@@ -89,15 +89,15 @@ def hold(folder: Path) -> int:
         os.close(handle)
         return -1
     except OSError:
-        return handle  # A file system without locks: `sweep` cannot lock either and leaves the folder alone.
+        return handle  # A file system without locks: `clean` cannot lock either and leaves the folder alone.
     if folder.exists():
         return handle
     os.close(handle)
     return -1
 
 
-def sweep(target: Path) -> None:
-    """Remove what dead writers to `target` left; give back the artefact if one died between two renames."""
+def clean(target: Path) -> None:
+    """Remove what dead writers to `target` left; give back the artifact if one died between two renames."""
     if not target.parent.is_dir():
         return
     pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.(partial|replaced)")
@@ -116,7 +116,7 @@ def remove(folder: Path) -> None:
 
 
 def discard(replaced: Path) -> None:
-    """Remove an artefact that was replaced, under a name that `sweep` gives nobody back while it is half gone."""
+    """Remove an artifact that was replaced, under a name that `clean` gives nobody back while it is half gone."""
     stem = replaced.name.removesuffix(replaced.suffix)[: -len(new_token())]
     doomed = replaced.with_name(f"{stem}{new_token()}.partial")
     with contextlib.suppress(FileNotFoundError):  # another writer was faster, or has given it back
@@ -174,12 +174,12 @@ _ATTEMPTS = 100
 
 
 def check_outside(path: Path) -> None:
-    """Raise if the path lies inside an artefact, whose manifest would not know what is there."""
+    """Raise if the path lies inside an artifact, whose manifest would not know what is there."""
     around = next((folder for folder in path.parents if _listed(folder) is not None), None)
     if around is not None:
         raise InputError(
-            f"`path` must be outside of other artefacts. Got {path}, inside of {around}: choose another path, or save "
-            "the outer artefact anew."
+            f"`path` must be outside of other artifacts. Got {path}, inside of {around}: choose another path, or save "
+            "the outer artifact anew."
         )
 
 
@@ -194,18 +194,18 @@ def check_replaceable(path: Path, *, overwrite: bool) -> bool:
         strays = [] if folder is None or listed is None else [name for name in folder.names() if name not in listed]
         if listed is not None and not strays:
             break
-        # Another writer may have put its artefact there meanwhile, and be removing the one that was looked at.
+        # Another writer may have put its artifact there meanwhile, and be removing the one that was looked at.
         if not (path.is_dir() if folder is None else folder.replaced()):
             break
     if listed is None:
         raise InputError(
-            f"`path` must be new or an artefact. Got {path}, which is something else: choose another path."
+            f"`path` must be new or an artifact. Got {path}, which is something else: choose another path."
         )
     if not overwrite:
         raise InputError(f"`path` must be new. Got {path}, which exists: choose another, or pass overwrite=True.")
     if strays:
         raise InputError(
-            f"`path` must hold nothing but an artefact. Got {path}, which also holds {strays[0]!r}: move it away."
+            f"`path` must hold nothing but an artifact. Got {path}, which also holds {strays[0]!r}: move it away."
         )
     return True
 
@@ -223,7 +223,7 @@ def _listed(path: Path) -> set[str] | None:
 
 
 def _listed_in(folder: Folder) -> set[str] | None:
-    # Many programs have a manifest.json: only one with our keys counts. A damaged artefact may still be replaced.
+    # Many programs have a manifest.json: only one with our keys counts. A damaged artifact may still be replaced.
     try:
         if folder.size(MANIFEST) > MAX_BYTES:
             return None
@@ -248,7 +248,7 @@ class Staging:
 
     def __init__(self, path: str | Path, *, overwrite: bool = False):
         # A link is written through, as `open(link, "w")` would.
-        self.target, self._overwrite = Path(os.path.realpath(path_of(path))), overwrite
+        self.target, self._overwrite = Path(os.path.realpath(as_path(path))), overwrite
         if not self.target.name:
             raise InputError(f"`path` must name a folder. Got {str(path)!r}.")
         self._lock = -1
@@ -256,7 +256,7 @@ class Staging:
 
     def __enter__(self) -> Path:
         check_outside(self.target)
-        sweep(self.target)
+        clean(self.target)
         check_replaceable(self.target, overwrite=self._overwrite)
         make_parents(self.target.parent)
         try:
@@ -301,7 +301,7 @@ class Staging:
             self._replace_in_two_steps()
 
     def _replace_in_two_steps(self) -> None:
-        # Between the two renames readers find the old artefact under this name, and so does `sweep` after a crash.
+        # Between the two renames readers find the old artifact under this name, and so does `clean` after a crash.
         replaced = self.folder.with_suffix(".replaced")
         self.target.rename(replaced)
         try:
@@ -315,7 +315,7 @@ class Staging:
                 discard(replaced)
 
     def _discard(self) -> None:
-        # After an exchange this is the artefact that was replaced.
+        # After an exchange this is the artifact that was replaced.
         try:
             remove(self.folder)
         finally:

@@ -31,7 +31,7 @@ MAX_HOLES = 64 << 20
 
 
 class Folder:
-    """A folder held open, so that one artefact is read even while another one takes its place."""
+    """A folder held open, so that one artifact is read even while another one takes its place."""
 
     def __init__(self, path: str | Path, *, inside: Folder | None = None):
         self._handle = -1
@@ -62,7 +62,7 @@ class Folder:
         except OSError as error:
             raise FormatError(f"{self.path / name}: the file is missing ({_reason(error)}).") from error
         if not stat.S_ISREG(status.st_mode):
-            raise FormatError(f"{self.path / name}: not a regular file; links are not followed inside an artefact.")
+            raise FormatError(f"{self.path / name}: not a regular file; links are not followed inside an artifact.")
         return status.st_size
 
     def read(self, name: str, *, mmap: bool) -> NDArray[np.uint8]:
@@ -81,7 +81,7 @@ class Folder:
         """Return the manifest; its bytes go to `measured` before they are parsed, which may raise ValueError."""
         file = self.path / MANIFEST
         if not self.has(MANIFEST):
-            raise FormatError(f"{self.path}: not an artefact (it has no {MANIFEST}).")
+            raise FormatError(f"{self.path}: not an artifact (it has no {MANIFEST}).")
         if self.size(MANIFEST) > MAX_BYTES:
             raise FormatError(f"{file}: more than {MAX_BYTES} bytes.")
         data = self.read(MANIFEST, mmap=False).tobytes()
@@ -129,7 +129,7 @@ def read_folder(path: str | Path, action: Callable[[Folder], T]) -> T:
 
 
 def _open_or_replaced(path: Path) -> int:
-    # Without an atomic exchange the old artefact waits beside its path for the moment between two renames.
+    # Without an atomic exchange the old artifact waits beside its path for the moment between two renames.
     waiting = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.replaced")
     for _ in range(_ATTEMPTS):
         with contextlib.suppress(FileNotFoundError):
@@ -183,7 +183,7 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-class Home(NamedTuple):
+class Origin(NamedTuple):
     """A folder, and the digest of the manifest it had.
 
     Parameters

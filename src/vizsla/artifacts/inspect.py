@@ -141,7 +141,7 @@ def _shortened(text: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class Pedigree:
-    """An artefact's description and those of the artefacts inside it; printing it gives a tree.
+    """An artifact's description and those of the artifacts inside it; printing it gives a tree.
 
     Parameters
     ----------
@@ -154,9 +154,9 @@ class Pedigree:
     files : dict
         Each file's bytes; the manifest counts too.
     parents : dict
-        The pedigrees of the artefacts that it was made from and holds.
+        The pedigrees of the artifacts that it was made from and holds.
     at : str, optional
-        For an artefact that lies elsewhere in the whole, where another part holds it too: the way there from the
+        For an artifact that lies elsewhere in the whole, where another part holds it too: the way there from the
         outermost folder. Its parameters, its files and what is inside are told there, once.
     """
 
@@ -171,7 +171,7 @@ class Pedigree:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files, those of nested artefacts included; what parts share counts once."""
+        """Bytes of all files, those of nested artifacts included; what parts share counts once."""
         return sum(self.files.values()) + sum(parent.bytes for parent in self.parents.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Pedigree:
         }
 
     def kinds(self) -> Iterator[str]:
-        """Yield the kinds of the artefact and of all inside."""
+        """Yield the kinds of the artifact and of all inside."""
         yield self.kind
         for parent in self.parents.values():
             yield from parent.kinds()
@@ -210,7 +210,7 @@ class Pedigree:
 
 
 def inspect(path: str | Path) -> Pedigree:
-    """Return an artefact's pedigree, sizes and parameters without opening anything but manifests.
+    """Return an artifact's pedigree, sizes and parameters without opening anything but manifests.
 
     Raises
     ------
@@ -252,15 +252,15 @@ _SLOTS = ".slots.npy"
 
 
 def check(path: str | Path) -> list[str]:
-    """Audit an artefact and return what is wrong with it, a sentence per problem; an empty list when it is sound.
+    """Audit an artifact and return what is wrong with it, a sentence per problem; an empty list when it is sound.
 
-    Every file of it and of the artefacts inside it is read and compared with its checksum, arrays and string tables
+    Every file of it and of the artifacts inside it is read and compared with its checksum, arrays and string tables
     are looked into, files that no manifest lists are named, and the whole is loaded once.
 
     Parameters
     ----------
     path : path
-        The artefact's folder.
+        The artifact's folder.
     """
     try:
         reader = read_folder(path, ArtifactReader)
@@ -279,7 +279,7 @@ def _audit(reader: ArtifactReader) -> Iterator[str]:
     listed = {MANIFEST, *reader.manifest.files, *inside}
     for name in reader.folder.names():
         if name not in listed:
-            yield f"{reader.path / name}: not a file of the artefact; move it away."
+            yield f"{reader.path / name}: not a file of the artifact; move it away."
     damaged: set[str] = set()
     for name in reader.manifest.files:
         found = list(_problem(reader.verify_file, name))

@@ -1,4 +1,4 @@
-"""Which class reads which kind of artefact: built-in ones by a table, others as soon as they are defined."""
+"""Which class reads which kind of artifact: built-in ones by a table, others as soon as they are defined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.artifact import Artifact
 
 BUILT_IN = {
-    "details": "vizsla.data.metadata:Details",
+    "details": "vizsla.data.metadata:ItemMetadata",
     "strings": "vizsla.artifacts.string_table:StringTable",
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
     "tree": "vizsla.indexes.tree:TreeIndex",
@@ -41,7 +41,7 @@ BUILT_IN = {
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
     "bag-of-tokens": "vizsla.methods.tokens.model:Bag",
     "tfidf": "vizsla.methods.tfidf:Tfidf",
-    "unclicked": "vizsla.methods.cold_items:Unclicked",
+    "unclicked": "vizsla.methods.cold_items:ColdItemBoost",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",
     "jpq": "vizsla.methods.jpq.model:Jpq",
@@ -93,7 +93,7 @@ def known_kinds() -> list[str]:
 
 
 def check_saveable(artifact: Artifact) -> None:
-    """Raise unless a saved artefact would be loaded as the class that it is."""
+    """Raise unless a saved artifact would be loaded as the class that it is."""
     own, name = type(artifact), getattr(artifact, "kind", None)
     reads = class_of(name) if isinstance(name, str) else None
     if reads is None:

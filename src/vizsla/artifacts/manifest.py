@@ -1,4 +1,4 @@
-"""The manifest: what an artefact is, which files it consists of, and what it was made from."""
+"""The manifest: what an artifact is, which files it consists of, and what it was made from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vizsla.artifacts import strict_json
 MANIFEST = "manifest.json"
 FORMAT = 1
 MAX_NESTING = 32
-"""How deep artefacts may lie inside artefacts."""
+"""How deep artifacts may lie inside artifacts."""
 MAX_BYTES = 4 << 20
 """Bytes of one manifest."""
 MAX_WHOLE_BYTES = 32 << 20
@@ -24,10 +24,10 @@ MAX_WHOLE_BYTES = 32 << 20
 MAX_WHOLE_VALUES = 1_000_000
 """Keys and values in all manifests of a whole."""
 MAX_WRITTEN_OUT = 100_000
-"""How many artefacts there may be in a whole, if those that parts share were stored as often as they are used."""
+"""How many artifacts there may be in a whole, if those that parts share were stored as often as they are used."""
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,199}")
-"""Names of files and of nested artefacts: no separator and no leading dot, so no way out of the folder."""
+"""Names of files and of nested artifacts: no separator and no leading dot, so no way out of the folder."""
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 _SEAL = re.compile(rb',\n "xxh64": "([0-9a-f]{16})"\n\}\n')
@@ -45,7 +45,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class ParentRecord:
-    """What the manifest says of one artefact inside: its kind, its digest, and where it lies.
+    """What the manifest says of one artifact inside: its kind, its digest, and where it lies.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ParentRecord:
     xxh64 : str
         The digest of its manifest: see `Manifest.digest`.
     at : str, optional
-        For an artefact that lies elsewhere in the whole, because another part holds it too: the way there from the
+        For an artifact that lies elsewhere in the whole, because another part holds it too: the way there from the
         outermost folder, such as "base/encoder". Without it, it lies in the folder of its name.
     """
 
@@ -72,13 +72,13 @@ class ParentRecord:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def agrees(self, other: ParentRecord) -> bool:
-        """Whether both are of artefacts with the same content, wherever these lie."""
+        """Whether both are of artifacts with the same content, wherever these lie."""
         return (self.kind, self.xxh64) == (other.kind, other.xxh64)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """An artefact's description; `dump` gives the same bytes for the same content."""
+    """An artifact's description; `dump` gives the same bytes for the same content."""
 
     kind: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Manifest:
         files = {name: _file_record(name, record) for name, record in value["files"].items()}
         parents = {name: _parent_record(name, record) for name, record in value["parents"].items()}
         if files.keys() & parents.keys():
-            raise ValueError("a file and a nested artefact have the same name")
+            raise ValueError("a file and a nested artifact have the same name")
         return cls(value["kind"], value["parameters"], parents, files, value["vizsla"], value["format"])
 
 
@@ -143,15 +143,15 @@ def seal(content: bytes) -> bytes:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError unless a file or a nested artefact may have this name."""
+    """Raise ValueError unless a file or a nested artifact may have this name."""
     if not NAME.fullmatch(name) or name == MANIFEST:
-        raise ValueError(f"{name!r} is not a name that a file of an artefact can have")
+        raise ValueError(f"{name!r} is not a name that a file of an artifact can have")
 
 
 def _check_format(value: Any) -> None:
     number = value.get("format") if isinstance(value, dict) else None
     if type(number) is not int or number < 1:
-        raise ValueError("it is not the manifest of a Vizsla artefact")
+        raise ValueError("it is not the manifest of a Vizsla artifact")
     if number > FORMAT:
         raise ValueError(
             f"it has format {number}, written by vizsla {value.get('vizsla')!r}; vizsla {__version__} reads up to "
@@ -163,7 +163,7 @@ def _check_seal(data: bytes) -> None:
     # Byte for byte: a parameter that a flipped bit changed would otherwise be a silently different search.
     match = _SEAL.fullmatch(data[-_SEAL_BYTES:])
     if match is None:
-        raise ValueError("it does not end as the manifest of a Vizsla artefact does; it is damaged or another's")
+        raise ValueError("it does not end as the manifest of a Vizsla artifact does; it is damaged or another's")
     if match[1].decode() != digest(data[:-_SEAL_BYTES]):
         raise ValueError("its own checksum does not match; it is damaged or was edited")
 
@@ -180,7 +180,7 @@ def _parent_record(name: str, record: Any) -> ParentRecord:
     at = record.get("at") if isinstance(record, dict) else None
     own = {key: value for key, value in record.items() if key != "at"} if at is not None else record
     if not _is_record(own, "kind", str) or not (at is None or _is_way(at)):
-        raise ValueError(f"its record of the nested artefact {name!r} is not one")
+        raise ValueError(f"its record of the nested artifact {name!r} is not one")
     return ParentRecord(**record)
 
 

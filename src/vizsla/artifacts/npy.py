@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 _NAMES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 DTYPES = {np.dtype(name).str: np.dtype(name) for name in _NAMES}
-"""The types of numbers that an artefact may hold, by the name that the header gives them."""
+"""The types of numbers that an artifact may hold, by the name that the header gives them."""
 
 _ALIGNMENT = 64
 _MAGIC = b"\x93NUMPY\x01\x00"

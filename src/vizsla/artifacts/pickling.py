@@ -1,4 +1,4 @@
-"""How an artefact is pickled: by the path of its folder, or by its own files as bytes."""
+"""How an artifact is pickled: by the path of its folder, or by its own files as bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vizsla.artifacts.folder import Home
+from vizsla.artifacts.folder import Origin
 from vizsla.artifacts.inspect import Pedigree, inspect
 from vizsla.artifacts.kinds import BUILT_IN, check_saveable, class_of
 from vizsla.artifacts.writer import ArtifactWriter, Saving
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Classes = tuple[type, ...]
 
 
-def reduced(artifact: Artifact, home: Home | None) -> tuple[Any, ...]:
+def reduced(artifact: Artifact, home: Origin | None) -> tuple[Any, ...]:
     """Return what `__reduce__` must: a function of this module and what it takes.
 
     Classes of the user's own go along by name, as in any pickle: another process imports their modules, and with that
@@ -37,17 +37,17 @@ def reduced(artifact: Artifact, home: Home | None) -> tuple[Any, ...]:
 
 
 def from_folder(path: str, digest: str, classes: Classes) -> Artifact:
-    """Load a pickled artefact from its folder, which must hold what it held then."""
+    """Load a pickled artifact from its folder, which must hold what it held then."""
     from vizsla.artifacts.artifact import load
 
     artifact = load(path)
-    if artifact._home != Home(path, digest):
-        raise FormatError(f"{path}: the folder must hold the artefact that was pickled. Got another: pickle anew.")
+    if artifact._home != Origin(path, digest):
+        raise FormatError(f"{path}: the folder must hold the artifact that was pickled. Got another: pickle anew.")
     return artifact
 
 
 def from_files(files: dict[str, bytes], classes: Classes) -> Artifact:
-    """Make a pickled artefact again from its files; nothing stays on the disk."""
+    """Make a pickled artifact again from its files; nothing stays on the disk."""
     from vizsla.artifacts.artifact import load
 
     with tempfile.TemporaryDirectory(prefix="vizsla.") as scratch:
@@ -61,7 +61,7 @@ def from_files(files: dict[str, bytes], classes: Classes) -> Artifact:
 
 
 def _foreign(artifact: Artifact, pedigree: Pedigree) -> Classes:
-    """Return the artefact's class and those of the kinds inside, each once, unless they are Vizsla's own."""
+    """Return the artifact's class and those of the kinds inside, each once, unless they are Vizsla's own."""
     kinds = {kind for kind in pedigree.kinds() if kind not in BUILT_IN}
     found = [class_of(kind) for kind in sorted(kinds)]
     # A composition of one's own has a built-in kind.

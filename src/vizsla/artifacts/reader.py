@@ -36,7 +36,7 @@ Place = tuple[str, ...]
 
 @dataclass
 class Loading:
-    """One load of an artefact and of all that is inside.
+    """One load of an artifact and of all that is inside.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Loading:
             manifest = self._manifests[place] = opened.manifest(self._measure)
         file = self.root.path.joinpath(*place, MANIFEST)
         if expected is not None and manifest.digest != expected.xxh64:
-            raise FormatError(f"{file}: not the manifest that the artefact around it was saved with.")
+            raise FormatError(f"{file}: not the manifest that the artifact around it was saved with.")
         if expected is not None and manifest.kind != expected.kind:
             raise FormatError(f"{file}: expected the kind {expected.kind!r}. Got {manifest.kind!r}.")
         return manifest
@@ -90,7 +90,7 @@ class Loading:
         where = self.root.path.joinpath(*place)
         if place in self._made:
             if not record.agrees(self._records[place]):
-                raise FormatError(f"{where}: not the artefact that another part of the whole shares.")
+                raise FormatError(f"{where}: not the artifact that another part of the whole shares.")
         else:
             with self._entered(place):
                 artifact = make()
@@ -104,28 +104,28 @@ class Loading:
         size = self._sizes.get(around, 0) + 1 + self._sizes.get(place, 0)
         if size > MAX_WRITTEN_OUT:
             where = self.root.path.joinpath(*around)
-            raise FormatError(f"{where}: more than {MAX_WRITTEN_OUT:,} artefacts, each counted as often as it is used.")
+            raise FormatError(f"{where}: more than {MAX_WRITTEN_OUT:,} artifacts, each counted as often as it is used.")
         self._sizes[around] = size
 
     def shared(self, record: ParentRecord) -> Manifest:
-        """Return the manifest of a shared artefact, which must be what was recorded, on a way that is listed."""
+        """Return the manifest of a shared artifact, which must be what was recorded, on a way that is listed."""
         place = record.place or ()
         if place not in self._ways:
             self._ways[place] = self._way(place)
         if not record.agrees(self._ways[place]):
             where = self.root.path.joinpath(*place)
-            raise FormatError(f"{where}: not the artefact that another part of the whole shares.")
+            raise FormatError(f"{where}: not the artifact that another part of the whole shares.")
         return self.manifest(place)
 
     def _way(self, place: Place) -> ParentRecord:
-        """Return the record of the artefact at a place; every folder on the way there must be listed."""
+        """Return the record of the artifact at a place; every folder on the way there must be listed."""
         manifest, found = self.manifest(()), ParentRecord("", "", "")
         for end, name in enumerate(place, 1):
             listed = manifest.parents.get(name)
             if listed is None or listed.at is not None:
                 raise FormatError(
-                    f"{self.root.path.joinpath(*place[:end])}: an artefact that parts share must be here. Got none: "
-                    "load the outermost artefact, not a part of it."
+                    f"{self.root.path.joinpath(*place[:end])}: an artifact that parts share must be here. Got none: "
+                    "load the outermost artifact, not a part of it."
                 )
             manifest, found = self.manifest(place[:end], listed), listed
         return found
@@ -134,7 +134,7 @@ class Loading:
     def _entered(self, place: Place) -> Iterator[None]:
         where = self.root.path.joinpath(*place)
         if place in self._making:
-            raise FormatError(f"{where}: the artefact is said to be inside itself.")
+            raise FormatError(f"{where}: the artifact is said to be inside itself.")
         if len(self._making) == MAX_NESTING:
             raise FormatError(f"{where}: nested more than {MAX_NESTING} deep.")
         self._making.append(place)
@@ -148,12 +148,12 @@ T = TypeVar("T")
 
 
 class ArtifactReader:
-    """An opened artefact: its manifest, and its files checked as they are asked for.
+    """An opened artifact: its manifest, and its files checked as they are asked for.
 
     Parameters
     ----------
     folder : path or Folder
-        Where the artefact lies.
+        Where the artifact lies.
     mmap : bool
         Map arrays from their files instead of copying them into memory.
     verify : bool
@@ -171,7 +171,7 @@ class ArtifactReader:
 
     @property
     def kind(self) -> str:
-        """What the artefact is; `vizsla.artifacts.kinds` knows which class reads it."""
+        """What the artifact is; `vizsla.artifacts.kinds` knows which class reads it."""
         return self.manifest.kind
 
     def parameter(self, name: str, expected: type | tuple[type, ...]) -> Any:
@@ -217,7 +217,7 @@ class ArtifactReader:
             strings.check_text()
         return strings
 
-    def catalogue(self, name: str) -> Strings:
+    def catalog(self, name: str) -> Strings:
         """Return a string table that parts of the whole share: one object for all of them."""
         from vizsla.artifacts.string_table import StringTable
 
@@ -245,9 +245,9 @@ class ArtifactReader:
     @overload
     def child(self, name: str, expected: Callable[..., T]) -> T: ...
     def child(self, name: str, expected: Any = None) -> Any:
-        """Return the artefact stored inside this one under `name`, which must be of the expected class.
+        """Return the artifact stored inside this one under `name`, which must be of the expected class.
 
-        An artefact that several parts of the whole hold is one object.
+        An artifact that several parts of the whole hold is one object.
         """
         from vizsla.artifacts.artifact import Artifact
 
@@ -260,7 +260,7 @@ class ArtifactReader:
         return made
 
     def open_child(self, name: str) -> ArtifactReader:
-        """Return the reader of the artefact stored inside this one under `name`, or elsewhere in the whole."""
+        """Return the reader of the artifact stored inside this one under `name`, or elsewhere in the whole."""
         record = self._record(name)
         if len(self.place) == MAX_NESTING:
             raise FormatError(f"{self.path / name}: nested more than {MAX_NESTING} deep.")
@@ -274,7 +274,7 @@ class ArtifactReader:
         return reader
 
     def is_shared(self, name: str) -> bool:
-        """Whether the artefact of this name lies elsewhere in the whole; what is there must be what was recorded."""
+        """Whether the artifact of this name lies elsewhere in the whole; what is there must be what was recorded."""
         record = self._record(name)
         if record.at is not None:
             self.loading.shared(record)
@@ -295,7 +295,7 @@ class ArtifactReader:
             self._read(name, mmap=True)
 
     def verify_rest(self) -> None:
-        """Check what nobody asked for, so that a loaded artefact is sound as a whole."""
+        """Check what nobody asked for, so that a loaded artifact is sound as a whole."""
         for name in sorted(self._unread):
             if name in self.manifest.parents:
                 if not self.is_shared(name):  # otherwise its own folder's turn will come
@@ -308,7 +308,7 @@ class ArtifactReader:
     def _record(self, name: str) -> ParentRecord:
         record = self.manifest.parents.get(name)
         if record is None:
-            raise FormatError(f"{self.path / name}: the artefact is missing.")
+            raise FormatError(f"{self.path / name}: the artifact is missing.")
         return record
 
     def _read(self, name: str, *, mmap: bool) -> NDArray[np.uint8]:

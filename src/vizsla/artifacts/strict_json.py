@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 MAX_BYTES = 16 << 20
-"""JSON is for parameters and small documents; whatever grows with the catalogue belongs in arrays."""
+"""JSON is for parameters and small documents; whatever grows with the catalog belongs in arrays."""
 
 MAX_VALUES = 1_000_000
 """Keys and values of a document. Two bytes of JSON can become a hundred in memory, so bytes alone are no limit."""

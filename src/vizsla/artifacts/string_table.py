@@ -1,11 +1,11 @@
-"""StringTable: a table of strings as an artefact of its own, so that the parts of a whole can share it."""
+"""StringTable: a table of strings as an artifact of its own, so that the parts of a whole can share it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
 from vizsla.artifacts.artifact import Artifact
-from vizsla.core.catalog import Catalogue, details_of
+from vizsla.core.catalog import Catalog, details_of
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError
 
@@ -18,9 +18,9 @@ DETAILS = "details"
 
 
 class StringTable(Artifact):
-    """Holds `Strings`; `writer.catalogue` and `reader.catalogue` put them in and take them out.
+    """Holds `Strings`; `writer.catalog` and `reader.catalog` put them in and take them out.
 
-    A `Catalogue` has its details beside it, inside this artefact.
+    A `Catalog` has its details beside it, inside this artifact.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ class StringTable(Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        from vizsla.data.metadata import Details
+        from vizsla.data.metadata import ItemMetadata
 
         strings = reader.strings(NAME)
         if DETAILS not in reader.manifest.parents:
             return cls(strings)
-        details = reader.child(DETAILS, Details)
+        details = reader.child(DETAILS, ItemMetadata)
         if details.count != len(strings):
             raise FormatError(
                 f"{reader.path / DETAILS}: expected details of {len(strings)} items. Got {details.count}."
             )
-        return cls(Catalogue(strings, details))
+        return cls(Catalog(strings, details))

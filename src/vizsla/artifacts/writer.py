@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Stored(NamedTuple):
-    """An artefact that this save has written: its record, and how many artefacts lie inside one another there."""
+    """An artifact that this save has written: its record, and how many artifacts lie inside one another there."""
 
     record: ParentRecord
     height: int
@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 @dataclass
 class Saving:
-    """One save of an artefact and of all that is inside.
+    """One save of an artifact and of all that is inside.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class Saving:
     bundle_models : bool, optional
         Whether models that the caller opened are stored inside; None: small ones that need no torch.
     models : tuple of str
-        Folders or hub ids that the caller names in this call. A model that only an artefact names is copied from
-        nowhere else: otherwise a prepared artefact could have any file of this machine copied.
+        Folders or hub ids that the caller names in this call. A model that only an artifact names is copied from
+        nowhere else: otherwise a prepared artifact could have any file of this machine copied.
     lasting : bool
         Whether the folder will stay: then it is flushed to the disk, and models outside are named by the way from it.
     """
@@ -76,7 +76,7 @@ class Saving:
         return cls(root, None, tuple(map(str, several)))
 
     def may_copy(self, name: str) -> str | None:
-        """Return a model that an artefact names as the caller names it too; None if the caller does not."""
+        """Return a model that an artifact names as the caller names it too; None if the caller does not."""
         for given in self.models:
             if given == name or (os.path.exists(given) and os.path.realpath(given) == os.path.realpath(name)):  # noqa: PTH110
                 self._copied.add(given)
@@ -84,9 +84,9 @@ class Saving:
         return None
 
     def check_copied(self) -> None:
-        """Raise if the caller named a model that nothing in the artefact names."""
+        """Raise if the caller named a model that nothing in the artifact names."""
         if unused := [name for name in self.models if name not in self._copied]:
-            raise InputError(f"`bundle_models` must name models of the artefact. Got {unused[0]!r}, which is none.")
+            raise InputError(f"`bundle_models` must name models of the artifact. Got {unused[0]!r}, which is none.")
 
     def known(self, thing: object) -> Stored | None:
         """Return where the very same object was written."""
@@ -103,23 +103,23 @@ class Saving:
         self._by_content.setdefault((stored.record.kind, stored.record.xxh64), stored)
 
     def stand_in(self, thing: object, make: Callable[[], Artifact]) -> Artifact:
-        """Return the artefact that is saved in place of something that is none, the same one each time."""
+        """Return the artifact that is saved in place of something that is none, the same one each time."""
         if id(thing) not in self._stand_ins:
             self._stand_ins[id(thing)] = thing, make()
         return self._stand_ins[id(thing)][1]
 
 
 class ArtifactWriter:
-    """Fills an empty folder with one artefact; every file is flushed to the disk as it is written.
+    """Fills an empty folder with one artifact; every file is flushed to the disk as it is written.
 
     Parameters
     ----------
     folder : Path
         The empty folder.
     kind : str
-        The artefact's kind.
+        The artifact's kind.
     nesting : int
-        How many artefacts lie around this one.
+        How many artifacts lie around this one.
     saving : Saving, optional
         The save that this is part of; a new one unless given.
     """
@@ -133,7 +133,7 @@ class ArtifactWriter:
         self._height = 0
 
     def write(self, artifact: Artifact) -> str:
-        """Write the whole artefact and return its digest."""
+        """Write the whole artifact and return its digest."""
         artifact._write(self)
         self.parameters(**artifact._noted())
         manifest = Manifest(self._kind, self._parameters, self._parents, self._files)
@@ -168,14 +168,14 @@ class ArtifactWriter:
         self.array(f"{name}.offsets", strings.offsets)
         self.array(f"{name}.slots", strings.slots)
 
-    def catalogue(self, name: str, strings: Strings) -> None:
+    def catalog(self, name: str, strings: Strings) -> None:
         """Store a string table that other parts of the whole may hold too, such as item ids: once for all."""
         from vizsla.artifacts.string_table import StringTable
 
         self.child(name, self.saving.stand_in(strings, lambda: StringTable(strings)))
 
     def json(self, name: str, value: Any) -> None:
-        """Store a JSON document as `name.json`; what grows with the catalogue belongs in arrays."""
+        """Store a JSON document as `name.json`; what grows with the catalog belongs in arrays."""
         try:
             data = strict_json.dump(value)
         except (TypeError, ValueError) as error:
@@ -187,20 +187,20 @@ class ArtifactWriter:
         self._add_file(f"{name}.raw", np.ascontiguousarray(data, np.uint8))
 
     def child(self, name: str, artifact: Artifact) -> None:
-        """Store another artefact inside this one; one that this save has written already, by the way to it."""
+        """Store another artifact inside this one; one that this save has written already, by the way to it."""
         self._check_name(name)
         check_saveable(artifact)
         stored = self.saving.known(artifact) or self._stored(name, artifact)
         if self._nesting + 1 + stored.height > MAX_NESTING:
-            raise InputError(f"Artefacts must be nested at most {MAX_NESTING} deep. Got one more.")
+            raise InputError(f"Artifacts must be nested at most {MAX_NESTING} deep. Got one more.")
         self._height = max(self._height, 1 + stored.height)
         own = stored.record.place == self._place(name)
         self._parents[name] = ParentRecord(stored.record.kind, stored.record.xxh64) if own else stored.record
 
     def _stored(self, name: str, artifact: Artifact) -> Stored:
-        """Write an artefact to a folder of its own, unless the same content is found elsewhere."""
+        """Write an artifact to a folder of its own, unless the same content is found elsewhere."""
         if self._nesting == MAX_NESTING:
-            raise InputError(f"Artefacts must be nested at most {MAX_NESTING} deep. Got one more.")
+            raise InputError(f"Artifacts must be nested at most {MAX_NESTING} deep. Got one more.")
         folder = self._folder / name
         folder.mkdir()
         writer = ArtifactWriter(folder, artifact.kind, nesting=self._nesting + 1, saving=self.saving)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from vizsla.core.candidates import Candidates, Scored, Stats
-from vizsla.core.validation import array_of
+from vizsla.core.candidates import Candidates, PairScores, Stats
+from vizsla.core.validation import as_array
 from vizsla.errors import CompositionError, InputError
 from vizsla.typing import Float32Array
 
 Method = Callable[..., Any]
 
 
-def hold_to_contract(kind: type, search: str, score: str) -> None:
+def enforce_contract(kind: type, search: str, score: str) -> None:
     """Let what a class defines under these names be checked whenever it is called.
 
     Built-in kinds keep the contract by their tests; nobody has tested the others, and a composition would make wrong
@@ -49,13 +49,15 @@ def _checked_search(search: Method) -> Method:
 
 def _checked_score(score: Method) -> Method:
     @wraps(score)
-    def checked(self: Any, *given: Any, **named: Any) -> Scored:
+    def checked(self: Any, *given: Any, **named: Any) -> PairScores:
         _, candidates = _first_two(score, self, given, named)
         scored = score(self, *given, **named)
-        if not isinstance(scored, Scored) or not isinstance(scored.stats, Stats):
-            got = f"{type(scored).__name__} with other stats" if isinstance(scored, Scored) else type(scored).__name__
+        if not isinstance(scored, PairScores) or not isinstance(scored.stats, Stats):
+            got = (
+                f"{type(scored).__name__} with other stats" if isinstance(scored, PairScores) else type(scored).__name__
+            )
             raise _broken(self, f"scoring must return Scored(scores, stats). Got {got}")
-        return Scored(checked_numbers(scored.scores, len(candidates.items)), scored.stats)
+        return PairScores(checked_numbers(scored.scores, len(candidates.items)), scored.stats)
 
     return checked
 
@@ -86,7 +88,9 @@ def checked_answer(who: Any, found: Any, rows: int, k: int) -> Candidates:
         raise _broken(who, 'a search must return scores. Got a match set, whose `scale` must be "none"')
     own = _in_own_numbers(who, found)
     _check_once(who, own)
-    return own.top(k) if own.scores is None or _is_ranked(own) else own.rescored(Scored(own.scores, own.stats), k=k)
+    return (
+        own.top(k) if own.scores is None or _is_ranked(own) else own.with_scores(PairScores(own.scores, own.stats), k=k)
+    )
 
 
 def checked_numbers(given: Any, count: int) -> Float32Array:
@@ -97,7 +101,7 @@ def checked_numbers(given: Any, count: int) -> Float32Array:
     >>> checked_numbers([1, 2.5], 2).tolist()
     [1.0, 2.5]
     """
-    scores: Float32Array = array_of("scores", given, np.float32)
+    scores: Float32Array = as_array("scores", given, np.float32)
     if scores.shape != (count,):
         raise InputError(f"The scorer must return {count} numbers. Got shape {scores.shape}.")
     if np.isnan(scores).any():
@@ -109,13 +113,13 @@ def _in_own_numbers(who: Any, found: Candidates) -> Candidates:
     if found.scores is not None:
         checked_numbers(found.scores, len(found.items))
     items = getattr(who, "items", None)  # an index has numbers only
-    if found.catalogue is not None and found.catalogue is items:
+    if found.catalog is not None and found.catalog is items:
         return found
     inside = int(found.items.max(initial=-1)) < (len(who) if items is None else len(items))
-    same = found.catalogue is None or found.catalogue == items
+    same = found.catalog is None or found.catalog == items
     if not inside or not same:
-        raise _broken(who, "a search must return its own items. Got others: give catalogue=self.items")
-    return found if items is None else found.with_catalogue(items)
+        raise _broken(who, "a search must return its own items. Got others: give catalog=self.items")
+    return found if items is None else found.with_catalog(items)
 
 
 def _check_once(who: Any, found: Candidates) -> None:
@@ -124,7 +128,7 @@ def _check_once(who: Any, found: Candidates) -> None:
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
         number = int(keys[twice[0]] % width)
-        item = number if found.catalogue is None else found.catalogue[number]
+        item = number if found.catalog is None else found.catalog[number]
         raise _broken(who, f"a search must return an item once. Got {item!r} twice for a query")
 
 

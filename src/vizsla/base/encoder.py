@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.core.sparse import SparseRows
-from vizsla.core.validation import check_unicode, checked
+from vizsla.core.validation import check_unicode, validate_args
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class FunctionEncoder(Encoder):
     [3.0, 5.0]
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         function: Callable[[Sequence[str]], object],
@@ -144,7 +144,7 @@ class FunctionEncoder(Encoder):
         self._queries, self._items, self._dim, self.name = function, items or function, dim, name
 
     def __repr__(self) -> str:
-        return short_text(f"FunctionEncoder({self.name}", f", {self._dim:,} dimensions)")
+        return abbreviate(f"FunctionEncoder({self.name}", f", {self._dim:,} dimensions)")
 
     @property
     def dim(self) -> int:

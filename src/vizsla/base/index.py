@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla.artifacts.artifact import Artifact
-from vizsla.base.contract import hold_to_contract
-from vizsla.core.candidates import Candidates, Scored
+from vizsla.base.contract import enforce_contract
+from vizsla.core.candidates import Candidates, PairScores
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray
@@ -25,12 +25,12 @@ class Index(Artifact):
     exact: bool = True
     """Whether `search` gives the same answer as scoring every item."""
 
-    entry_bytes: int = 0
-    """Bytes that are read for each entry that `live_source` counts."""
+    posting_bytes: int = 0
+    """Bytes that are read for each entry that `native_cursor` counts."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        hold_to_contract(cls, "search", "scores")
+        enforce_contract(cls, "search", "scores")
 
     @abstractmethod
     def __len__(self) -> int:
@@ -68,23 +68,23 @@ class Index(Artifact):
         """Return the best `k` items of every row; with `filter`, only items that it allows."""
 
     @abstractmethod
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items for every row, in the order in which they are given."""
 
     def score(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score the given items for every row, and rank them."""
-        return candidates.rescored(self.scores(queries, candidates, threads=threads))
+        return candidates.with_scores(self.scores(queries, candidates, threads=threads))
 
-    def live_source(self, queries: Rows | Matrix) -> Any:
+    def native_cursor(self, queries: Rows | Matrix) -> Any:
         """Return the queries with this index as native code takes them, which then asks the index by itself."""
         raise InputError(f"`index` must be a native part of sums. Got {type(self).__name__}: search it instead.")
 
     @property
-    def is_live(self) -> bool:
+    def has_native_cursor(self) -> bool:
         """Whether native code may ask the index by itself: nobody has redefined how it searches and scores since."""
         kinds = type(self).__mro__
         places = [next((at for at, kind in enumerate(kinds) if name in vars(kind)), len(kinds)) for name in _ANSWERS]
-        return type(self).live_source is not Index.live_source and places[0] == min(places)
+        return type(self).native_cursor is not Index.native_cursor and places[0] == min(places)
 
     def _prepared(self, filter: Filter | BoolArray | None) -> Filter | None:
         if filter is None:

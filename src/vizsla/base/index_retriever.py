@@ -14,15 +14,15 @@ from vizsla.base.encoder import Encoder, Rows
 from vizsla.base.index import Index
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import InputError, check_positive
 
 
-class Encoded(Retriever):
+class IndexRetriever(Retriever):
     """Queries become rows, and an index over the items answers them: BM25, dense search and XR-Linear are kinds of it.
 
     A query whose row holds nothing but zeros says nothing, and finds nothing; items can be scored for it.
@@ -76,12 +76,12 @@ class Encoded(Retriever):
             self._check_allowed(found, filter)
         return found.with_ms((perf_counter() - start) * 1e3)
 
-    @checked
+    @validate_args
     def score_encoded(self, rows: Rows, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score each row's candidates, and rank them."""
         start = perf_counter()
-        scored: Scored = self.index.scores(rows, self._own(candidates), threads=check_positive("threads", threads))
-        return candidates.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+        scored: PairScores = self.index.scores(rows, self._own(candidates), threads=check_positive("threads", threads))
+        return candidates.with_scores(scored).with_ms((perf_counter() - start) * 1e3)
 
     @property
     def effort(self) -> int | None:
@@ -116,7 +116,10 @@ class Encoded(Retriever):
         """Whether answers are those of an index that native code may ask by itself."""
         kind = type(self)
         ours = kind._search, kind._search_rows, kind._score
-        return ours == (Encoded._search, Encoded._search_rows, Encoded._score) and self.index.is_live
+        return (
+            ours == (IndexRetriever._search, IndexRetriever._search_rows, IndexRetriever._score)
+            and self.index.has_native_cursor
+        )
 
     def _check_dim(self) -> None:
         if self.encoder.dim != self.index.dim:
@@ -132,10 +135,10 @@ class Encoded(Retriever):
         found: Candidates = self.index.search(rows, k, filter=filter, threads=threads)
         if not isinstance(rows, SparseRows) and not (says := np.any(rows, axis=1)).all():
             found = _only_rows(found, says)
-        return found.with_catalogue(self._items)
+        return found.with_catalog(self._items)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        scored: Scored = self.index.scores(self._rows(queries), candidates, threads=threads)
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+        scored: PairScores = self.index.scores(self._rows(queries), candidates, threads=threads)
         return scored
 
 
@@ -145,10 +148,10 @@ def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
     inside = np.repeat(kept, np.diff(found.offsets))
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     scores = found._required_scores()[inside]
-    return Candidates.trusted(offsets, found.items[inside], scores, found.catalogue, found.stats)
+    return Candidates.unchecked(offsets, found.items[inside], scores, found.catalog, found.stats)
 
 
-class Movable(Encoded):
+class RowSpaceRetriever(IndexRetriever):
     """What a method that moves rows, as PEFA does, asks of a retriever: its rows, and how to index others."""
 
     in_words: ClassVar[str] = "a dense retriever, BM25 or TF-IDF"

@@ -13,7 +13,7 @@ import numpy as np
 
 from vizsla.artifacts.manifest import digest
 from vizsla.errors import InputError, RecipeError
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
@@ -29,7 +29,7 @@ BUILDERS = {
     "tokens": "vizsla.methods.tokens.train_tokens:train_tokens",
     "train_sidr": "vizsla.methods.sidr.train_sidr:train_sidr",
     "sidr": "vizsla.methods.sidr.model:sidr",
-    "unclicked": "vizsla.methods.cold_items:unclicked",
+    "unclicked": "vizsla.methods.cold_items:cold_item_boost",
     "xrlinear": "vizsla.methods.xrlinear.train_xrlinear:train_xrlinear",
     "dense": "vizsla.methods.dense:dense",
     "late_interaction": "vizsla.methods.late_interaction:late_interaction",
@@ -213,7 +213,7 @@ class Recipe:
             return [self._plain(name, each) for each in value]
         if (known := getattr(value, "_known_recipe", None)) is not None:
             return self._plain(name, held(known))
-        if isinstance(value, Analyser) and not hasattr(value, "fingerprint"):
+        if isinstance(value, Analyzer) and not hasattr(value, "fingerprint"):
             return value
         mark = _fingerprint(value)
         self._live[mark] = value
@@ -416,8 +416,8 @@ def _written(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, Binding):
         return {"binding": value.name, "fingerprint": value.fingerprint}
-    if isinstance(value, Analyser):
-        return {"analyser": value.to_dict()}
+    if isinstance(value, Analyzer):
+        return {"analyzer": value.to_dict()}
     return [_written(each) for each in value] if isinstance(value, list) else value
 
 
@@ -440,8 +440,8 @@ def _read(value: Any, depth: int) -> Any:
     bound = isinstance(value, Mapping) and value.keys() == {"binding", "fingerprint"}
     if bound and all(isinstance(each, str) for each in value.values()):
         return Binding(value["binding"], value["fingerprint"])
-    if isinstance(value, Mapping) and value.keys() == {"analyser"}:
-        from vizsla.text.analyzers import analyser_of
+    if isinstance(value, Mapping) and value.keys() == {"analyzer"}:
+        from vizsla.text.analyzers import analyzer_of
 
-        return analyser_of(value["analyser"])
-    raise InputError(f"A setting must be plain, a recipe, a binding or an analyser. Got {value!r:.100}.")
+        return analyzer_of(value["analyzer"])
+    raise InputError(f"A setting must be plain, a recipe, a binding or an analyzer. Got {value!r:.100}.")

@@ -13,15 +13,15 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import MOST_SAVED, Recipe, noted
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import CompositionError, InputError, RecipeError, check_positive
 
 if TYPE_CHECKING:
-    from vizsla.compose import Cut, Normalised, Rerank, Scaled, Shards, Sum, Union
+    from vizsla.compose import Normalized, Rerank, Scaled, Shards, Sum, TopK, Union
     from vizsla.data.dataset import Dataset
 
 T = TypeVar("T")
@@ -33,21 +33,21 @@ DEPTH = 100
 class Composable:
     """Gives a Retriever `>>`, `|`, `+`, `*` and `%`; each has a method form with its own depth."""
 
-    @checked
+    @validate_args
     def rerank(self, scorer: Scorer, *, depth: int = DEPTH) -> Rerank:
         """Find `depth` candidates here and let the scorer score them: `self >> scorer`."""
         from vizsla.compose import Rerank
 
         return Rerank(self._retriever(), scorer, depth=depth)
 
-    @checked
+    @validate_args
     def union(self, other: Retriever, *, depth: int = DEPTH) -> Union:
         """Join both sides' best `depth` into a match set without scores: `self | other`."""
         from vizsla.compose import Union
 
         return Union([self._retriever(), other], depth=depth)
 
-    @checked
+    @validate_args
     def plus(self, other: Retriever, *, depth: int = DEPTH) -> Sum:
         """Add both sides' scores over their best `depth`: `self + other`."""
         from vizsla.compose import Sum
@@ -55,31 +55,31 @@ class Composable:
         return Sum([(1.0, self._retriever()), (1.0, other)], depth=depth)
 
     def shards(self, *others: Retriever) -> Shards:
-        """Search this and others, over disjoint parts of a catalogue, as one: `vizsla.shards([self, *others])`."""
+        """Search this and others, over disjoint parts of a catalog, as one: `vizsla.shards([self, *others])`."""
         from vizsla.compose import Shards
 
         return Shards([self._retriever(), *others])
 
-    @checked
+    @validate_args
     def times(self, weight: float) -> Sum:
         """Multiply the scores: `weight * self`."""
         from vizsla.compose import Sum
 
         return Sum([(float(weight), self._retriever())])
 
-    @checked
-    def cut(self, k: int) -> Cut:
+    @validate_args
+    def cut(self, k: int) -> TopK:
         """Keep at most the best `k`: `self % k`."""
-        from vizsla.compose import Cut
+        from vizsla.compose import TopK
 
-        return Cut(self._retriever(), k)
+        return TopK(self._retriever(), k)
 
-    @checked
-    def normalised(self, how: str = "minmax", *, depth: int = DEPTH) -> Normalised:
+    @validate_args
+    def normalized(self, how: str = "minmax", *, depth: int = DEPTH) -> Normalized:
         """Bring scores to a common scale, query by query, over the best `depth`: "minmax", "zscore" or "rank"."""
-        from vizsla.compose import Normalised
+        from vizsla.compose import Normalized
 
-        return Normalised(self._retriever(), how, depth=depth)
+        return Normalized(self._retriever(), how, depth=depth)
 
     def scaled(self, how: str = "linear", *, slope: float = 1.0, height: float = 1.0) -> Scaled:
         """Bring scores to another scale by one rule for all queries: slope · score, or height · e^(slope · score)."""
@@ -107,7 +107,7 @@ class Composable:
 
     __rmul__ = __mul__
 
-    def __mod__(self, k: int) -> Cut:
+    def __mod__(self, k: int) -> TopK:
         return self.cut(_operand(k, int, "%"))
 
     def _retriever(self) -> Retriever:
@@ -132,9 +132,9 @@ class Retriever(Composable, Scorer, Artifact):
     ids, and takes the time.
     """
 
-    proposes: bool = True
+    generates_candidates: bool = True
     """Whether a sum searches it for candidates, or only lets it score what the other parts find."""
-    follows_clicks: bool = False
+    tracks_clicks: bool = False
     """Whether it takes clicks only to keep in step with parts that learn from them."""
 
     _recipe: Recipe | None = None
@@ -216,9 +216,9 @@ class Retriever(Composable, Scorer, Artifact):
         asked = Queries.of(queries)
         filter = Filter.prepared(where, self.items)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
-        everything = Candidates.matches([numbers] * len(asked), catalogue=self.items)
+        everything = Candidates.matches([numbers] * len(asked), catalog=self.items)
         scored = self._score_all(asked, everything, filter, check_positive("threads", threads))
-        best, certain = everything.rescored(scored, k=check_positive("k", k)), not scored.stats.estimated
+        best, certain = everything.with_scores(scored, k=check_positive("k", k)), not scored.stats.estimated
         return best.with_stats(scored.stats.with_exact(certain)).with_ms((perf_counter() - start) * 1e3)
 
     @property
@@ -230,7 +230,7 @@ class Retriever(Composable, Scorer, Artifact):
         """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
         raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
         """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
 
         A kind that learns from clicks says here how. It looks better on clicks that it has learned from than it is, so
@@ -248,17 +248,17 @@ class Retriever(Composable, Scorer, Artifact):
 
     @abstractmethod
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        """Answer with this retriever's own item numbers and catalogue."""
+        """Answer with this retriever's own item numbers and catalog."""
 
     @abstractmethod
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score candidates that carry this retriever's own item numbers, in their order."""
 
     @abstractmethod
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         """Explain the score of one item number for the one query."""
 
-    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score all items that are allowed, for `exact`."""
         return self._score(queries, everything, filter, threads)
 
@@ -274,7 +274,7 @@ class Retriever(Composable, Scorer, Artifact):
 
     def _one(self, item: int) -> Candidates:
         """Return one item as the candidate of one query."""
-        return Candidates.trusted(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
+        return Candidates.unchecked(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search as `_search` does, and raise if it did not obey the filter: for whoever asks a part."""

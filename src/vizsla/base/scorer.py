@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.base.contract import hold_to_contract
+from vizsla.base.contract import enforce_contract
 from vizsla.base.queries import Queries
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import is_several
+from vizsla.core.validation import is_iterable
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.typing import Int32Array
 
 
-class PairMemory:
+class ScoreMemo:
     """Scores by pair: ascending keys, row × items + item, and a score for each. Queries of one text share a row."""
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class PairMemory:
         self.keys, self.scores = joined[order], np.concatenate([self.scores, scores])[order]
 
 
-def scored_once(
-    scorer: object, items: Strings, score: Callable[[Candidates], Scored], queries: Queries, candidates: Candidates
-) -> Scored:
+def score_memoized(
+    scorer: object, items: Strings, score: Callable[[Candidates], PairScores], queries: Queries, candidates: Candidates
+) -> PairScores:
     """Score candidates in their order; pairs that this call has scored before are looked up and cost nothing.
 
     Parameters
@@ -53,7 +53,7 @@ def scored_once(
     scorer : object
         Whose scores they are: pairs are remembered under it.
     items : Strings
-        Its catalogue, which the candidates' numbers are of.
+        Its catalog, which the candidates' numbers are of.
     score : callable
         Scores candidates that were not seen before.
     queries : Queries
@@ -61,16 +61,16 @@ def scored_once(
     candidates : Candidates
         A row a query.
     """
-    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), PairMemory())
+    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), ScoreMemo())
     rows, width = np.repeat(_first_rows(queries), np.diff(candidates.offsets)), max(1, len(items))
     keys = rows * width + candidates.items
     new, stats = np.unique(keys[memory.places(keys) < 0]), Stats()
     if len(new):
         offsets = np.searchsorted(new, np.arange(len(candidates) + 1) * width).astype(np.int64)
-        scored = score(Candidates.trusted(offsets, (new % width).astype(np.int32), None, items, stats))
+        scored = score(Candidates.unchecked(offsets, (new % width).astype(np.int32), None, items, stats))
         memory.add(new, scored.scores)
         stats = scored.stats
-    return Scored(memory.scores[memory.places(keys)], stats)
+    return PairScores(memory.scores[memory.places(keys)], stats)
 
 
 def _first_rows(queries: Queries) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ class Scorer(ABC):
     """
 
     scale: str = "unnamed"
-    """What the scores mean. Only scores of one scale may be added without normalisation."""
+    """What the scores mean. Only scores of one scale may be added without normalization."""
     highest: float = inf
     """No score is above this."""
     model_calls: bool = False
@@ -98,7 +98,7 @@ class Scorer(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        hold_to_contract(cls, "_search", "_score")
+        enforce_contract(cls, "_search", "_score")
 
     @property
     @abstractmethod
@@ -125,7 +125,7 @@ class Scorer(ABC):
         where : mask, collection of ids, or function of an id
             Which items may be found.
         unknown : {"raise", "ignore"}
-            What becomes of ids that the catalogue does not know: a list of what is in stock is never quite in step.
+            What becomes of ids that the catalog does not know: a list of what is in stock is never quite in step.
         """
         return Filter.of(where, self.items, unknown=unknown)
 
@@ -137,9 +137,9 @@ class Scorer(ABC):
         where: Where | None = None,
         threads: int = 1,
     ) -> Candidates:
-        """Score each query's candidates, whatever their catalogue, and rank them.
+        """Score each query's candidates, whatever their catalog, and rank them.
 
-        The answer keeps the candidates' catalogue and query ids; its `stats` are the cost of this scoring alone. An
+        The answer keeps the candidates' catalog and query ids; its `stats` are the cost of this scoring alone. An
         item that the scorer does not know raises.
 
         Parameters
@@ -161,26 +161,26 @@ class Scorer(ABC):
         prepared = Filter.prepared(where, self.items)
         own = self._own(given)
         scored = self._score(asked, own, prepared, check_positive("threads", threads))
-        return given.rescored(scored).with_ms((perf_counter() - start) * 1e3)
+        return given.with_scores(scored).with_ms((perf_counter() - start) * 1e3)
 
     @abstractmethod
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score candidates that carry this scorer's own item numbers, in their order."""
 
-    def _score_once(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score_once(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score as `_score` does, but no model sees a pair twice in a call: for whoever asks a part.
 
         Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
         """
         if not self.model_calls or self.composed:  # who is composed asks its own parts so
             return self._score(queries, candidates, filter, threads)
-        return scored_once(
+        return score_memoized(
             unwrapped(self), self.items, lambda new: self._score(queries, new, filter, threads), queries, candidates
         )
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         """Say where an item's score for the one query comes from; here, from whom."""
-        one = Candidates.trusted(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
+        one = Candidates.unchecked(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
         return Explanation(float(self._score_once(queries, one, filter, 1).scores[0]), f"score by {self}")
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
@@ -199,19 +199,19 @@ class Scorer(ABC):
 
     def _named(self, ids: Any, queries: int) -> Candidates:
         """Return the items with these ids as candidates: the same for every query, or a list of ids for each."""
-        if not is_several(ids) or isinstance(ids, Mapping):
+        if not is_iterable(ids) or isinstance(ids, Mapping):
             raise InputError(f"`candidates` must be Candidates or lists of item ids. Got {type(ids).__name__}.")
         rows = list(ids)
         flat = all(isinstance(row, str) for row in rows)
         return Candidates.of_ids([rows] * queries if flat else rows, self.items)
 
     def _own(self, candidates: Candidates) -> Candidates:
-        catalogue = candidates.catalogue
-        if catalogue is None:
+        catalog = candidates.catalog
+        if catalog is None:
             return self._checked_numbers(candidates)
-        if catalogue is self.items or catalogue == self.items:
+        if catalog is self.items or catalog == self.items:
             return candidates
-        return candidates.with_catalogue(self.items, self._own_numbers(candidates))
+        return candidates.with_catalog(self.items, self._own_numbers(candidates))
 
     def _checked_numbers(self, candidates: Candidates) -> Candidates:
         """Return candidates that have numbers only, which must be this scorer's."""
@@ -221,7 +221,7 @@ class Scorer(ABC):
         return candidates
 
     def _own_numbers(self, candidates: Candidates) -> Int32Array:
-        ids = candidates.catalogue.take(candidates.items)  # type: ignore[union-attr]
+        ids = candidates.catalog.take(candidates.items)  # type: ignore[union-attr]
         numbers = self.items.find_all(ids)
         if (numbers < 0).any():
             unknown = ids[int(np.argmax(numbers < 0))]

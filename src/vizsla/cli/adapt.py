@@ -73,7 +73,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--margin", type=_auto(float), default="auto", help="in spreads of the base's scores")
         parser.add_argument("--item-weight", type=_auto(float), default="auto", help="item's share of a past query")
     if name == "pefa-xl":
-        parser.add_argument("--neighbours", type=_auto(int), default="auto", help="past queries that vote")
+        parser.add_argument("--neighbors", type=_auto(int), default="auto", help="past queries that vote")
         parser.add_argument("--near", type=_auto(float), default="auto", help="least similarity of a vote")
         parser.add_argument("--threshold", type=_auto(float), default="auto", help="votes an item with clicks must get")
         parser.add_argument("--votes", choices=("auto", "mean", "max"), default="auto")
@@ -84,7 +84,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    shared, xl = ("weight", "cold", "seed"), ("neighbours", "near", "threshold", "votes")
+    shared, xl = ("weight", "cold", "seed"), ("neighbors", "near", "threshold", "votes")
     names = (*shared, "calibrated", "margin", "item_weight", *xl)
     options = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     if getattr(arguments, "encoder", None):

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("items", metavar="ITEMS", help=f"new ids with their texts: {DATA_HELP}")
     add_output(parser)
     add_reading(parser)
-    parser.add_argument("--neighbours", type=int, metavar="N", help="old items that teach a new one (default: 10)")
+    parser.add_argument("--neighbors", type=int, metavar="N", help="old items that teach a new one (default: 10)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -31,8 +31,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace, with_items: Callable[..., Any]) -> dict[str, int]:
-    if arguments.neighbours is None:
+    if arguments.neighbors is None:
         return {}
-    if "neighbours" not in signature(with_items).parameters:
-        raise InputError(f"`--neighbours` must be left out for this kind of model. Got {arguments.neighbours}.")
-    return {"neighbours": arguments.neighbours}
+    if "neighbors" not in signature(with_items).parameters:
+        raise InputError(f"`--neighbors` must be left out for this kind of model. Got {arguments.neighbors}.")
+    return {"neighbors": arguments.neighbors}

@@ -1,4 +1,4 @@
-"""vizsla compare: put artefacts and runs side by side, with significance and cost."""
+"""vizsla compare: put artifacts and runs side by side, with significance and cost."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vizsla.cli.options import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data, the artefacts and the measures."""
+    """Add the data, the artifacts and the measures."""
     add_data(parser)
-    systems = "an artefact, a TREC run, or a folder of runs"
+    systems = "an artifact, a TREC run, or a folder of runs"
     parser.add_argument("systems", nargs="+", metavar="[NAME=]SYSTEM", help=systems)
     add_evaluation(parser)
     parser.add_argument("--baseline", metavar="NAME", help="test each system against this one only")

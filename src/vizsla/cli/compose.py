@@ -1,4 +1,4 @@
-"""vizsla compose: join artefacts by an expression into a new one."""
+"""vizsla compose: join artifacts by an expression into a new one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the expression and its names, and what weights are learned from."""
-    parser.add_argument("expression", help="such as '(a | b) >> c' or '0.7*a.normalised() + 0.3*b.normalised()'")
-    parser.add_argument("--let", action="append", default=[], metavar="NAME=ARTEFACT", help="what a name stands for")
+    parser.add_argument("expression", help="such as '(a | b) >> c' or '0.7*a.normalized() + 0.3*b.normalized()'")
+    parser.add_argument("--let", action="append", default=[], metavar="NAME=ARTIFACT", help="what a name stands for")
     add_output(parser)
     add_bundling(parser)
     add_reading(parser)

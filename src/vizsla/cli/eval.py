@@ -1,4 +1,4 @@
-"""vizsla eval: measure the quality and cost of an artefact, or of a run, on judged queries."""
+"""vizsla eval: measure the quality and cost of an artifact, or of a run, on judged queries."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from vizsla.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the artefact, the data and the measures."""
-    parser.add_argument("system", metavar="[NAME=]SYSTEM", help="an artefact or a TREC run")
+    """Add the artifact, the data and the measures."""
+    parser.add_argument("system", metavar="[NAME=]SYSTEM", help="an artifact or a TREC run")
     add_data(parser)
     add_evaluation(parser)
     parser.add_argument("--trec", metavar="FILE", help="write the run in TREC format")

@@ -81,13 +81,13 @@ def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxEncoder:
 def _checked(full: OnnxEncoder, arguments: argparse.Namespace) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
     from vizsla.export.checks import check_sample
-    from vizsla.export.int8 import quantise
+    from vizsla.export.int8 import quantize
     from vizsla.export.onnx import copy_onnx
 
     sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}
     sample = check_sample(open_data(arguments), split=arguments.split, **sizes)
     rules = {"depth": arguments.depth, "most_loss": arguments.most_loss, "per_channel": not arguments.per_tensor}
-    found, check = quantise(full, arguments.output, *sample[:2], relevant=sample.relevant, overwrite=True, **rules)
+    found, check = quantize(full, arguments.output, *sample[:2], relevant=sample.relevant, overwrite=True, **rules)
     print(check)
     if check.accepted:
         _say(found, "int8")

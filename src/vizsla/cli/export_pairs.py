@@ -46,7 +46,7 @@ def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     import shutil
 
     from vizsla.export.checks import check_sample
-    from vizsla.export.pairs import quantise_pair_model
+    from vizsla.export.pairs import quantize_pair_model
     from vizsla.io.atomic import writing_folder
 
     sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}
@@ -54,7 +54,7 @@ def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     lists, relevant = candidate_lists(sample.queries, sample.items, sample.relevant)
     rules = {"depth": arguments.depth, "most_loss": arguments.most_loss, "overwrite": True}
     texts = [[sample.items[number] for number in row] for row in lists]
-    found, check = quantise_pair_model(full, arguments.output, sample.queries, texts, relevant=relevant, **rules)
+    found, check = quantize_pair_model(full, arguments.output, sample.queries, texts, relevant=relevant, **rules)
     print(check)
     if check.accepted:
         _say(found, "int8")

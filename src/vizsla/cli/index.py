@@ -1,4 +1,4 @@
-"""vizsla index: build an index over a catalogue."""
+"""vizsla index: build an index over a catalog."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.methods.bm25_statistics import Statistics
-    from vizsla.text.analyzers import Analyser
+    from vizsla.text.analyzers import Analyzer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +59,8 @@ def _add_bm25(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k1", type=float, default=1.5, help="saturation of repeated words (default: 1.5)")
     parser.add_argument("--b", type=float, default=0.75, help="how much length counts (default: 0.75)")
     parser.add_argument("--delta", type=float, default=0.5, help="floor of bm25l and bm25+ (default: 0.5)")
-    parser.add_argument("--statistics", metavar="PATH", help="counts of the whole catalogue, if DATA is a shard of it")
-    _add_analyser(parser)
+    parser.add_argument("--statistics", metavar="PATH", help="counts of the whole catalog, if DATA is a shard of it")
+    _add_analyzer(parser)
     parser.set_defaults(build=_build_bm25)
 
 
@@ -68,11 +68,11 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
     parser.add_argument("--onto", metavar="PATH", help="statistics of the shards before, to which these are added")
-    _add_analyser(parser)
+    _add_analyzer(parser)
     parser.set_defaults(build=_build_statistics)
 
 
-def _add_analyser(parser: argparse.ArgumentParser) -> None:
+def _add_analyzer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="LANGUAGES", help="auto (default), or names: english,german")
     parser.add_argument("--words", action="store_true", help="plain lower-cased words, whatever the language")
     parser.add_argument("--stop-words", metavar="LANGUAGE", help="leave out a language's most frequent words")
@@ -80,18 +80,18 @@ def _add_analyser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chars", action="store_true", help="character n-grams, for languages without spaces")
 
 
-def _analyser(arguments: argparse.Namespace, counted: Statistics | None) -> Analyser:
-    """Return the analyser that was asked for; nothing asked for means that of the statistics, or any language."""
-    from vizsla.text.analyzers import Analyser, AnyLanguage
+def _analyzer(arguments: argparse.Namespace, counted: Statistics | None) -> Analyzer:
+    """Return the analyzer that was asked for; nothing asked for means that of the statistics, or any language."""
+    from vizsla.text.analyzers import Analyzer, AnyLanguage
 
     plain = arguments.words or arguments.chars or arguments.stop_words or arguments.stem
     if arguments.language and plain:
         raise InputError("`--language` must stand alone. Got --words, --chars, --stop-words or --stem with it.")
     if plain:
         kind = "chars" if arguments.chars else "words"
-        return Analyser(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
+        return Analyzer(kind=kind, stop_words=arguments.stop_words, stem=arguments.stem)
     if arguments.language is None:
-        return AnyLanguage() if counted is None else counted.analyser
+        return AnyLanguage() if counted is None else counted.analyzer
     return AnyLanguage.asked_for(arguments.language)
 
 
@@ -106,7 +106,7 @@ def _build_statistics(arguments: argparse.Namespace) -> None:
 
     check_output(arguments)
     before = _loaded(arguments.onto)
-    counted = Statistics.of(open_data(arguments), analyser=_analyser(arguments, before))
+    counted = Statistics.of(open_data(arguments), analyzer=_analyzer(arguments, before))
     counted = counted if before is None else before.merged(counted)
     counted.save(arguments.output, overwrite=arguments.overwrite)
     print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms{_spoken(counted)}")
@@ -120,7 +120,7 @@ def _build_bm25(arguments: argparse.Namespace) -> None:
     start = perf_counter()
     built = bm25(
         open_data(arguments),
-        analyser=_analyser(arguments, statistics),
+        analyzer=_analyzer(arguments, statistics),
         statistics=statistics,
         variant=arguments.variant,
         k1=arguments.k1,
@@ -134,6 +134,6 @@ def _build_bm25(arguments: argparse.Namespace) -> None:
 
 
 def _spoken(counted: Statistics) -> str:
-    """Return the languages of a catalogue for the line that sums up, where there are some."""
-    languages = counted.analyser.languages
+    """Return the languages of a catalog for the line that sums up, where there are some."""
+    languages = counted.analyzer.languages
     return f", {', '.join(languages)}" if languages else ""

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_data(parser)
     add_output(parser)
-    dear = "the expensive scorer: a saved artefact, or a cross-encoder's folder"
+    dear = "the expensive scorer: a saved artifact, or a cross-encoder's folder"
     parser.add_argument("--scorer", metavar="PATH", required=True, help=dear)
     parser.add_argument(
         "--prior", metavar="PATH", action="append", default=[], help="a cheap retriever; may be repeated"
@@ -95,5 +95,5 @@ def _scorer(path: str, data: Dataset) -> Scorer:
         return CrossEncoder(data, path)
     loaded = load(path)
     if not isinstance(loaded, Scorer):
-        raise InputError(f"`--scorer` must be a scorer's artefact. Got kind {loaded.kind!r} in {path}.")
+        raise InputError(f"`--scorer` must be a scorer's artifact. Got kind {loaded.kind!r} in {path}.")
     return loaded

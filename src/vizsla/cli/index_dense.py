@@ -1,4 +1,4 @@
-"""vizsla index dense: encode a catalogue and index the vectors."""
+"""vizsla index dense: encode a catalog and index the vectors."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dim", type=int, default=256, help="dimensions of lsa (default: 256)")
     parser.add_argument("--query-prompt", metavar="TEXT", help="put before every query")
     parser.add_argument("--item-prompt", metavar="TEXT", help="put before every item")
-    parser.add_argument("--not-normalised", action="store_true", help="keep the lengths of a model's vectors")
+    parser.add_argument("--not-normalized", action="store_true", help="keep the lengths of a model's vectors")
     parser.add_argument("--index", default="flat", choices=list(OPTIONS), help="default: flat, which is exact")
     parser.add_argument("--storage", choices=["float32", "float16", "int8"], help="how vectors are kept")
-    parser.add_argument("--m", dest="M", type=int, help="hnsw: neighbours of an item (default: 32)")
+    parser.add_argument("--m", dest="M", type=int, help="hnsw: neighbors of an item (default: 32)")
     parser.add_argument("--ef-construction", type=int, metavar="N", help="hnsw: items in view to build (default: 500)")
     parser.add_argument("--ef", type=int, metavar="N", help="hnsw: items in view to search (default: 300)")
     parser.add_argument("--lists", type=int, metavar="N", help="ivf: lists (default: 4 √items)")
@@ -96,8 +96,8 @@ def _encoder(arguments: argparse.Namespace) -> Encoder:
         return open_encoder(arguments.encoder)
     names = ("query_prompt", "item_prompt")
     options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n) is not None}
-    if arguments.not_normalised:
-        options["normalise"] = False
+    if arguments.not_normalized:
+        options["normalize"] = False
     return open_encoder(arguments.encoder, **options)
 
 

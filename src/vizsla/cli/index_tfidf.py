@@ -1,4 +1,4 @@
-"""vizsla index tfidf: index a catalogue by its n-grams."""
+"""vizsla index tfidf: index a catalog by its n-grams."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from vizsla.errors import InputError
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
     from vizsla.methods.tokens.model import Bag
-    from vizsla.text.analyzers import Analyser
+    from vizsla.text.analyzers import Analyzer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,10 +42,10 @@ def built(arguments: argparse.Namespace) -> Bag:
     if arguments.language and (arguments.vocabulary or arguments.learn_vocabulary):
         raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
     data = open_data(arguments)
-    return bag(data, analyser=_analyser(arguments, data), b=_number(arguments.b), seed=arguments.seed)
+    return bag(data, analyzer=_analyzer(arguments, data), b=_number(arguments.b), seed=arguments.seed)
 
 
-def _analyser(arguments: argparse.Namespace, data: Dataset) -> Analyser | None:
+def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:
     """Return how texts become tokens, None for plain words."""
     from vizsla.text.analyzers import AnyLanguage
     from vizsla.text.wordpiece import WordPiece

@@ -1,4 +1,4 @@
-"""vizsla inspect: an artefact's pedigree, sizes and parameters."""
+"""vizsla inspect: an artifact's pedigree, sizes and parameters."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the artefact."""
-    parser.add_argument("artefact", metavar="ARTEFACT", help="a folder, or the file of a LateParametric's vectors")
+    """Add the artifact."""
+    parser.add_argument("artifact", metavar="ARTIFACT", help="a folder, or the file of a LateParametric's vectors")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a tree")
     parser.add_argument("--data", metavar="DATA", help="whose items may have a vector, for a file of vectors")
     add_reading(parser)
@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Print what the manifest says."""
     from vizsla.artifacts.inspect import inspect
 
-    if Path(arguments.artefact).is_file():
+    if Path(arguments.artifact).is_file():
         _print_vectors(arguments)
         return
-    pedigree = inspect(arguments.artefact)
+    pedigree = inspect(arguments.artifact)
     print(json.dumps(pedigree.to_dict(), indent=1, ensure_ascii=False) if arguments.json else pedigree)
 
 
@@ -37,7 +37,7 @@ def _print_vectors(arguments: argparse.Namespace) -> None:
     from vizsla.scorers.lazy_vectors import stored_counts
 
     texts = None if arguments.data is None else _texts(arguments)
-    counts = stored_counts(arguments.artefact, texts or ())
+    counts = stored_counts(arguments.artifact, texts or ())
     if arguments.json:
         print(json.dumps({name: _described(count, texts) for name, count in counts.items()}))
         return

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 from vizsla import __version__
-from vizsla._internal.terminal import printable
+from vizsla._internal.terminal import escape_control
 from vizsla.cli.interrupts import INTERRUPTED, MESSAGE, CtrlC
 from vizsla.errors import VizslaError
 
@@ -102,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser with all verbs."""
     import importlib
 
-    top = argparse.ArgumentParser(prog="vizsla", description="First-stage search from a catalogue and a click log.")
+    top = argparse.ArgumentParser(prog="vizsla", description="First-stage search from a catalog and a click log.")
     top.add_argument("--version", action="version", version=f"vizsla {__version__}")
     verbs = top.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
@@ -122,7 +122,7 @@ def _print_anything() -> None:
 
 
 def _one_line(error: object) -> str:
-    return as_options(printable(" ".join(str(error).split())))
+    return as_options(escape_control(" ".join(str(error).split())))
 
 
 def _one_line_warning(message: Warning | str, *_: object, **__: object) -> None:

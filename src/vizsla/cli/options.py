@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vizsla._internal.terminal import printable
+from vizsla._internal.terminal import escape_control
 from vizsla.artifacts.artifact import load
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import DatasetWarning, Tally
+from vizsla.core.validation import DatasetWarning, WarningLog
 from vizsla.data.conditions import where
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
@@ -66,7 +66,7 @@ def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -
         options["click_columns"] = _named_columns(arguments.click_columns)
     dataset = Dataset.open(source, **{**options, **more})
     if dataset.mapping and not {"id", "text"} <= options.keys():
-        print(printable(f"vizsla: {dataset.mapping}"), file=sys.stderr)
+        print(escape_control(f"vizsla: {dataset.mapping}"), file=sys.stderr)
     return dataset
 
 
@@ -105,7 +105,7 @@ def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> Non
     parser.add_argument("data" if positional else "--data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
     parser.add_argument("--clicks", metavar="FILE", help="a click log: query, item, weight[, time]")
-    parser.add_argument("--qrels", metavar="FILE", help="judgements for the split 'test'")
+    parser.add_argument("--qrels", metavar="FILE", help="judgments for the split 'test'")
     add_reading(parser)
 
 
@@ -117,9 +117,9 @@ def open_data(arguments: argparse.Namespace) -> Dataset:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add where an artefact is written."""
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the artefact's folder")
-    parser.add_argument("--overwrite", action="store_true", help="replace an artefact that is there already")
+    """Add where an artifact is written."""
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the artifact's folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace an artifact that is there already")
 
 
 def check_output(arguments: argparse.Namespace) -> None:
@@ -129,19 +129,18 @@ def check_output(arguments: argparse.Namespace) -> None:
 
 
 def add_bundling(parser: argparse.ArgumentParser) -> None:
-    """Add whether models are stored inside the artefact."""
+    """Add whether models are stored inside the artifact."""
     parser.add_argument(
         "--bundle-model",
         action=argparse.BooleanOptionalAction,
         help="store the encoder's model inside, so that the folder moves as one (default: ONNX models up to 128 MB)",
     )
 
-
     parser.add_argument(
         "--copy-model",
         action="append",
         metavar="MODEL",
-        help="store inside a model that an artefact names: its folder or hub id; without this none of those is copied",
+        help="store inside a model that an artifact names: its folder or hub id; without this none of those is copied",
     )
 
 
@@ -155,7 +154,7 @@ def bundling(arguments: argparse.Namespace) -> bool | list[str] | None:
 
 def add_evaluation(parser: argparse.ArgumentParser) -> None:
     """Add how quality and cost are measured, and where the result goes."""
-    parser.add_argument("--split", default="test", help="which judgements (default: test)")
+    parser.add_argument("--split", default="test", help="which judgments (default: test)")
     parser.add_argument("--measures", default="nDCG@10,R@10,R@100,RR@10", metavar="NAMES", help="ir-measures names")
     parser.add_argument("--threads", type=int, default=1, help="queries answered at a time")
     timed = "queries timed one by one (default: 200, or none where models are called)"
@@ -181,21 +180,21 @@ def write_wanted(*reports: tuple[str | None, Callable[[str], Any]]) -> None:
 
 
 def load_retriever(path: str) -> Retriever:
-    """Load an artefact that must be a Retriever."""
+    """Load an artifact that must be a Retriever."""
     loaded = load(path)
     if not isinstance(loaded, Retriever):
-        raise InputError(f"The artefact must be a retriever. Got kind {loaded.kind!r} in {path}.")
+        raise InputError(f"The artifact must be a retriever. Got kind {loaded.kind!r} in {path}.")
     return loaded
 
 
 def load_systems(paths: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return systems by name: a folder is an artefact, a file is a run, which is read as the arguments say."""
+    """Return systems by name: a folder is an artifact, a file is a run, which is read as the arguments say."""
     with run_reading(arguments) as how:
         return {name: _load_system(path, how) for name, path in paths.items()}
 
 
 def system_paths(pairs: list[str]) -> dict[str, str]:
-    """Return the paths of artefacts, TREC runs, and folders of runs, each of whose files is one, by name."""
+    """Return the paths of artifacts, TREC runs, and folders of runs, each of whose files is one, by name."""
     return unique_names([one for pair in pairs for one in _runs_in(pair)])
 
 
@@ -206,7 +205,7 @@ def _load_system(path: str, how: Reading) -> Any:
 
 
 def _runs_in(pair: str) -> list[str]:
-    """Return the files of a folder that is no artefact, each as NAME=PATH; anything else as it is."""
+    """Return the files of a folder that is no artifact, each as NAME=PATH; anything else as it is."""
     from vizsla.artifacts.manifest import MANIFEST
     from vizsla.evaluation.evaluate import system_name
 
@@ -217,7 +216,7 @@ def _runs_in(pair: str) -> list[str]:
         return [pair]
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
-        raise InputError(f"A folder must be an artefact, or hold TREC runs. Got {path}, which holds neither.")
+        raise InputError(f"A folder must be an artifact, or hold TREC runs. Got {path}, which holds neither.")
     return [f"{system_name(file)}={file}" for file in files]
 
 
@@ -316,7 +315,7 @@ def prepared_where(given: Sequence[str], retriever: Retriever) -> Filter | None:
     if conditions:
         filters.append(retriever.filter(where(*conditions)))
         for hint in filters[-1].hints:
-            print(printable(f"vizsla: hint: {hint}"), file=sys.stderr)
+            print(escape_control(f"vizsla: hint: {hint}"), file=sys.stderr)
     return Filter(np.logical_and.reduce([filter.mask for filter in filters]), retriever.items)
 
 
@@ -349,7 +348,7 @@ def read_query_texts(path: str, arguments: argparse.Namespace) -> list[str]:
     how = Reading(arguments.encoding or "utf-8", arguments.on_error or "raise")
     if path == "-" or not Path(path).is_file() or not _has_ids(Path(path), how.encoding):
         return read_lines(path)
-    source, tally = read_queries(Path(path), how=how), Tally()
+    source, tally = read_queries(Path(path), how=how), WarningLog()
     texts = [query.text for query in source]
     source.report(tally)
     tally.emit()

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vizsla._internal.terminal import printable, printable_json
+from vizsla._internal.terminal import escape_control, printable_json
 from vizsla.artifacts.manifest import MANIFEST
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.cli.options import (
@@ -71,8 +71,8 @@ def _history() -> Iterator[None]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the query and how the answer is shown."""
-    source = "an artefact; or a folder or file of texts, which is read and searched at once"
-    parser.add_argument("artefact", metavar="SOURCE", help=source)
+    source = "an artifact; or a folder or file of texts, which is read and searched at once"
+    parser.add_argument("artifact", metavar="SOURCE", help=source)
     parser.add_argument("query", nargs="*", help="words; '-' reads one query a line; without any, a prompt opens")
     parser.add_argument("-k", type=int, default=10, help="how many items (default: 10)")
     parser.add_argument("--queries", metavar="FILE", help="answer the queries of this file: one a line, or with ids")
@@ -155,18 +155,18 @@ class Answers:
     def _print_reasons(self, found: Candidates, asked: Queries) -> None:
         """Say why each item is there, for the one query that was asked."""
         for hit in next(iter(found)):
-            print(printable(f"\n{hit.id!s}\n{self._retriever.explain(asked, hit.id, where=self._where)}"))
+            print(escape_control(f"\n{hit.id!s}\n{self._retriever.explain(asked, hit.id, where=self._where)}"))
 
 
 def _retriever(arguments: argparse.Namespace) -> Retriever:
-    """Load the artefact; anything else is data, read and indexed by its words."""
-    path = Path(arguments.artefact)
-    is_data = path.exists() or arguments.artefact == "-" or arguments.artefact.startswith("ir_datasets:")
+    """Load the artifact; anything else is data, read and indexed by its words."""
+    path = Path(arguments.artifact)
+    is_data = path.exists() or arguments.artifact == "-" or arguments.artifact.startswith("ir_datasets:")
     if not is_data or (path / MANIFEST).exists():
-        return load_retriever(arguments.artefact)
+        return load_retriever(arguments.artifact)
     from vizsla.methods.bm25 import bm25
 
-    return bm25(open_items(arguments.artefact, arguments, keep_texts=True))
+    return bm25(open_items(arguments.artifact, arguments, keep_texts=True))
 
 
 def _budgeted(retriever: Retriever, budget: int | None) -> Retriever:
@@ -185,7 +185,7 @@ def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:
         return retriever
     if arguments.data is None:
         raise InputError("`--late` must know the items' texts. Got no --data.")
-    if not isinstance(retriever, Encoded):
+    if not isinstance(retriever, IndexRetriever):
         raise InputError(f"`--late` must be given to a model with one encoder. Got {retriever}.")
     from vizsla.scorers.lazy_vectors import LateParametric
 

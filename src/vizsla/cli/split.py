@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Split and write: what may be learned from as clicks, what is held out as judgements."""
+    """Split and write: what may be learned from as clicks, what is held out as judgments."""
     from vizsla.data.dataset import Dataset
     from vizsla.io.write import write_dataset
 

@@ -20,7 +20,7 @@ WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the model, the data, and what is varied."""
-    parser.add_argument("artefact", metavar="MODEL")
+    parser.add_argument("artifact", metavar="MODEL")
     add_data(parser)
     varied = parser.add_mutually_exclusive_group()
     varied.add_argument(
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model at every setting, print, and draw."""
     from vizsla.evaluation.sweep import sweep
 
-    setting, systems = _variants(load_retriever(arguments.artefact), arguments)
+    setting, systems = _variants(load_retriever(arguments.artifact), arguments)
     result = sweep(setting, systems, open_data(arguments), arguments.split, **evaluation_options(arguments))
     result.show()
     cost = "ms_p50" if setting == "effort" else "bytes"
@@ -77,7 +77,7 @@ def _tree(retriever: Retriever) -> XrLinear:
     from vizsla.methods.xrlinear.model import XrLinear
 
     if not isinstance(retriever, XrLinear):
-        raise InputError(f"The artefact must be an XR-Linear model. Got {retriever!r}.")
+        raise InputError(f"The artifact must be an XR-Linear model. Got {retriever!r}.")
     return retriever
 
 

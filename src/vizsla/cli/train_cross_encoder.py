@@ -11,7 +11,7 @@ from vizsla.cli.options import add_data, add_output, load_retriever, open_data
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.learning.checkpoints import Watched
+    from vizsla.learning.checkpoints import TrainingProgress
 
 SETTINGS = (
     "epochs", "most_steps", "batch", "negatives", "depth", "loss", "share", "rate", "every", "patience", "held_out",
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.overwrite:
         raise InputError("`--overwrite` must be left out: a trained model is written to a new folder. Got it.")
-    start, line = perf_counter(), Line()
+    start, line = perf_counter(), ProgressLine()
     settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
     parts = {name: load_retriever(path) for name in ("retriever", "teacher") if (path := getattr(arguments, name))}
     model = train_cross_encoder(
@@ -68,13 +68,13 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"held-out nDCG@10: {line.held_out[0]:.4f} to {max(line.held_out):.4f}")
 
 
-class Line:
+class ProgressLine:
     """Follows a training: one live line on a terminal, otherwise a line a look at the held-out queries."""
 
     def __init__(self) -> None:
         self.held_out: list[float] = []
 
-    def __call__(self, seen: Watched) -> None:
+    def __call__(self, seen: TrainingProgress) -> None:
         """Show how far the training is."""
         new = len(seen.held_out) > len(self.held_out)
         self.held_out = list(seen.held_out)

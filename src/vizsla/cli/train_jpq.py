@@ -23,7 +23,7 @@ from vizsla.errors import InputError
 if TYPE_CHECKING:
     from vizsla.methods.dense import Dense
     from vizsla.methods.jpq.model import Jpq
-    from vizsla.methods.jpq.run import Watched
+    from vizsla.methods.jpq.run import JpqProgress
 
 SETTINGS = (
     "epochs", "stop", "loss", "stage", "batch", "negatives", "depth", "adapter_rate", "centroid_rate", "sharpness",
@@ -153,7 +153,7 @@ class LiveLine:
     def __init__(self) -> None:
         self.terminal, self.last, self.said = sys.stderr.isatty(), 0.0, ""
 
-    def __call__(self, seen: Watched) -> None:
+    def __call__(self, seen: JpqProgress) -> None:
         """Show how far the training is."""
         held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.held_out.items())
         if not self.terminal:

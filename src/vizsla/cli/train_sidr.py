@@ -9,7 +9,7 @@ from vizsla.cli.options import add_data, add_output, check_output, open_data
 
 WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "served_epochs",
          "masked_steps", "frozen_layers", "max_tokens")  # fmt: skip
-SWITCHES = ("semi_parametric", "item_bags", "whole_head", "levelled")
+SWITCHES = ("semi_parametric", "item_bags", "whole_head", "leveled")
 RATES = ("rate", "head_rate", "bias_rate", "dropout")
 NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), **dict.fromkeys(RATES, float)}
 HELP = {
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     whole = "compare learned items by all tokens, as in the paper, not by those of a step's texts"
     parser.add_argument("--whole-head", action="store_true", help=whole)
     plain = "a head that the model lacks begins without biases, as in the paper, not where no token stands out"
-    parser.add_argument("--plain-head", dest="levelled", action="store_false", help=plain)
+    parser.add_argument("--plain-head", dest="leveled", action="store_false", help=plain)
     parser.add_argument("--int8", action="store_true", help="store int8 matrices, if recall on the clicks holds")
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():
@@ -52,19 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from vizsla.methods.sidr.quantize import quantise_sidr
+    from vizsla.methods.sidr.quantize import quantize_sidr
     from vizsla.methods.sidr.train_sidr import train_sidr
     from vizsla.methods.tokens.model import bag
     from vizsla.text.wordpiece import WordPiece
 
     check_output(arguments)
     start, dataset = perf_counter(), open_data(arguments)
-    base = bag(dataset, analyser=WordPiece.open(arguments.model), seed=arguments.seed)
+    base = bag(dataset, analyzer=WordPiece.open(arguments.model), seed=arguments.seed)
     given = [name for name in NUMBERS if hasattr(arguments, name)]
     options = {name: getattr(arguments, name) for name in (*SWITCHES, "seed", *given)}
     learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)
     if arguments.int8:
-        learned, check = quantise_sidr(learned, dataset, seed=arguments.seed)
+        learned, check = quantize_sidr(learned, dataset, seed=arguments.seed)
         print(check)
     learned.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start

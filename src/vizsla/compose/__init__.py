@@ -11,12 +11,12 @@ Examples
 
 from vizsla.compose.budgeted import BudgetedRerank
 from vizsla.compose.composition import Composition
-from vizsla.compose.normalize import Normalised, Scaled
+from vizsla.compose.normalize import Normalized, Scaled
 from vizsla.compose.parser import parse
 from vizsla.compose.rerank import Rerank
 from vizsla.compose.shards import Shards
-from vizsla.compose.topk import Cut
+from vizsla.compose.topk import TopK
 from vizsla.compose.union import Union
 from vizsla.compose.weighted_sum import Sum
 
-__all__ = ["BudgetedRerank", "Composition", "Cut", "Normalised", "Rerank", "Scaled", "Shards", "Sum", "Union", "parse"]
+__all__ = ["BudgetedRerank", "Composition", "Normalized", "Rerank", "Scaled", "Shards", "Sum", "TopK", "Union", "parse"]

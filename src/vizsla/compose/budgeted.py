@@ -12,16 +12,16 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
 from vizsla.compose.rerank import Rerank
-from vizsla.compose.topk import Cut
-from vizsla.core.candidates import Candidates, Scored, Stats, chosen_pairs
+from vizsla.compose.topk import TopK
+from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
 from vizsla.core.explanation import Explanation
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import check_positive
 from vizsla.typing import Float32Array
 
 
-class Bought:
+class PurchasedScores:
     """Exact scores that a call has bought for its queries, and what of their cost nobody was told yet.
 
     Parameters
@@ -67,10 +67,10 @@ def _allowed(found: Candidates, filter: Filter) -> Candidates:
     places = np.flatnonzero(filter.mask[found.items])
     kept = chosen_pairs(found, places)
     scores = found._required_scores()[places]
-    return Candidates.trusted(kept.offsets, kept.items, scores, found.catalogue, found.stats)
+    return Candidates.unchecked(kept.offsets, kept.items, scores, found.catalog, found.stats)
 
 
-class Spender(Retriever):
+class BudgetedRetriever(Retriever):
     """A search under a budget, which holds over everything that one call asks of it.
 
     A composition may ask several times: for candidates, for a scale, for scores of what other parts have found. The
@@ -81,24 +81,24 @@ class Spender(Retriever):
     composed = True
 
     @abstractmethod
-    def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> Bought:
+    def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
         """Spend the budget of each query on items that the filter allows."""
 
     @abstractmethod
-    def _guess(self, queries: Queries, bought: Bought, pairs: Candidates, threads: int) -> Scored:
+    def _guess(self, queries: Queries, bought: PurchasedScores, pairs: Candidates, threads: int) -> PairScores:
         """Return estimates of pairs that were not bought: a pair's is the same in any company."""
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         return self._bought(queries, filter, threads).best(k, filter)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         bought = self._bought(queries, filter, threads)
         (scores, missing), stats = bought.scores_of(candidates), bought.bill()
         if len(missing):
             guessed = self._guess(queries, bought, chosen_pairs(candidates, missing), threads)
             scores[missing] = np.clip(guessed.scores, np.finfo(np.float32).min, min(self.highest, _LARGEST))
             stats = stats + guessed.stats + Stats(estimated=len(missing))
-        return Scored(scores, stats)
+        return PairScores(scores, stats)
 
     def _ignored_cut(self) -> int | None:
         return None  # who is asked for scores searches first
@@ -106,8 +106,8 @@ class Spender(Retriever):
     def _settle(self, queries: Queries, threads: int) -> None:
         self._bought(queries, None, threads)
 
-    def _bought(self, queries: Queries, filter: Filter | None, threads: int) -> Bought:
-        known: Bought | None = queries.spent.get(self)
+    def _bought(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
+        known: PurchasedScores | None = queries.spent.get(self)
         if known is None:
             known = queries.spent[self] = self._buy(queries, filter, threads)
         return known
@@ -116,7 +116,7 @@ class Spender(Retriever):
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-class BudgetedRerank(Spender, Rerank):
+class BudgetedRerank(BudgetedRetriever, Rerank):
     """The first part's best `budget` candidates, scored and ordered by the scorer; no query costs more calls.
 
     An item that is not among them is taken to score as the least of them, where a composition asks for its score:
@@ -136,17 +136,17 @@ class BudgetedRerank(Spender, Rerank):
 
     def __init__(self, first: Retriever, scorer: Scorer, *, budget: int = 100):
         most = check_positive("budget", budget)
-        super().__init__(Cut(first, most), scorer, depth=most)
+        super().__init__(TopK(first, most), scorer, depth=most)
         self.budget, self.highest = most, scorer.highest
 
-    def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> Bought:
-        return Bought(Rerank._search(self, queries, self.budget, filter, threads))
+    def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
+        return PurchasedScores(Rerank._search(self, queries, self.budget, filter, threads))
 
-    def _guess(self, queries: Queries, bought: Bought, pairs: Candidates, threads: int) -> Scored:
+    def _guess(self, queries: Queries, bought: PurchasedScores, pairs: Candidates, threads: int) -> PairScores:
         found, scores = bought.found, bought.found._required_scores()
         last = np.maximum(found.offsets[1:] - 1, 0)
         least = np.where(np.diff(found.offsets) > 0, scores[last] if len(scores) else 0.0, 0.0)
-        return Scored(np.repeat(least, np.diff(pairs.offsets)).astype(np.float32), Stats())
+        return PairScores(np.repeat(least, np.diff(pairs.offsets)).astype(np.float32), Stats())
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         scored = self._score_one(queries, item, filter)
@@ -162,7 +162,7 @@ class BudgetedRerank(Spender, Rerank):
         return cls(parts[0], parts[1], budget=options["budget"])
 
 
-@checked
+@validate_args
 def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> BudgetedRerank:
     """Find `budget` candidates and let the scorer score them: the plainest way to spend calls.
 

@@ -1,4 +1,4 @@
-"""What all compositions share: parts, one catalogue, and how they are saved."""
+"""What all compositions share: parts, one catalog, and how they are saved."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vizsla._internal.lazy import cached_property
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds, held
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import unwrapped
-from vizsla.compose.id_alignment import Aligned, align, with_details
+from vizsla.compose.id_alignment import ReindexedPart, align, with_details
 from vizsla.compose.updates import Done, changed_parts, grown, known_ids, readable_twice, shrunk
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
@@ -64,7 +64,7 @@ def bracketed(part: Any) -> str:
 class Composition(Retriever):
     """A retriever made of others.
 
-    Saved, it is a folder that holds its parts as artefacts of their own, so that it can be moved as one thing.
+    Saved, it is a folder that holds its parts as artifacts of their own, so that it can be moved as one thing.
     """
 
     kind = "composition"
@@ -80,7 +80,7 @@ class Composition(Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
         check_nesting(parts)
         self.parts = list(parts)
-        self._aligned: list[Aligned[Retriever]] = align(self.parts)
+        self._aligned: list[ReindexedPart[Retriever]] = align(self.parts)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -117,7 +117,7 @@ class Composition(Retriever):
         return {key: size for part in self._scorers() for key, size in part._byte_counts().items()}
 
     def __repr__(self) -> str:
-        return short_text(f"{type(self).__name__}({self}", ")")
+        return abbreviate(f"{type(self).__name__}({self}", ")")
 
     @property
     def effort(self) -> int | None:
@@ -160,7 +160,7 @@ class Composition(Retriever):
         --------
         >>> from vizsla import bag, tfidf
         >>> one = {"a": "a fig tree"}
-        >>> both = tfidf(one).normalised() + bag(one).normalised()
+        >>> both = tfidf(one).normalized() + bag(one).normalized()
         >>> both.with_items({"b": "an apple tree"})("apple", 1).ids
         [['b']]
         """
@@ -170,11 +170,11 @@ class Composition(Retriever):
         """Return the composition without these items, if every part can let them go; nothing is trained."""
         return self._without_items(known_ids(ids, self.items), {})
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return the composition of its parts as if they had learned from this dataset's clicks alone."""
         distinct = {id(part): part for part in self._scorers()}
         done = {
-            at: part.refitted(dataset, threads=threads) if isinstance(part, Retriever) else part
+            at: part.refit_on(dataset, threads=threads) if isinstance(part, Retriever) else part
             for at, part in distinct.items()
         }
         if all(done[at] is part for at, part in distinct.items()):
@@ -213,7 +213,7 @@ class Composition(Retriever):
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search, and let the answer name what all parts know of its items, not only the part that found them."""
         found = super()._search_checked(queries, k, filter, threads)
-        return found if found.catalogue is self.items else found.with_catalogue(self.items)
+        return found if found.catalog is self.items else found.with_catalog(self.items)
 
     def _ignored_cut(self) -> int | None:
         return self._cut_inside
@@ -237,12 +237,12 @@ class Composition(Retriever):
         return self._scorers()
 
     def _write(self, writer: ArtifactWriter) -> None:
-        scorers = [unwrapped(part) for part in self._scorers()]  # budgets and caches stay outside of artefacts
+        scorers = [unwrapped(part) for part in self._scorers()]  # budgets and caches stay outside of artifacts
         writer.parameters(operation=self.operation, parts=len(scorers), options=self._options())
         for number, part in enumerate(scorers):
             if not isinstance(part, Artifact):
                 raise CompositionError(
-                    f"Every part must be an artefact to be saved. Got {type(part).__name__}, which is code."
+                    f"Every part must be an artifact to be saved. Got {type(part).__name__}, which is code."
                 )
             writer.child(f"part{number}", part)
 

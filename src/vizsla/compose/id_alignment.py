@@ -1,4 +1,4 @@
-"""Parts may number their items differently: one merged catalogue, and maps to and from it, made once."""
+"""Parts may number their items differently: one merged catalog, and maps to and from it, made once."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Candidates, Scored
-from vizsla.core.catalog import Catalogue, details_of
+from vizsla.core.candidates import Candidates, PairScores
+from vizsla.core.catalog import Catalog, details_of
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
-from vizsla.data.metadata import Details, TextPacker
+from vizsla.data.metadata import ItemMetadata, TextPacker
 from vizsla.data.metadata_builder import described
 from vizsla.errors import InputError
 
 S = TypeVar("S", bound=Scorer)
 
 
-class Aligned(Generic[S]):
+class ReindexedPart(Generic[S]):
     """A part of a composition that speaks the composition's item numbers.
 
     Parameters
@@ -30,12 +30,12 @@ class Aligned(Generic[S]):
     part : Scorer
         The part.
     merged : Strings
-        The composition's catalogue.
+        The composition's catalog.
 
     Examples
     --------
     >>> from vizsla.methods.bm25 import bm25
-    >>> part = Aligned(bm25({"pear": "a pear", "fig": "a fig"}), Strings.of(["fig", "pear"]))
+    >>> part = ReindexedPart(bm25({"pear": "a pear", "fig": "a fig"}), Strings.of(["fig", "pear"]))
     >>> part.search(Queries(["pear"]), 1, None, 1).items.tolist()
     [1]
     """
@@ -46,22 +46,24 @@ class Aligned(Generic[S]):
         self._from_merged = None if same else merged_numbers(merged, part.items)
         self._to_merged = None if same else merged_numbers(part.items, merged)
 
-    def search(self: Aligned[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+    def search(
+        self: ReindexedPart[Retriever], queries: Queries, k: int, filter: Filter | None, threads: int
+    ) -> Candidates:
         """Search the part; the answer is in the composition's numbers."""
         found = self.part._search_checked(queries, k, self.own_filter(filter), threads)
         if self._to_merged is None:
             return found
-        moved = found.with_catalogue(self.merged, self._to_merged[found.items])
+        moved = found.with_catalog(self.merged, self._to_merged[found.items])
         if found.scores is None:
             return moved
-        ranked = moved.rescored(Scored(found.scores, found.stats))  # equals go by the composition's numbers
-        return ranked.with_ceilings(found.ceilings)
+        ranked = moved.with_scores(PairScores(found.scores, found.stats))  # equals go by the composition's numbers
+        return ranked.with_ceilings(found.upper_bounds)
 
-    def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""
         own = candidates
         if self._from_merged is not None:
-            own = candidates.with_catalogue(self.part.items, self._checked(self._from_merged[candidates.items]))
+            own = candidates.with_catalog(self.part.items, self._checked(self._from_merged[candidates.items]))
         return self.part._score_once(queries, own, self.own_filter(filter), threads)
 
     @property
@@ -87,18 +89,18 @@ class Aligned(Generic[S]):
             unknown = len(self.merged) - int(np.count_nonzero(self._from_merged >= 0))  # type: ignore[operator]
             raise InputError(
                 f"Every candidate must be an item of {self.part!r}. Got one of {unknown} that it does not know: build "
-                "the parts over one catalogue."
+                "the parts over one catalog."
             )
         return numbers
 
 
-def align(parts: Sequence[Retriever]) -> list[Aligned[Retriever]]:
-    """Merge the parts' catalogues: the first one's order, then what the others add."""
-    merged = merge_catalogues(parts)
-    return [Aligned(part, merged) for part in parts]
+def align(parts: Sequence[Retriever]) -> list[ReindexedPart[Retriever]]:
+    """Merge the parts' catalogs: the first one's order, then what the others add."""
+    merged = merge_catalogs(parts)
+    return [ReindexedPart(part, merged) for part in parts]
 
 
-def merge_catalogues(parts: Sequence[Scorer]) -> Strings:
+def merge_catalogs(parts: Sequence[Scorer]) -> Strings:
     """Return all parts' item ids, the first part's first."""
     merged = parts[0].items
     for part in parts[1:]:
@@ -136,7 +138,7 @@ def with_details(ids: Strings, sources: Sequence[Strings]) -> Strings:
     names = dict.fromkeys(name for details in distinct for name in details.columns)
     columns = {name: next(details.columns[name] for details in distinct if name in details.columns) for name in names}
     texts = next((details.texts for details in distinct if details.texts is not None), None)
-    return Catalogue(ids, Details(columns, len(ids), texts))
+    return Catalog(ids, ItemMetadata(columns, len(ids), texts))
 
 
 def _with_texts(ids: Strings, sources: Sequence[Strings]) -> Strings:
@@ -151,7 +153,7 @@ def _with_texts(ids: Strings, sources: Sequence[Strings]) -> Strings:
     for row in zip(*numbers, strict=True):
         at = next((place for place, number in enumerate(row) if number >= 0), None)
         packer.add("" if at is None else holding[at][1].text(row[at]) or "")
-    return Catalogue(ids, Details({} if own is None else own.columns, len(ids), packer.packed()))
+    return Catalog(ids, ItemMetadata({} if own is None else own.columns, len(ids), packer.packed()))
 
 
 def merged_numbers(items: Strings, others: Strings) -> NDArray[np.int32]:

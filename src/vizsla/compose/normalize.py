@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, check_choice, check_positive
@@ -82,11 +82,11 @@ def _pair(queries: Queries, pairs: Candidates, place: int) -> str:
     """Name the item and the query of a pair."""
     row = int(np.searchsorted(pairs.offsets, place, side="right")) - 1
     number = int(pairs.items[place])
-    item: object = number if pairs.catalogue is None else pairs.catalogue[number]
+    item: object = number if pairs.catalog is None else pairs.catalog[number]
     return f"{item!r} and {queries.texts[row]!r:.100}"
 
 
-def followed_by(first: Candidates, others: Candidates, *, least: int) -> Candidates:
+def append_new(first: Candidates, others: Candidates, *, least: int) -> Candidates:
     """Return each row of the first, and then what only the others' row holds, in its order.
 
     A row of fewer than `least` stays as it is, so that a place below that is always one of the first's.
@@ -94,7 +94,7 @@ def followed_by(first: Candidates, others: Candidates, *, least: int) -> Candida
     Examples
     --------
     >>> first, others = Candidates.from_dict({"q": {"a": 1.0}}), Candidates.from_dict({"q": {"b": 2.0, "a": 1.0}})
-    >>> followed_by(first.with_catalogue(others.catalogue, np.array([1], np.int32)), others, least=1).ids
+    >>> append_new(first.with_catalog(others.catalog, np.array([1], np.int32)), others, least=1).ids
     [['a', 'b']]
     """
     rows = [np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in (first, others)]
@@ -106,13 +106,13 @@ def followed_by(first: Candidates, others: Candidates, *, least: int) -> Candida
     items = np.concatenate([first.items, others.items[new]])[order]
     scores = np.concatenate([first._required_scores(), others._required_scores()[new]])[order]
     offsets = np.searchsorted(joined[order], np.arange(len(first) + 1)).astype(np.int64)
-    return Candidates.trusted(offsets, items, scores, first.catalogue, others.stats)
+    return Candidates.unchecked(offsets, items, scores, first.catalog, others.stats)
 
 
 METHODS = ("minmax", "zscore", "rank")
 
 
-class Normalised(Composition):
+class Normalized(Composition):
     """A part's scores, rescaled by what its best `depth` of the same query look like.
 
     `minmax` maps the lowest of them to 0 and the highest to 1, `zscore` their mean to 0 and their spread to 1, `rank`
@@ -121,7 +121,7 @@ class Normalised(Composition):
     filtered list.
     """
 
-    operation = "normalised"
+    operation = "normalized"
 
     def __init__(self, part: Retriever, how: str = "minmax", *, depth: int = 100):
         check_choice("how", how, METHODS)
@@ -129,7 +129,7 @@ class Normalised(Composition):
         self.how, self.depth, self.scale = how, check_positive("depth", depth), how
 
     def __str__(self) -> str:
-        return f"{bracketed(self.parts[0])}.normalised({self.how!r})"
+        return f"{bracketed(self.parts[0])}.normalized({self.how!r})"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         if self.how == "rank":
@@ -140,15 +140,15 @@ class Normalised(Composition):
         self._settle_for(filter, queries, threads)
         found = self.parts[0]._search_checked(queries, k, filter, threads)
         scored = self._rescaled(queries, found, found._required_scores(), threads)
-        return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
+        return found.with_scores(PairScores(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         if self.how == "rank":  # places are all that counts
             return self._places(queries, candidates, filter, threads)
         self._settle_for(filter, queries, threads)
         scored = self._aligned[0].score(queries, candidates, filter, threads)
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
-        return Scored(rescaled.scores, scored.stats + rescaled.stats)
+        return PairScores(rescaled.scores, scored.stats + rescaled.stats)
 
     def _ignored_cut(self) -> int | None:
         return None  # the part is searched for its scale, as far as its cuts let it
@@ -164,34 +164,34 @@ class Normalised(Composition):
     def longest(self) -> float:
         """How long a list may be that begins with the one that the scale is read from."""
         part = self.parts[0]
-        return inf if isinstance(part, Encoded) and part.index.exact else self.depth
+        return inf if isinstance(part, IndexRetriever) and part.index.exact else self.depth
 
     def _scaled(self, queries: Queries, found: Candidates, k: int) -> Candidates:
         """Return a whole answer on its own scale, which the call remembers."""
         self.check(queries, found, found._required_scores())
         lists = found.offsets, found.items, found._required_scores()
-        offsets, items, scores, scales = _native.normalise(*lists, self.how, self.depth, k)
+        offsets, items, scores, scales = _native.normalize(*lists, self.how, self.depth, k)
         queries.remember((self, None), np.frombuffer(scales, np.float64))
-        return Candidates.trusted(
+        return Candidates.unchecked(
             np.frombuffer(offsets, np.int64),
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
-            found.catalogue,
+            found.catalog,
             found.stats,
         )
 
-    def _rescaled(self, queries: Queries, candidates: Candidates, scores: Float32Array, threads: int) -> Scored:
+    def _rescaled(self, queries: Queries, candidates: Candidates, scores: Float32Array, threads: int) -> PairScores:
         """Return the scores on the queries' scales; finding these costs a search, unless this call has made it."""
         self.check(queries, candidates, scores)
         scales, stats = self.scales(queries, threads)
         packed: Any = _native.rescale(candidates.offsets, scores, scales)
-        return Scored(np.frombuffer(packed, np.float32), stats)
+        return PairScores(np.frombuffer(packed, np.float32), stats)
 
     def check(self, queries: Queries, pairs: Candidates, scores: Float32Array) -> None:
         """Raise for scores of the part that cannot be brought to its scale."""
         if self.how != "rank":
-            remedy = "clip them, or use normalised('rank'), which takes any"
-            check_finite(queries, pairs, scores, self.parts[0], f"to be normalised by {self.how!r}", remedy)
+            remedy = "clip them, or use normalized('rank'), which takes any"
+            check_finite(queries, pairs, scores, self.parts[0], f"to be normalized by {self.how!r}", remedy)
 
     def scales(self, queries: Queries, threads: int) -> tuple[NDArray[np.float64], Stats]:
         """Return two numbers a query, where zero lies and how long one is, and what it cost to find them."""
@@ -205,7 +205,7 @@ class Normalised(Composition):
     def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.placed_first(queries, k, filter, threads)
         stats = found.stats.with_exact(found.stats.exact and k <= self.depth)  # who has no place is equal to all others
-        return found.rescored(Scored(self._places(queries, found, filter, threads).scores, stats), k=k)
+        return found.with_scores(PairScores(self._places(queries, found, filter, threads).scores, stats), k=k)
 
     def placed_first(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
         """Return `taken` items: those that have places, in order, and then what else was found."""
@@ -213,7 +213,7 @@ class Normalised(Composition):
         if self.tells_scale(taken):
             return queries.remember((self, filter), found)
         placed, stats = self._placed(queries, filter, threads)
-        return followed_by(placed, found, least=self.depth).with_stats((found.stats + stats).with_exact(False))
+        return append_new(placed, found, least=self.depth).with_stats((found.stats + stats).with_exact(False))
 
     def _placed(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Candidates, Stats]:
         """Return the list that gives places, and what it cost to find it."""
@@ -223,12 +223,12 @@ class Normalised(Composition):
         found = self._aligned[0].search(queries, self.depth, filter, threads)
         return queries.remember((self, filter), found), found.stats
 
-    def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Return the reciprocal of each candidate's place, which is that in the filtered list."""
         ranked, stats = self._placed(queries, filter, threads)
         lists = ranked.offsets, ranked.items, self.depth
         packed: Any = _native.reciprocal_places(*lists, candidates.offsets, candidates.items)
-        return Scored(np.frombuffer(packed, np.float32), stats)
+        return PairScores(np.frombuffer(packed, np.float32), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         self._settle_for(filter, queries, 1)
@@ -253,7 +253,7 @@ RULES = ("linear", "exp")
 class Scaled(Composition):
     """A part's scores times `slope` ("linear"), or `height` · e^(slope · score) ("exp").
 
-    Unlike `Normalised` it does not look at what else was found. Where a part is unsure, all its scores are low and stay
+    Unlike `Normalized` it does not look at what else was found. Where a part is unsure, all its scores are low and stay
     low, and in a sum the others decide. `exp` suits scores that are logarithms, as those of XR-Linear.
 
     Parameters
@@ -298,12 +298,12 @@ class Scaled(Composition):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.parts[0]._search_checked(queries, k, filter, threads)
         scores = self.rescaled(found._required_scores())
-        ceilings = None if found.ceilings is None else self.rescaled(found.ceilings)
-        return found.rescored(Scored(scores, found.stats)).with_ceilings(ceilings)
+        ceilings = None if found.upper_bounds is None else self.rescaled(found.upper_bounds)
+        return found.with_scores(PairScores(scores, found.stats)).with_ceilings(ceilings)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         scored = self._aligned[0].score(queries, candidates, filter, threads)
-        return Scored(self.rescaled(scored.scores), scored.stats)
+        return PairScores(self.rescaled(scored.scores), scored.stats)
 
     def rescaled(self, scores: Float32Array) -> Float32Array:
         """Return scores by the rule, computed in float64 and rounded once."""

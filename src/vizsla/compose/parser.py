@@ -19,7 +19,7 @@ from vizsla.errors import CompositionError
 # postfix } postfix = atom { "." METHOD "(" [ argument { "," argument } ] ")" } atom = NAME | NUMBER | TEXT | "(" union
 # ")"
 
-METHODS = ("rerank", "union", "plus", "times", "cut", "normalised", "scaled", "shards")
+METHODS = ("rerank", "union", "plus", "times", "cut", "normalized", "scaled", "shards")
 MAX_CHARACTERS = 10_000
 MAX_NESTING = 50
 """How deep brackets may lie inside brackets, those of a method's arguments too."""
@@ -46,7 +46,7 @@ def parse(expression: str, names: Mapping[str, Scorer]) -> Retriever:
     Parameters
     ----------
     expression : str
-        Such as `"0.7*a.normalised('minmax') + 0.3*b.normalised('minmax')"` or `"(a | b).rerank(c, depth=50) % 10"`.
+        Such as `"0.7*a.normalized('minmax') + 0.3*b.normalized('minmax')"` or `"(a | b).rerank(c, depth=50) % 10"`.
     names : mapping
         What each name in the expression stands for.
 

@@ -8,8 +8,8 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer, check_uncut
 from vizsla.compose.composition import Composition, bracketed, check_nesting
-from vizsla.compose.id_alignment import Aligned
-from vizsla.core.candidates import Candidates, Scored
+from vizsla.compose.id_alignment import ReindexedPart
+from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.explanation import Explanation
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, check_positive
@@ -34,7 +34,7 @@ class Rerank(Composition):
         check_nesting([first, scorer])
         self.first, self.scorer, self.depth = first, scorer, check_positive("depth", depth)
         self.scale = scorer.scale
-        self._aligned_scorer = Aligned(scorer, first.items)
+        self._aligned_scorer = ReindexedPart(scorer, first.items)
 
     def __str__(self) -> str:
         return f"{bracketed(self.first)} >> {bracketed(self.scorer)}"
@@ -43,9 +43,9 @@ class Rerank(Composition):
         self._settle_for(filter, queries, threads)
         found = self.first._search_checked(queries, max(k, self.depth), filter, threads)
         scored = self._aligned_scorer.score(queries, found, filter, threads)
-        return found.rescored(Scored(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
+        return found.with_scores(PairScores(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         self._settle_for(filter, queries, threads)
         return self._aligned_scorer.score(queries, candidates, filter, threads)
 

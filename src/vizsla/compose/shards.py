@@ -1,4 +1,4 @@
-"""`shards([a, b, c])`: retrievers over disjoint parts of a catalogue, searched as one."""
+"""`shards([a, b, c])`: retrievers over disjoint parts of a catalog, searched as one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from vizsla.compose.composition import Composition, check_nesting, part_recipes
 from vizsla.compose.id_alignment import with_details
 from vizsla.compose.updates import Done
 from vizsla.compose.weighted_sum import _common_scale
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError
 from vizsla.text.streams import left_ids
@@ -45,7 +45,7 @@ class Shards(Composition):
 
     operation = "shards"
 
-    @checked
+    @validate_args
     def __init__(self, parts: Sequence[Retriever]):
         if not len(parts):
             raise CompositionError("`parts` must be at least one retriever. Got none.")
@@ -53,7 +53,7 @@ class Shards(Composition):
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
         check_nesting(parts)
-        # Numbers are moved by adding: no maps between catalogues, unlike other compositions.
+        # Numbers are moved by adding: no maps between catalogs, unlike other compositions.
         self.parts, self._aligned = list(parts), []
         self._starts = np.cumsum([0, *(len(part.items) for part in parts)])
         self.scale = _common_scale(self.parts)
@@ -78,14 +78,14 @@ class Shards(Composition):
         found = [part._search_checked(queries, k, own, threads) for part, own in zip(self.parts, filters, strict=True)]
         return merged(found, self._starts, self.items, k)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         filters, scores, stats = self._filters(filter), np.empty(len(candidates.items), np.float32), Stats()
         for number, part in enumerate(self.parts):
             own, places = self._own_candidates(candidates, number)
             if len(places):
                 scored = part._score_once(queries, own, filters[number], threads)
                 scores[places], stats = scored.scores, stats + scored.stats
-        return Scored(scores, stats)
+        return PairScores(scores, stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         number = int(np.searchsorted(self._starts, item, side="right")) - 1
@@ -98,7 +98,7 @@ class Shards(Composition):
         places = np.flatnonzero(inside)
         offsets = np.searchsorted(places, candidates.offsets).astype(np.int64)
         items = (candidates.items[places] - low).astype(np.int32)
-        return Candidates.trusted(offsets, items, None, self.parts[number].items, Stats()), places
+        return Candidates.unchecked(offsets, items, None, self.parts[number].items, Stats()), places
 
     def _filters(self, filter: Filter | None) -> list[Filter] | list[None]:
         if filter is None:
@@ -125,7 +125,7 @@ class Shards(Composition):
 
 
 def shards(parts: Sequence[Retriever]) -> Shards:
-    """Search retrievers over disjoint parts of a catalogue as one.
+    """Search retrievers over disjoint parts of a catalog as one.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def _items_of(dataset: Dataset, numbers: NDArray[np.int64]) -> Dataset:
     return Dataset(items, dataset.queries, clicks=dataset.clicks.tocsc()[:, numbers].tocsr())
 
 
-def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalogue: Strings, k: int) -> Candidates:
-    """Return the best `k` of all answers; part `p`'s item `i` is item ``starts[p] + i`` of the catalogue."""
+def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalog: Strings, k: int) -> Candidates:
+    """Return the best `k` of all answers; part `p`'s item `i` is item ``starts[p] + i`` of the catalog."""
     stats = reduce(Stats.__add__, [part.stats for part in found])
     moved = [part.items + start for part, start in zip(found, starts.astype(np.int32), strict=False)]
     scores = [part._required_scores() for part in found]
@@ -188,7 +188,7 @@ def merged(found: Sequence[Candidates], starts: NDArray[np.int64], catalogue: St
         offsets, joined = np.array((0, len(items))), np.concatenate(scores)
     else:
         offsets, items, joined = _rows_joined(found, moved, scores)
-    return Candidates.trusted(offsets, items, joined, catalogue, stats).rescored(Scored(joined, stats), k=k)
+    return Candidates.unchecked(offsets, items, joined, catalog, stats).with_scores(PairScores(joined, stats), k=k)
 
 
 def _rows_joined(

@@ -7,13 +7,13 @@ from typing import Any, Self
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.core.candidates import Candidates, Scored
+from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.explanation import Explanation
 from vizsla.data.filter import Filter
 from vizsla.errors import check_positive
 
 
-class Cut(Composition):
+class TopK(Composition):
     """At most the best `k` of a part; the cut-off is pushed down into the part's own search.
 
     A cut of a cut is one cut, by the smaller number.
@@ -25,7 +25,7 @@ class Cut(Composition):
 
     def __init__(self, part: Retriever, k: int):
         most = check_positive("k", k)
-        if isinstance(part, Cut):
+        if isinstance(part, TopK):
             most, part = min(most, part.k), part.parts[0]
         super().__init__([part])
         self.k, self.scale = most, part.scale
@@ -37,7 +37,7 @@ class Cut(Composition):
         found = self.parts[0]._search_checked(queries, min(k, self.k), filter, threads)
         return found if k <= self.k else found.with_stats(found.stats.with_exact(False))  # more would be scored
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         return self._aligned[0].score(queries, candidates, filter, threads)
 
     def _ignored_cut(self) -> int | None:

@@ -11,7 +11,7 @@ from vizsla import _native
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, check_positive
@@ -39,11 +39,11 @@ class Union(Composition):
         found = [side.search(queries, depth, filter, threads) for side in self._aligned]
         offsets, items = _native.interleave([(side.offsets, side.items) for side in found], k)
         stats = sum((side.stats for side in found), Stats())
-        return Candidates.trusted(
+        return Candidates.unchecked(
             np.frombuffer(offsets, np.int64), np.frombuffer(items, np.int32), None, self.items, stats
         )
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         raise CompositionError(f"A match set has no scores. Score it with a Scorer: {self} >> scorer.")
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:

@@ -8,7 +8,7 @@ from typing import Any
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
 from vizsla.core.strings import Strings
-from vizsla.core.validation import is_several
+from vizsla.core.validation import is_iterable
 from vizsla.errors import InputError
 from vizsla.io.frames import plain_items
 
@@ -25,7 +25,7 @@ def readable_twice(items: Any) -> Any:
     [('a', 'a fig')]
     """
     given = plain_items(items)
-    return given if isinstance(given, Mapping) or not is_several(given) else list(given)
+    return given if isinstance(given, Mapping) or not is_iterable(given) else list(given)
 
 
 def known_ids(ids: Iterable[str], items: Strings) -> list[str]:
@@ -37,7 +37,7 @@ def known_ids(ids: Iterable[str], items: Strings) -> list[str]:
     Traceback (most recent call last):
     vizsla.errors.InputError: `item` must be a known id. Got 'b'.
     """
-    if not is_several(ids):
+    if not is_iterable(ids):
         raise InputError(f"`ids` must be a collection of ids. Got {type(ids).__name__}.")
     gone = list(ids)
     unknown = next((item for item in gone if item not in items), None)
@@ -80,7 +80,7 @@ def takes_clicks(part: Scorer) -> bool:
     Examples
     --------
     >>> from vizsla.methods.bm25 import bm25
-    >>> takes_clicks(bm25(["a fig"]).normalised())
+    >>> takes_clicks(bm25(["a fig"]).normalized())
     False
     """
     inner = getattr(part, "_scorers", None)
@@ -101,7 +101,7 @@ def misses_clicks(part: Scorer) -> bool:
     inner = getattr(part, "_scorers", None)
     if inner is not None:
         return any(map(misses_clicks, inner()))
-    learns = getattr(type(part), "refitted", Retriever.refitted) is not Retriever.refitted
+    learns = getattr(type(part), "refitted", Retriever.refit_on) is not Retriever.refit_on
     return learns and not hasattr(part, "with_clicks")
 
 

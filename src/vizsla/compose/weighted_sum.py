@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
-from vizsla._internal.terminal import short_text
-from vizsla.base.index_retriever import Encoded
+from vizsla._internal.terminal import abbreviate
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.compose.id_alignment import Aligned
-from vizsla.compose.normalize import Normalised, SeenInfinities, check_addable
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.compose.id_alignment import ReindexedPart
+from vizsla.compose.normalize import Normalized, SeenInfinities, check_addable
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -29,8 +29,8 @@ from vizsla.typing import Float32Array
 _NO_COST = Stats()
 
 
-class Term(NamedTuple):
-    """A part of a sum, with its normalisation taken off: the native sum rescales by itself.
+class SumTerm(NamedTuple):
+    """A part of a sum, with its normalization taken off: the native sum rescales by itself.
 
     Parameters
     ----------
@@ -38,81 +38,83 @@ class Term(NamedTuple):
         What is searched.
     weight : float
         How much its scores count.
-    normalised : Normalised or None
+    normalized : Normalized or None
         How they are rescaled.
     """
 
-    part: Aligned[Retriever]
+    part: ReindexedPart[Retriever]
     weight: float
-    normalised: Normalised | None
+    normalized: Normalized | None
 
     @classmethod
-    def of(cls, part: Retriever, weight: float, merged: Strings) -> Term:
+    def of(cls, part: Retriever, weight: float, merged: Strings) -> SumTerm:
         """Take a part of a sum apart."""
         # Places of equals follow the part's own numbers, so by rank it must do that itself where numbers differ.
-        if isinstance(part, Normalised) and (part.how != "rank" or part.items == merged):
-            return cls(Aligned(part.parts[0], merged), weight, part)
-        return cls(Aligned(part, merged), weight, None)
+        if isinstance(part, Normalized) and (part.how != "rank" or part.items == merged):
+            return cls(ReindexedPart(part.parts[0], merged), weight, part)
+        return cls(ReindexedPart(part, merged), weight, None)
 
     @property
     def how(self) -> str:
         """How scores are rescaled."""
-        return "none" if self.normalised is None else self.normalised.how
+        return "none" if self.normalized is None else self.normalized.how
 
     def search(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:
         """Find `taken` candidates, and more where the scale is read from a longer list."""
-        if self.normalised is None:
+        if self.normalized is None:
             return self.part.search(queries, taken, filter, threads)
         if self.how == "rank":
-            return self.normalised.placed_first(queries, taken, filter, threads)
-        depth = max(taken, self.normalised.depth) if self._tells_scale(taken, filter) else taken
+            return self.normalized.placed_first(queries, taken, filter, threads)
+        depth = max(taken, self.normalized.depth) if self._tells_scale(taken, filter) else taken
         return self.part.search(queries, depth, filter, threads)
 
     @property
-    def proposes(self) -> bool:
+    def generates_candidates(self) -> bool:
         """Whether what it finds are candidates."""
-        return self.part.part.proposes
+        return self.part.part.generates_candidates
 
     def scales(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> tuple[Any, Stats]:
         """Return the scales where the list cannot tell them: a filter left only a part of it, or it is too long."""
-        if self.normalised is None or self.how == "rank" or self._tells_scale(taken, filter):
+        if self.normalized is None or self.how == "rank" or self._tells_scale(taken, filter):
             return None, _NO_COST
-        return self.normalised.scales(queries, threads)
+        return self.normalized.scales(queries, threads)
 
     @property
     def longest(self) -> float:
         """How long a list may be that tells the part's scale."""
-        return inf if self.normalised is None else self.normalised.longest
+        return inf if self.normalized is None else self.normalized.longest
 
     def live(self) -> tuple[Any, ...]:
         """Return what the native sum of native indexes takes."""
-        depth = 0 if self.normalised is None else self.normalised.depth
+        depth = 0 if self.normalized is None else self.normalized.depth
         return self.weight, self.how, depth, self.part.maps
 
     def _tells_scale(self, taken: int, filter: Filter | None) -> bool:
-        return filter is None and self.normalised is not None and self.normalised.tells_scale(taken)
+        return filter is None and self.normalized is not None and self.normalized.tells_scale(taken)
 
     def check(self, queries: Queries, pairs: Candidates, scores: Float32Array, seen: SeenInfinities) -> None:
         """Raise for infinite scores that the sum can make nothing of."""
-        if self.normalised is None:
+        if self.normalized is None:
             seen.look(pairs, scores, self.weight)
         else:
-            self.normalised.check(queries, pairs, scores)
+            self.normalized.check(queries, pairs, scores)
 
     def native(self, found: Candidates, scales: Any) -> tuple[Any, ...]:
         """Return what the native sum takes."""
-        depth = 0 if self.normalised is None else self.normalised.depth
+        depth = 0 if self.normalized is None else self.normalized.depth
         # An exact list's last score is the highest outside of it; by rank, that is so of every list.
         known = found.stats.exact or self.how == "rank"
         highest = None
         if not known:
-            highest = found.ceilings if found.ceilings is not None else _every(self.part.part.highest, len(found))
+            highest = (
+                found.upper_bounds if found.upper_bounds is not None else _every(self.part.part.highest, len(found))
+            )
         lists = found.offsets, found.items, found._required_scores()
         return lists, self.weight, self.how, depth, scales, highest
 
 
-def fused(
-    terms: Sequence[Term], queries: Queries, k: int, depth: int, filter: Filter | None, threads: int
+def weighted_topk(
+    terms: Sequence[SumTerm], queries: Queries, k: int, depth: int, filter: Filter | None, threads: int
 ) -> Candidates:
     """Search every part to `depth`, let each score what it lacks and what could be among the best, and add up.
 
@@ -140,7 +142,7 @@ def fused(
                 total.fill(number, scored.scores)
                 stats = stats + scored.stats
     offsets, items, scores, certain = total.best()
-    return Candidates.trusted(
+    return Candidates.unchecked(
         np.frombuffer(offsets, np.int64),
         np.frombuffer(items, np.int32),
         np.frombuffer(scores, np.float32),
@@ -164,12 +166,14 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Float32Array]) -> F
 
 
 def _found(
-    terms: Sequence[Term], queries: Queries, taken: int, filter: Filter | None, threads: int
+    terms: Sequence[SumTerm], queries: Queries, taken: int, filter: Filter | None, threads: int
 ) -> list[Candidates]:
     """Search the parts; those that propose nobody score what the others found."""
-    if all(term.proposes for term in terms) or not any(term.proposes for term in terms):
+    if all(term.generates_candidates for term in terms) or not any(term.generates_candidates for term in terms):
         return [term.search(queries, taken, filter, threads) for term in terms]
-    lists = {at: term.search(queries, taken, filter, threads) for at, term in enumerate(terms) if term.proposes}
+    lists = {
+        at: term.search(queries, taken, filter, threads) for at, term in enumerate(terms) if term.generates_candidates
+    }
     joined = _joined(list(lists.values()))
     return [
         lists[at] if at in lists else _scored(term.part, queries, joined, filter, threads)
@@ -184,30 +188,30 @@ def _joined(lists: Sequence[Candidates]) -> Candidates:
     if len(offsets) > 2:
         rows = np.concatenate([np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in lists])
         items = items[np.argsort(rows, kind="stable")]
-    return Candidates.trusted(offsets, items, None, lists[0].catalogue, _NO_COST)
+    return Candidates.unchecked(offsets, items, None, lists[0].catalog, _NO_COST)
 
 
 def _scored(
-    part: Aligned[Retriever], queries: Queries, joined: Candidates, filter: Filter | None, threads: int
+    part: ReindexedPart[Retriever], queries: Queries, joined: Candidates, filter: Filter | None, threads: int
 ) -> Candidates:
     scored = part.score(queries, joined, filter, threads)
     # Who stands in no list may score more than its last: nothing is certain then.
     stats = scored.stats.with_exact(False)
-    return Candidates.trusted(joined.offsets, joined.items, scored.scores, joined.catalogue, stats)
+    return Candidates.unchecked(joined.offsets, joined.items, scored.scores, joined.catalog, stats)
 
 
 def _every(score: float, rows: int) -> Float32Array:
     return np.full(rows, score, np.float32)
 
 
-def _matches(lacking: tuple[bytes, bytes], catalogue: Strings) -> Candidates:
+def _matches(lacking: tuple[bytes, bytes], catalog: Strings) -> Candidates:
     offsets, items = lacking
     numbers = np.frombuffer(items, np.int32)
-    return Candidates.trusted(np.frombuffer(offsets, np.int64), numbers, None, catalogue, _NO_COST)
+    return Candidates.unchecked(np.frombuffer(offsets, np.int64), numbers, None, catalog, _NO_COST)
 
 
 class LiveSum:
-    """What `fused` does in many calls, in one: the same answer, to the last bit.
+    """What `weighted_topk` does in many calls, in one: the same answer, to the last bit.
 
     It serves where no part's search is any code of its own but that of a native index, no filter stands, and every
     part's list tells its scale.
@@ -218,17 +222,17 @@ class LiveSum:
         The parts of the sum.
     """
 
-    def __init__(self, terms: Sequence[Term]):
+    def __init__(self, terms: Sequence[SumTerm]):
         self._parts: list[Any] = [term.part.part for term in terms]
         self._merged: Strings = terms[0].part.merged
         self._longest = min(term.longest for term in terms)
         self._sum = _native.LiveSum([term.live() for term in terms])
 
     @classmethod
-    def of(cls, terms: Sequence[Term]) -> Self | None:
+    def of(cls, terms: Sequence[SumTerm]) -> Self | None:
         """Return the sum of these parts if it can be made so, else None."""
         parts = [term.part.part for term in terms]
-        return cls(terms) if all(isinstance(part, Encoded) and part.is_plain for part in parts) else None
+        return cls(terms) if all(isinstance(part, IndexRetriever) and part.is_plain for part in parts) else None
 
     def serves(self, taken: int) -> bool:
         """Whether lists of so many tell all scales."""
@@ -238,13 +242,13 @@ class LiveSum:
         """Return the best `k` of what the parts' best `taken` add up to."""
         rows = [part._rows(queries) for part in self._parts]
         try:
-            sources = [part.index.live_source(own) for part, own in zip(self._parts, rows, strict=True)]
+            sources = [part.index.native_cursor(own) for part, own in zip(self._parts, rows, strict=True)]
             offsets, items, scores, certain, costs = self._sum.search(sources, taken, k, threads)
         except InputError:
             raise
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound. Got others: {error}.") from error
-        return Candidates.trusted(
+        return Candidates.unchecked(
             np.frombuffer(offsets, np.int64),
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
@@ -255,7 +259,7 @@ class LiveSum:
     def _stats(self, costs: list[tuple[int, int, bool]], certain: bool) -> Stats:
         read = scored = size = 0
         for part, (entries, pairs, exact) in zip(self._parts, costs, strict=True):
-            read, scored, size = read + entries, scored + pairs, size + entries * part.index.entry_bytes
+            read, scored, size = read + entries, scored + pairs, size + entries * part.index.posting_bytes
             certain = certain and exact
         return Stats(0.0, scored, 0, read, size, certain)
 
@@ -271,7 +275,7 @@ class Sum(Composition):
 
     An item that one part did not find is scored by that part, never counted as 0: absent is not zero. Only items are
     left unscored that cannot be among the best `k` whatever the part would say. Scores of unlike scales are refused;
-    bring them to one scale with `.normalised(...)`.
+    bring them to one scale with `.normalized(...)`.
     """
 
     operation = "sum"
@@ -283,12 +287,12 @@ class Sum(Composition):
         self.total_weight = _checked_total(self.weights, self.parts)
         self.depth = check_positive("depth", depth)
         self.scale = _common_scale(self.parts)
-        self._check_catalogues()
+        self._check_catalogs()
 
     @cached_property
-    def _terms(self) -> list[Term]:
+    def _terms(self) -> list[SumTerm]:
         """What is searched; made when it is needed, since most sums of a long chain never are."""
-        return [Term.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
+        return [SumTerm.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
 
     @cached_property
     def _live(self) -> LiveSum | None:
@@ -303,21 +307,21 @@ class Sum(Composition):
         if self._live is not None and filter is None and self._live.serves(taken):
             return self._live.search(queries, k, taken, threads)
         self._settle_for(filter, queries, threads)
-        return fused(self._terms, queries, k, self.depth, filter, threads)
+        return weighted_topk(self._terms, queries, k, self.depth, filter, threads)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         self._settle_for(filter, queries, threads)
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
         stats = reduce(Stats.__add__, [side.stats for side in scored])
         totals = weighted_sum(self.weights, [side.scores for side in scored])
         check_addable(queries, candidates, totals)
-        return Scored(totals, stats)
+        return PairScores(totals, stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         self._settle_for(filter, queries, 1)
         parts = [side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned]
         shares = [
-            Explanation(weight * part.score, short_text(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
+            Explanation(weight * part.score, abbreviate(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
             for weight, part, of in zip(self.weights, parts, self.parts, strict=True)
         ]
         total = sum(share.score for share in shares)
@@ -326,7 +330,7 @@ class Sum(Composition):
 
     def _settling(self) -> list[Any]:
         """Return the parts without those that only places count of, which are those of the filtered list."""
-        return [part for part in self.parts if not (isinstance(part, Normalised) and part.how == "rank")]
+        return [part for part in self.parts if not (isinstance(part, Normalized) and part.how == "rank")]
 
     def _options(self) -> dict[str, Any]:
         return {"weights": self.weights, "depth": self.depth}
@@ -335,12 +339,12 @@ class Sum(Composition):
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(list(zip(options["weights"], parts, strict=True)), depth=options["depth"])
 
-    def _check_catalogues(self) -> None:
+    def _check_catalogs(self) -> None:
         for part in self.parts:
             if len(part.items) != len(self.items):
                 raise CompositionError(
                     f"Parts of a sum must know the same items, or an item has no score. Got {len(part.items)} items "
-                    f"in one part of {len(self.items)} in all: build them over one catalogue, or join them with `|`."
+                    f"in one part of {len(self.items)} in all: build them over one catalog, or join them with `|`."
                 )
 
 
@@ -375,6 +379,6 @@ def _common_scale(parts: Sequence[Retriever]) -> str:
         raise CompositionError("A match set has no scores to add. Score it first: (a | b) >> scorer.")
     if len(scales) > 1:
         raise CompositionError(
-            f"Scores to add must be of one scale. Got {', '.join(scales)}: use a.normalised() + b.normalised()."
+            f"Scores to add must be of one scale. Got {', '.join(scales)}: use a.normalized() + b.normalized()."
         )
     return scales[0]

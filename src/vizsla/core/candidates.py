@@ -15,7 +15,7 @@ from vizsla import _native
 from vizsla.core.catalog import Excerpt
 from vizsla.core.sparse import are_offsets
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, checked, is_several
+from vizsla.core.validation import as_array, is_iterable, validate_args
 from vizsla.errors import InputError, check_positive
 from vizsla.typing import Float32Array, Int32Array, Int64Array
 
@@ -92,7 +92,7 @@ class Stats:
         return asdict(self)
 
 
-class Scored(NamedTuple):
+class PairScores(NamedTuple):
     """Scores of candidates, one an item, in the candidates' order; nothing is sorted until an answer is made.
 
     Parameters
@@ -128,7 +128,7 @@ class Candidates:
         Item numbers.
     scores : float32 array or None
         Higher is better. None for a match set.
-    catalogue : Strings, optional
+    catalog : Strings, optional
         Item ids by number. Without it an item's id is its number in decimal.
     query_ids : sequence of str, optional
         Without it a query's id is its row in decimal.
@@ -144,34 +144,34 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_catalogue", "_ceilings", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats")
+    __slots__ = ("_catalog", "_ceilings", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats")
 
-    @checked
+    @validate_args
     def __init__(
         self,
         offsets: Int64Array,
         items: Int32Array,
         scores: Float32Array | None,
         *,
-        catalogue: Strings | None = None,
+        catalog: Strings | None = None,
         query_ids: Sequence[str] | None = None,
         stats: Stats | None = None,
     ):
-        self._offsets = _fixed(array_of("offsets", offsets, np.int64), np.int64)
-        self._items = _fixed(array_of("items", items, np.int32), np.int32)
-        self._scores = None if scores is None else _fixed(array_of("scores", scores, np.float32), np.float32)
-        self._catalogue, self._query_ids, self._stats = catalogue, query_ids, stats or Stats()
+        self._offsets = _fixed(as_array("offsets", offsets, np.int64), np.int64)
+        self._items = _fixed(as_array("items", items, np.int32), np.int32)
+        self._scores = None if scores is None else _fixed(as_array("scores", scores, np.float32), np.float32)
+        self._catalog, self._query_ids, self._stats = catalog, query_ids, stats or Stats()
         self._ceilings: Float32Array | None = None
         self._hints: tuple[str, ...] = ()
         self._check()
 
     @classmethod
-    def trusted(
+    def unchecked(
         cls,
         offsets: Int64Array,
         items: Int32Array,
         scores: Float32Array | None,
-        catalogue: Strings | None,
+        catalog: Strings | None,
         stats: Stats,
         query_ids: Sequence[str] | None = None,
         ceilings: Float32Array | None = None,
@@ -179,27 +179,27 @@ class Candidates:
         """Wrap arrays of an index that are known to be right: the query path pays no second check."""
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
-        self._catalogue, self._query_ids, self._stats, self._ceilings = catalogue, query_ids, stats, ceilings
+        self._catalog, self._query_ids, self._stats, self._ceilings = catalog, query_ids, stats, ceilings
         self._hints = ()
         return self
 
     @classmethod
-    @checked
+    @validate_args
     def ranked(
         cls,
         offsets: Int64Array,
         items: Int32Array,
         scores: Float32Array,
         *,
-        catalogue: Strings | None = None,
+        catalog: Strings | None = None,
         query_ids: Sequence[str] | None = None,
         stats: Stats | None = None,
     ) -> Candidates:
         """Build from rows in any order: sorts each row best first, ties by item number."""
-        given = cls(offsets, items, scores, catalogue=catalogue, query_ids=query_ids, stats=stats)
-        return given.rescored(Scored(given._required_scores(), given.stats))
+        given = cls(offsets, items, scores, catalog=catalog, query_ids=query_ids, stats=stats)
+        return given.with_scores(PairScores(given._required_scores(), given.stats))
 
-    def rescored(self, scored: Scored, *, k: int | None = None) -> Candidates:
+    def with_scores(self, scored: PairScores, *, k: int | None = None) -> Candidates:
         """Return the same items with these scores, given in their order, ranked and cut to the best `k`."""
         scores = np.ascontiguousarray(scored.scores, np.float32)
         most = len(self._items) if k is None else k
@@ -207,45 +207,45 @@ class Candidates:
             offsets, items, ranked = _native.rank(self._offsets, self._items, scores, most)
         except ValueError as error:
             raise InputError(f"`scores` must be one number an item. Got others: {error}.") from error
-        return Candidates.trusted(
+        return Candidates.unchecked(
             self._offsets if k is None else np.frombuffer(offsets, np.int64),
             np.frombuffer(items, np.int32),
             np.frombuffer(ranked, np.float32),
-            self._catalogue,
+            self._catalog,
             scored.stats,
             self._query_ids,
         )
 
     @classmethod
-    @checked
-    def from_dict(cls, answers: Mapping[str, Mapping[str, float]], *, catalogue: Strings | None = None) -> Candidates:
+    @validate_args
+    def from_dict(cls, answers: Mapping[str, Mapping[str, float]], *, catalog: Strings | None = None) -> Candidates:
         """Build from `{query id: {item id: score}}`; an unknown item id raises."""
         wrong = [type(row).__name__ for row in answers.values() if not isinstance(row, Mapping)]
         if wrong:
             raise InputError(f"`answers` must be {{query id: {{item id: score}}}}. Got {wrong[0]} for a query.")
-        if catalogue is None:
-            catalogue = Strings.of(dict.fromkeys(item for row in answers.values() for item in row))
+        if catalog is None:
+            catalog = Strings.of(dict.fromkeys(item for row in answers.values() for item in row))
         offsets = np.cumsum([0, *map(len, answers.values())], dtype=np.int64)
-        items = catalogue.find_all(item for row in answers.values() for item in row)
+        items = catalog.find_all(item for row in answers.values() for item in row)
         if (items < 0).any():
-            unknown = next(item for row in answers.values() for item in row if item not in catalogue)
-            raise InputError(f"Every item must be in the catalogue. Got {unknown!r}.")
-        scores = array_of("scores", [score for row in answers.values() for score in row.values()], np.float32)
-        return cls.ranked(offsets, items.astype(np.int32), scores, catalogue=catalogue, query_ids=list(answers))
+            unknown = next(item for row in answers.values() for item in row if item not in catalog)
+            raise InputError(f"Every item must be in the catalog. Got {unknown!r}.")
+        scores = as_array("scores", [score for row in answers.values() for score in row.values()], np.float32)
+        return cls.ranked(offsets, items.astype(np.int32), scores, catalog=catalog, query_ids=list(answers))
 
     @classmethod
-    @checked
+    @validate_args
     def matches(
-        cls, rows: Sequence[NDArray[np.int32]], *, catalogue: Strings | None = None, stats: Stats | None = None
+        cls, rows: Sequence[NDArray[np.int32]], *, catalog: Strings | None = None, stats: Stats | None = None
     ) -> Candidates:
         """Build a match set, without scores, from one array of item numbers a query."""
-        arrays = [array_of("rows", row, np.int32).reshape(-1) for row in rows]
+        arrays = [as_array("rows", row, np.int32).reshape(-1) for row in rows]
         offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
         items = np.concatenate([np.zeros(0, np.int32), *arrays])
-        return cls(offsets, items, None, catalogue=catalogue, stats=stats)
+        return cls(offsets, items, None, catalog=catalog, stats=stats)
 
     @classmethod
-    def of_ids(cls, rows: Sequence[Sequence[str]], catalogue: Strings) -> Candidates:
+    def of_ids(cls, rows: Sequence[Sequence[str]], catalog: Strings) -> Candidates:
         """Build a match set from one list of item ids per query; an unknown or repeated id raises.
 
         Examples
@@ -255,17 +255,17 @@ class Candidates:
         """
         numbers: list[NDArray[np.int32]] = []
         for row in rows:
-            if not is_several(row) or isinstance(row, Mapping):
+            if not is_iterable(row) or isinstance(row, Mapping):
                 raise InputError(f"`candidates` must be a list of item ids per query. Got {type(row).__name__}.")
             ids = list(row)
-            found = catalogue.find_all(ids)
+            found = catalog.find_all(ids)
             if (found < 0).any():
                 raise InputError(f"Every candidate must be a known item. Got {ids[int(np.argmax(found < 0))]!r:.80}.")
             if len(set(ids)) < len(ids):
                 repeated = next(id for at, id in enumerate(ids) if id in ids[:at])
                 raise InputError(f"Every candidate must be given once per query. Got {repeated!r:.80} again.")
             numbers.append(found.astype(np.int32))
-        return cls.matches(numbers, catalogue=catalogue)
+        return cls.matches(numbers, catalog=catalog)
 
     # Properties without setters: Candidates are never changed.
 
@@ -285,9 +285,9 @@ class Candidates:
         return self._scores
 
     @property
-    def catalogue(self) -> Strings | None:
+    def catalog(self) -> Strings | None:
         """Item ids by number, or None."""
-        return self._catalogue
+        return self._catalog
 
     @property
     def stats(self) -> Stats:
@@ -295,7 +295,7 @@ class Candidates:
         return self._stats
 
     @property
-    def ceilings(self) -> Float32Array | None:
+    def upper_bounds(self) -> Float32Array | None:
         """For each query a score that no item outside of its row exceeds, where the search could tell."""
         return self._ceilings
 
@@ -313,7 +313,7 @@ class Candidates:
         bounds = self.offsets.tolist()
         return [flat[start:end] for start, end in itertools.pairwise(bounds)]
 
-    @checked
+    @validate_args
     def row(self, query: int) -> tuple[Int32Array, Float32Array | None]:
         """Return item numbers and scores of one query, without a copy; negative rows count from the end."""
         if not -len(self) <= query < len(self):
@@ -335,7 +335,7 @@ class Candidates:
         if not isinstance(query, int | np.integer):
             raise InputError(f"`query` must be a row number or a slice of them. Got {query!r}.")
         items, scores = self.row(int(query))
-        ids = self.catalogue.take(items) if self.catalogue is not None else [str(n) for n in items.tolist()]
+        ids = self.catalog.take(items) if self.catalog is not None else [str(n) for n in items.tolist()]
         values = [None] * len(items) if scores is None else scores.tolist()
         return [Hit(item, score) for item, score in zip(ids, values, strict=True)]
 
@@ -353,19 +353,19 @@ class Candidates:
             np.array_equal(self.offsets, other.offsets)
             and (self.scores is None) == (other.scores is None)
             and (self.scores is None or np.array_equal(self.scores, other.scores))  # type: ignore[arg-type]
-            and (self.catalogue is None) == (other.catalogue is None)
+            and (self.catalog is None) == (other.catalog is None)
             and self._same_items(other)
         )
 
     def _same_items(self, other: Candidates) -> bool:
         """Compare ids where the catalogs differ: a pickled answer numbers its hits anew."""
-        if self.catalogue == other.catalogue:
+        if self.catalog == other.catalog:
             return np.array_equal(self.items, other.items)
         return self._flat_ids() == other._flat_ids()
 
     __hash__ = None  # type: ignore[assignment]
 
-    @checked
+    @validate_args
     def top(self, k: int) -> Candidates:
         """Keep the best `k` of every query.
 
@@ -385,30 +385,30 @@ class Candidates:
         offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, k))])
         return self._like(offsets, self._items[kept], None if self._scores is None else self._scores[kept])
 
-    @checked
+    @validate_args
     def with_query_ids(self, query_ids: Sequence[str]) -> Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
-        named = Candidates.trusted(self._offsets, self._items, self._scores, self._catalogue, self._stats, query_ids)
+        named = Candidates.unchecked(self._offsets, self._items, self._scores, self._catalog, self._stats, query_ids)
         named._hints = self._hints
         return named
 
-    def with_catalogue(self, catalogue: Strings | None, items: Int32Array | None = None) -> Candidates:
-        """Say which ids the item numbers stand for; with `items`, give the same items in that catalogue's numbers."""
+    def with_catalog(self, catalog: Strings | None, items: Int32Array | None = None) -> Candidates:
+        """Say which ids the item numbers stand for; with `items`, give the same items in that catalog's numbers."""
         own = self._items if items is None else items
         scores, ids = self._scores, self._query_ids
-        return Candidates.trusted(self._offsets, own, scores, catalogue, self._stats, ids, self._ceilings)
+        return Candidates.unchecked(self._offsets, own, scores, catalog, self._stats, ids, self._ceilings)
 
     def with_ceilings(self, ceilings: Float32Array | None) -> Candidates:
         """Say what no item outside of each row exceeds."""
         scores, ids = self._scores, self._query_ids
-        return Candidates.trusted(self._offsets, self._items, scores, self._catalogue, self._stats, ids, ceilings)
+        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, self._stats, ids, ceilings)
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
         scores, ids = self._scores, self._query_ids
-        return Candidates.trusted(self._offsets, self._items, scores, self._catalogue, stats, ids, self._ceilings)
+        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, stats, ids, self._ceilings)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -428,11 +428,11 @@ class Candidates:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""
         query_ids = None if self._query_ids is None else list(self._query_ids)
-        items, catalogue = self._items, self._catalogue
-        if catalogue is not None:
+        items, catalog = self._items, self._catalog
+        if catalog is not None:
             numbers, places = np.unique(items, return_inverse=True)  # in their order, so that ties stay as they are
-            items, catalogue = places.reshape(-1).astype(np.int32), Excerpt.taken(catalogue, numbers)
-        return _restored, (self._offsets, items, self._scores, catalogue, self._stats, query_ids, self._ceilings)
+            items, catalog = places.reshape(-1).astype(np.int32), Excerpt.taken(catalog, numbers)
+        return _restored, (self._offsets, items, self._scores, catalog, self._stats, query_ids, self._ceilings)
 
     def __copy__(self) -> Candidates:
         return self
@@ -453,7 +453,7 @@ class Candidates:
             for query, start, end in zip(self.query_ids, bounds, bounds[1:], strict=False)
         }
 
-    @checked
+    @validate_args
     def to_csr(self, *, items: int | None = None) -> csr_array:
         """Return queries × items as a SciPy CSR array; a stored zero is a found item with score 0.
 
@@ -461,14 +461,14 @@ class Candidates:
         """
         from scipy.sparse import csr_array
 
-        if isinstance(self.catalogue, Excerpt):
+        if isinstance(self.catalog, Excerpt):
             raise InputError(
                 "`to_csr` must have the whole catalog for its columns. Got an answer that was pickled, which carries "
-                "its hits only: use Candidates.from_dict(found.to_dict(), catalogue=retriever.items)."
+                "its hits only: use Candidates.from_dict(found.to_dict(), catalog=retriever.items)."
             )
         if items is not None:
             check_positive("items", items)
-        width = items or (len(self.catalogue) if self.catalogue is not None else int(self.items.max(initial=-1)) + 1)
+        width = items or (len(self.catalog) if self.catalog is not None else int(self.items.max(initial=-1)) + 1)
         matrix = csr_array((self._required_scores(), self.items, self.offsets), shape=(len(self), width))
         return matrix.sorted_indices()
 
@@ -489,7 +489,7 @@ class Candidates:
                 out.write(text.encode())
         return text
 
-    @checked
+    @validate_args
     def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None) -> None:
         """Print a table of the best `k` of every query.
 
@@ -506,7 +506,7 @@ class Candidates:
 
         show_answers(self, k=k, texts=texts, fields=fields)
 
-    @checked
+    @validate_args
     def known(self, query: int, fields: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Return what is known of each item that one query found: its metadata, or the given fields.
 
@@ -523,7 +523,7 @@ class Candidates:
     def _like(self, offsets: Int64Array, items: Int32Array, scores: Float32Array | None) -> Candidates:
         fixed = None if scores is None else _fixed(scores, np.float32)
         offsets, items = _fixed(offsets, np.int64), _fixed(items, np.int32)
-        return Candidates.trusted(offsets, items, fixed, self._catalogue, self._stats, self._query_ids)
+        return Candidates.unchecked(offsets, items, fixed, self._catalog, self._stats, self._query_ids)
 
     def _rows(self, rows: range) -> Candidates:
         parts = [slice(int(self._offsets[row]), int(self._offsets[row + 1])) for row in rows]
@@ -533,9 +533,9 @@ class Candidates:
         return self._like(offsets, self._items[at], scores).with_query_ids([ids[row] for row in rows])
 
     def _flat_ids(self) -> list[str]:
-        if self.catalogue is None:
+        if self.catalog is None:
             return [str(number) for number in self.items.tolist()]
-        return self.catalogue.take(self.items)
+        return self.catalog.take(self.items)
 
     def _required_scores(self) -> Float32Array:
         if self.scores is None:
@@ -546,11 +546,11 @@ class Candidates:
         offsets, items = self.offsets, self.items
         if items.ndim != 1:
             raise InputError(f"`items` must be numbers in one dimension. Got {items.ndim} dimensions.")
-        if self._catalogue is not None and not isinstance(self._catalogue, Strings):
-            raise InputError(f"`catalogue` must be Strings. Got {type(self._catalogue).__name__}.")
+        if self._catalog is not None and not isinstance(self._catalog, Strings):
+            raise InputError(f"`catalog` must be Strings. Got {type(self._catalog).__name__}.")
         if not are_offsets(offsets, len(items)):
             raise InputError(f"`offsets` must rise from 0 to the number of items ({len(items)}). Got {offsets!r}.")
-        limit = len(self.catalogue) if self.catalogue is not None else np.iinfo(np.int32).max
+        limit = len(self.catalog) if self.catalog is not None else np.iinfo(np.int32).max
         if len(items) and not (items.min() >= 0 and items.max() < limit):
             raise InputError(f"`items` must be numbers from 0 to {limit - 1}. Got {items.min()} to {items.max()}.")
         if self._query_ids is not None and len(self._query_ids) != len(self):
@@ -566,13 +566,13 @@ def _restored(
     offsets: Int64Array,
     items: Int32Array,
     scores: Float32Array | None,
-    catalogue: Strings | None,
+    catalog: Strings | None,
     stats: Stats,
     *more: Any,
 ) -> Candidates:
     """Make a pickled answer again; its arrays cannot be written through."""
     scores = None if scores is None else _fixed(scores, np.float32)
-    return Candidates.trusted(_fixed(offsets, np.int64), _fixed(items, np.int32), scores, catalogue, stats, *more)
+    return Candidates.unchecked(_fixed(offsets, np.int64), _fixed(items, np.int32), scores, catalog, stats, *more)
 
 
 def _fixed(values: Any, kind: type) -> NDArray[Any]:
@@ -592,4 +592,4 @@ def chosen_pairs(pairs: Candidates, places: NDArray[np.int64]) -> Candidates:
     [['b'], ['a']]
     """
     offsets = np.searchsorted(places, pairs.offsets).astype(np.int64)
-    return Candidates.trusted(offsets, pairs.items[places], None, pairs.catalogue, Stats())
+    return Candidates.unchecked(offsets, pairs.items[places], None, pairs.catalog, Stats())

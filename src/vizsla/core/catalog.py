@@ -12,7 +12,7 @@ from vizsla.core.strings import Strings
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.data.metadata import Details
+    from vizsla.data.metadata import ItemMetadata
 
 
 class NoMetadata(Mapping[str, Any]):
@@ -95,7 +95,7 @@ class Query(NamedTuple):
         return self.text
 
 
-class Catalogue(Strings):
+class Catalog(Strings):
     """Item ids with the items' metadata, and perhaps their texts.
 
     It is the same table as the ids alone, and equal to it: retrievers hold it in place of plain ids, so that what is
@@ -112,24 +112,24 @@ class Catalogue(Strings):
     --------
     >>> from vizsla.data.metadata_builder import DetailsCollector
     >>> items = [Item("fig", "a fig", metadata={"price": 3}), Item("pear", "a pear", metadata={"price": 4})]
-    >>> catalogue = Catalogue(Strings.of(["fig", "pear"]), DetailsCollector.of(items))
-    >>> catalogue.details.of(1), catalogue == Strings.of(["fig", "pear"])
+    >>> catalog = Catalog(Strings.of(["fig", "pear"]), DetailsCollector.of(items))
+    >>> catalog.details.of(1), catalog == Strings.of(["fig", "pear"])
     ({'price': 4}, True)
     """
 
-    def __init__(self, ids: Strings, details: Details):
+    def __init__(self, ids: Strings, details: ItemMetadata):
         super().__init__(ids.data, ids.offsets, ids.slots, source=ids.source)
         self.details = details
 
     __hash__ = Strings.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Catalogue, (Strings(self.data, self.offsets, self.slots, source=self.source), self.details)
+        return Catalog, (Strings(self.data, self.offsets, self.slots, source=self.source), self.details)
 
 
-def details_of(items: Strings | None) -> Details | None:
-    """Return what is known of a catalogue's items; None where there are only ids."""
-    return items.details if isinstance(items, Catalogue) else None
+def details_of(items: Strings | None) -> ItemMetadata | None:
+    """Return what is known of a catalog's items; None where there are only ids."""
+    return items.details if isinstance(items, Catalog) else None
 
 
 TEXT = "text"
@@ -152,7 +152,7 @@ class HitDetails:
         self.fields, self._metadata, self._texts = fields, metadata, texts
 
     @classmethod
-    def taken(cls, details: Details | HitDetails, numbers: list[int]) -> HitDetails:
+    def taken(cls, details: ItemMetadata | HitDetails, numbers: list[int]) -> HitDetails:
         """Return what is known of these items, in this order."""
         texts = [details.text(number) for number in numbers]
         return cls(details.fields, [details.of(number) for number in numbers], texts)
@@ -195,11 +195,11 @@ class Excerpt(Strings):
         self.details = details
 
     @classmethod
-    def taken(cls, catalogue: Strings, numbers: NDArray[np.int32]) -> Excerpt:
+    def taken(cls, catalog: Strings, numbers: NDArray[np.int32]) -> Excerpt:
         """Return the ids of these items of a catalog, in this order, and what is known of them."""
-        details = known_of(catalogue)
+        details = known_of(catalog)
         known = None if details is None else HitDetails.taken(details, numbers.tolist())
-        return cls(Strings.of(catalogue.take(numbers)), known)
+        return cls(Strings.of(catalog.take(numbers)), known)
 
     __hash__ = Strings.__hash__
 
@@ -207,6 +207,6 @@ class Excerpt(Strings):
         return Excerpt, (Strings(self.data, self.offsets, self.slots, source=self.source), self.details)
 
 
-def known_of(catalogue: Strings | None) -> Details | HitDetails | None:
+def known_of(catalog: Strings | None) -> ItemMetadata | HitDetails | None:
     """Return what is known of the items that an answer names; None where there are only ids."""
-    return catalogue.details if isinstance(catalogue, Excerpt) else details_of(catalogue)
+    return catalog.details if isinstance(catalog, Excerpt) else details_of(catalog)

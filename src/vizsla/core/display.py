@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from vizsla._internal.terminal import honest_console, printable, terminal_width
+from vizsla._internal.terminal import escape_control, honest_console, terminal_width
 from vizsla.core.catalog import known_of
 from vizsla.errors import InputError
 
@@ -206,7 +206,7 @@ def _styled(text: str, query: str, style: str) -> Text:
 
 
 def _line(text: str) -> str:
-    return printable(" ".join(text.split("\n")))
+    return escape_control(" ".join(text.split("\n")))
 
 
 def _print(console: Console, line: Text) -> None:
@@ -232,7 +232,7 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
     >>> known_fields(bm25(fruit)("fig"), 0, ["price", "text"])
     [{'price': 3, 'text': 'a fig'}]
     """
-    details, numbers = known_of(found.catalogue), found.row(row)[0].tolist()
+    details, numbers = known_of(found.catalog), found.row(row)[0].tolist()
     if details is None:
         if fields is not None and len(fields):
             raise InputError(f"`fields` must be known of the items. Got {fields[0]!r}, but only ids were saved.")
@@ -247,7 +247,7 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
 
 def default_fields(found: Candidates) -> list[str]:
     """Return what is shown unless told otherwise: the texts, or else the titles."""
-    details = known_of(found.catalogue)
+    details = known_of(found.catalog)
     known = () if details is None else details.fields
     return [TEXT] if TEXT in known else [TITLE] if TITLE in known else []
 
@@ -281,7 +281,7 @@ def show_answers(
         if sum(widths) + GAP * len(header) + 1 > max(terminal_width(), NARROWEST):  # columns would vanish
             print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
             continue
-        rows = [[*cells[:2], middle_cut(printable(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
+        rows = [[*cells[:2], middle_cut(escape_control(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
         cut = [[*cells[:-1], fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
         marked = partial(_marked, query)
         title = f"query {query}"
@@ -290,7 +290,7 @@ def show_answers(
 
 def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None) -> None:
     """Print one block per hit of each query: rank, score, title, id, and a snippet of the text."""
-    details = known_of(found.catalogue)
+    details = known_of(found.catalog)
     with_text = details is not None and TEXT in details.fields
     known = []
     for row, hits in enumerate(found):

@@ -190,8 +190,8 @@ STEP = 1 << 20
 def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: int) -> Float32Array:
     """Return at most `count` columns, strongest first; each column's largest entry is positive.
 
-    Halko, Martinsson and Tropp's randomised range finder with `rounds` power iterations, on the shorter side of the
-    matrix: a catalogue has far fewer texts than n-grams. No step lets BLAS or LAPACK choose an order of additions, so
+    Halko, Martinsson and Tropp's randomized range finder with `rounds` power iterations, on the shorter side of the
+    matrix: a catalog has far fewer texts than n-grams. No step lets BLAS or LAPACK choose an order of additions, so
     the same rows give the same bits with any number of threads.
     """
     turned = rows.shape[0] > rows.shape[1]

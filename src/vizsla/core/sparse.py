@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.validation import array_of
+from vizsla.core.validation import as_array
 from vizsla.errors import InputError
 
 
 def are_offsets(offsets: NDArray[np.int64], end: int, *, rows: int | None = None) -> bool:
     """Return whether offsets rise from 0 to `end`, one more than there are `rows`.
 
-    Neighbours are compared, not subtracted: a difference of wild numbers wraps around and looks harmless.
+    Neighbors are compared, not subtracted: a difference of wild numbers wraps around and looks harmless.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SparseRows:
         from scipy import sparse
 
         ready = sparse.issparse(matrix) or isinstance(matrix, np.ndarray)
-        given: Any = matrix if ready else array_of(name, matrix, np.float32)
+        given: Any = matrix if ready else as_array(name, matrix, np.float32)
         if given.ndim != 2:
             raise InputError(f"`{name}` must be a matrix with two dimensions. Got {given.ndim}.")
         csr: Any = sound_csr(given, name)
@@ -198,7 +198,7 @@ def sound_csr(matrix: Any, name: str) -> csr_array:
     """
     from scipy import sparse
 
-    given: Any = matrix if sparse.issparse(matrix) else array_of(name, matrix, np.float32)
+    given: Any = matrix if sparse.issparse(matrix) else as_array(name, matrix, np.float32)
     if given.ndim != 2:
         raise InputError(f"`{name}` must be a sound CSR matrix, with two dimensions. Got {given.ndim}.")
     try:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
-from vizsla._internal.terminal import short_text
-from vizsla.core.validation import array_of, is_several
+from vizsla._internal.terminal import abbreviate
+from vizsla.core.validation import as_array, is_iterable
 from vizsla.errors import FormatError, InputError
 
 _CHUNK = 1 << 20
@@ -118,7 +118,7 @@ class Strings(Sequence[str]):
 
     def __repr__(self) -> str:
         head = ", ".join(f"{text[:_SHOWN]!r}" for text in self[:3])
-        return short_text(f"Strings([{head}{', …' if len(self) > 3 else ''}]", f", {len(self)} in all)")
+        return abbreviate(f"Strings([{head}{', …' if len(self) > 3 else ''}]", f", {len(self)} in all)")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.data, self.offsets, self.slots, self.source)
@@ -198,7 +198,7 @@ class Strings(Sequence[str]):
         if isinstance(numbers, np.ndarray) and numbers.dtype == np.int32:
             given: NDArray[Any] = numbers
         else:
-            given = array_of("numbers", numbers, np.int64)  # not narrowed before it is known to fit
+            given = as_array("numbers", numbers, np.int64)  # not narrowed before it is known to fit
         if given.ndim > 1:
             raise InputError(f"`numbers` must be in one dimension. Got {given.ndim}.")
         if given.dtype == np.int32:
@@ -223,7 +223,7 @@ def _restored(data: NDArray[np.uint8], offsets: NDArray[np.int64], slots: NDArra
 
 
 def _iterated(strings: Any) -> Iterable[str]:
-    if not is_several(strings):
+    if not is_iterable(strings):
         raise InputError(f"`strings` must be several texts. Got {type(strings).__name__}.")
     several: Iterable[str] = strings
     return several

@@ -55,12 +55,12 @@ def check_type(name: str, value: Any, kind: type[T] | tuple[type, ...], what: st
     return value  # type: ignore[return-value]
 
 
-def is_several(value: Any) -> bool:
+def is_iterable(value: Any) -> bool:
     """Return whether a value can be gone through one by one, and is not a single text or number, nor a sparse matrix.
 
     Examples
     --------
-    >>> is_several(["fig"]), is_several("fig"), is_several(np.array(3))
+    >>> is_iterable(["fig"]), is_iterable("fig"), is_iterable(np.array(3))
     (True, False, False)
     """
     if isinstance(value, str | bytes) or hasattr(value, "nnz"):
@@ -96,12 +96,12 @@ def check_listed(name: str, value: Any) -> None:
         raise InputError(f"`{name}` must be a list or a mapping. Got {type(value).__name__}: {remedy}.")
 
 
-def path_of(path: str | os.PathLike[str], name: str = "path") -> Path:
+def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     """Return a path; anything that does not name a place raises.
 
     Examples
     --------
-    >>> path_of(None)
+    >>> as_path(None)
     Traceback (most recent call last):
     vizsla.errors.InputError: `path` must be a path. Got NoneType.
     """
@@ -132,14 +132,14 @@ def check_unicode(name: str, text: str, where: str = "") -> str:
     return text
 
 
-def array_of(name: str, values: Any, dtype: DTypeLike) -> NDArray[Any]:
+def as_array(name: str, values: Any, dtype: DTypeLike) -> NDArray[Any]:
     """Return an array of this type; what is no number, or does not fit the type, raises instead of changing silently.
 
     Examples
     --------
-    >>> array_of("items", [1, 2], np.int32).dtype.name
+    >>> as_array("items", [1, 2], np.int32).dtype.name
     'int32'
-    >>> array_of("items", [2**40], np.int32)
+    >>> as_array("items", [2**40], np.int32)
     Traceback (most recent call last):
     vizsla.errors.InputError: `items` must be whole numbers that fit int32. Got 1099511627776.
     """
@@ -201,7 +201,7 @@ _LARGEST = 2**1000
 """A whole number that is no float any more is larger still."""
 
 
-def checked(function: F) -> F:
+def validate_args(function: F) -> F:
     """Let a function raise InputError for an argument that is plainly not what its annotation says.
 
     Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Two
@@ -211,7 +211,7 @@ def checked(function: F) -> F:
 
     Examples
     --------
-    >>> @checked
+    >>> @validate_args
     ... def half(value: float) -> float:
     ...     return value / 2
     >>> half("x")
@@ -237,13 +237,13 @@ def checked(function: F) -> F:
     return called  # type: ignore[return-value]
 
 
-def checked_init(kind: type[Any]) -> Any:
+def validate_init(kind: type[Any]) -> Any:
     """Let the constructor of a class check its arguments: for dataclasses, which write it themselves."""
-    kind.__init__ = checked(kind.__init__)
+    kind.__init__ = validate_args(kind.__init__)
     return kind
 
 
-def caller_level() -> int:
+def user_stacklevel() -> int:
     """Return the `stacklevel` of a warning that blames the first line outside of the library."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("vizsla."):
@@ -273,7 +273,7 @@ def _demands(function: Callable[..., Any]) -> dict[str, Callable[[Any, str], Any
 
 def _check_path(value: Any, name: str) -> None:
     if isinstance(value, str | os.PathLike):
-        path_of(value, name)
+        as_path(value, name)
 
 
 def _bare(annotation: str) -> str:
@@ -306,7 +306,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_sequence(value: Any) -> bool:
-    return is_several(value) and isinstance(value, Sized) and not isinstance(value, Mapping | set | frozenset)
+    return is_iterable(value) and isinstance(value, Sized) and not isinstance(value, Mapping | set | frozenset)
 
 
 _PLAIN: dict[str, tuple[str, Test]] = {
@@ -320,7 +320,7 @@ _PLAIN: dict[str, tuple[str, Test]] = {
     "dict": ("a dict", lambda value: isinstance(value, dict)),
     "list": ("a list", lambda value: isinstance(value, list)),
     "tuple": ("a tuple", lambda value: isinstance(value, tuple)),
-    "Iterable": ("a list", is_several),
+    "Iterable": ("a list", is_iterable),
     "Sequence": ("a list", _is_sequence),
     "Callable": ("a function", callable),
     "Watch": ("a function", callable),  # of trainings
@@ -419,12 +419,12 @@ class DatasetWarning(UserWarning):
     """Something in the data was handled by a documented rule; the message counts it."""
 
 
-class Tally:
+class WarningLog:
     """Collects counted messages while a dataset is read, and emits each once.
 
     Examples
     --------
-    >>> tally = Tally()
+    >>> tally = WarningLog()
     >>> tally.add(0, "items with an empty text")
     >>> tally.add(2, "items with an empty text")
     >>> tally.messages
@@ -442,4 +442,4 @@ class Tally:
     def emit(self, *, since: int = 0) -> None:
         """Warn once for every message from number `since` on."""
         for message in self.messages[since:]:
-            warnings.warn(message, DatasetWarning, stacklevel=caller_level())
+            warnings.warn(message, DatasetWarning, stacklevel=user_stacklevel())

@@ -22,7 +22,7 @@ from vizsla.errors import InputError
 from vizsla.typing import BoolArray
 
 if TYPE_CHECKING:
-    from vizsla.data.metadata import Details
+    from vizsla.data.metadata import ItemMetadata
 
 MOST_DEPTH = 50
 """How deep conditions may lie inside conditions."""
@@ -35,10 +35,10 @@ _BARE_FIELD = re.compile(r"[^\W\d][\w.\-]*")
 
 
 class Condition(ABC):
-    """What items must fulfil, made by `where`; `&`, `|` and `~` combine conditions, `str` gives the text.
+    """What items must fulfill, made by `where`; `&`, `|` and `~` combine conditions, `str` gives the text.
 
-    A condition is true or false of every item, so `not` is the complement: what a missing value does not fulfil, it
-    fulfils under `not`, and `!=` and `not in` are the complements of `=` and `in`.
+    A condition is true or false of every item, so `not` is the complement: what a missing value does not fulfill, it
+    fulfills under `not`, and `!=` and `not in` are the complements of `=` and `in`.
     """
 
     tight: ClassVar[bool] = True
@@ -49,8 +49,8 @@ class Condition(ABC):
         """Return the condition as JSON has it."""
 
     @abstractmethod
-    def holds(self, details: Details) -> BoolArray:
-        """Return which items fulfil it."""
+    def holds(self, details: ItemMetadata) -> BoolArray:
+        """Return which items fulfill it."""
 
     @abstractmethod
     def comparisons(self) -> Iterator[Comparison]:
@@ -61,7 +61,7 @@ class Condition(ABC):
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def mask(self, items: Strings) -> BoolArray:
-        """Return which items of a catalog fulfil it; a catalog that knows only ids raises."""
+        """Return which items of a catalog fulfill it; a catalog that knows only ids raises."""
         return self.holds(self._details(items))
 
     def hints(self, items: Strings) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class Condition(ABC):
 
         return hints(self, self._details(items))
 
-    def _details(self, items: Strings) -> Details:
+    def _details(self, items: Strings) -> ItemMetadata:
         details = details_of(items)
         if details is None:
             field = next(self.comparisons()).field
@@ -137,7 +137,7 @@ class Comparison(Condition):
         value = list(self.values) if self.type in SEVERAL else self.values[0]
         return {"type": self.type, "key": self.field, "value": value}
 
-    def holds(self, details: Details) -> BoolArray:
+    def holds(self, details: ItemMetadata) -> BoolArray:
         """Compare a column."""
         column = details.column(self.field)
         try:
@@ -198,7 +198,7 @@ class And(Condition):
         """Return the parts as `filters`."""
         return {"type": self.type, "filters": [part.to_dict() for part in self.parts]}
 
-    def holds(self, details: Details) -> BoolArray:
+    def holds(self, details: ItemMetadata) -> BoolArray:
         """Intersect."""
         return reduce(np.logical_and, (part.holds(details) for part in self.parts))
 
@@ -217,7 +217,7 @@ class Or(And):
 
     type: ClassVar[str] = "or"
 
-    def holds(self, details: Details) -> BoolArray:
+    def holds(self, details: ItemMetadata) -> BoolArray:
         """Unite."""
         return reduce(np.logical_or, (part.holds(details) for part in self.parts))
 
@@ -232,7 +232,7 @@ class Not(Condition):
         """Return the part as the one of `filters`."""
         return {"type": "not", "filters": [self.part.to_dict()]}
 
-    def holds(self, details: Details) -> BoolArray:
+    def holds(self, details: ItemMetadata) -> BoolArray:
         """Complement."""
         return ~self.part.holds(details)
 
@@ -369,7 +369,7 @@ MOST_WORDS = 2000
 MOST_HINTS = 10
 
 
-def hints(condition: Condition, details: Details) -> tuple[str, ...]:
+def hints(condition: Condition, details: ItemMetadata) -> tuple[str, ...]:
     """Return what can be said of a condition: values that no item has, or that its parts exclude each other.
 
     Examples
@@ -385,11 +385,11 @@ def hints(condition: Condition, details: Details) -> tuple[str, ...]:
         if len(said) >= MOST_HINTS:
             break
     if not said and not condition.holds(details).any():
-        said["no item fulfils all of the conditions, though each value occurs"] = None
+        said["no item fulfills all of the conditions, though each value occurs"] = None
     return tuple(said)[:MOST_HINTS]
 
 
-def _said(comparison: Comparison, details: Details) -> list[str]:
+def _said(comparison: Comparison, details: ItemMetadata) -> list[str]:
     column, field = details.column(comparison.field), comparison.field
     if comparison.type in ("eq", "ne", "in", "nin"):
         absent = [value for value in comparison.values if not column.has(value)]

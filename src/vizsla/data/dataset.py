@@ -13,7 +13,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.core.catalog import Item, Query
 from vizsla.core.sparse import sound_csr
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_type, checked
+from vizsla.core.validation import check_type, validate_args
 from vizsla.errors import InputError, check_choice
 from vizsla.io.records import Records
 
@@ -89,7 +89,7 @@ class Dataset:
     clicks : csr_array, optional
         Weights above 0.
     qrels : mapping of split name to csr_array
-        Graded judgements; a stored 0 is judged and not relevant.
+        Graded judgments; a stored 0 is judged and not relevant.
     warnings : tuple of str
         What was handled by a documented rule, counted.
     query_features : csr_array, optional
@@ -127,7 +127,7 @@ class Dataset:
             check_type(name, records, Records, "Records; `Dataset.of` takes texts")
         self.items, self.queries, self.warnings = items, queries, warnings
         if qrels is not None and not isinstance(qrels, Mapping):
-            raise InputError(f"`qrels` must be judgements by split. Got {type(qrels).__name__}.")
+            raise InputError(f"`qrels` must be judgments by split. Got {type(qrels).__name__}.")
         shape = len(queries), len(items)
         self._clicks = None if clicks is None else _sound(clicks, "clicks", shape)
         self._qrels = {split: _sound(matrix, split, shape) for split, matrix in (qrels or {}).items()}
@@ -135,7 +135,7 @@ class Dataset:
         self.events, self.mapping = events, mapping
 
     @classmethod
-    @checked
+    @validate_args
     def of(
         cls,
         items: Any,
@@ -171,7 +171,7 @@ class Dataset:
         click_columns : mapping, optional
             Which columns of a data frame of clicks are "query", "item", "weight" and "time", where they are unusual.
         dangling : {"warn", "raise"}
-            What to do with clicks and judgements of unknown queries or items.
+            What to do with clicks and judgments of unknown queries or items.
         meta : names, optional
             Which of the items' other fields are saved with their ids; all that are plain unless given, [] for none. A
             kind is told by the values, or declared: ["price:number", "tags:list"] or {"price": "number"}; "*" is all.
@@ -230,28 +230,28 @@ class Dataset:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Names of the splits that have judgements; a click log is the split "train" where no other is."""
+        """Names of the splits that have judgments; a click log is the split "train" where no other is."""
         implied = ("train",) if self._clicks is not None and "train" not in self._qrels else ()
         return (*implied, *self._qrels)
 
     @property
     def judged_splits(self) -> tuple[str, ...]:
-        """Names of the splits that have judgements of their own, without a click log."""
+        """Names of the splits that have judgments of their own, without a click log."""
         return tuple(self._qrels)
 
-    @checked
+    @validate_args
     def qrels(self, split: str = "test") -> csr_array:
         """Return the grades of a split, int32; of a click log, 1 for every click."""
         if split in self._qrels:
             return self._qrels[split]
         if split != "train" or self._clicks is None:
             known = ", ".join(self.splits) or "none"
-            raise InputError(f"`split` must be one that has judgements ({known}). Got {split!r}.")
+            raise InputError(f"`split` must be one that has judgments ({known}). Got {split!r}.")
         grades = self._clicks.astype(np.int32)
         grades.data[:] = 1
         return grades
 
-    @checked
+    @validate_args
     def qrels_dict(self, split: str = "test") -> dict[str, dict[str, int]]:
         """Return the grades of a split as `{query id: {item id: grade}}`, for queries that have any.
 
@@ -266,19 +266,19 @@ class Dataset:
         bounds = zip(rows.tolist(), matrix.indptr[rows].tolist(), matrix.indptr[rows + 1].tolist(), strict=True)
         return {self.query_ids[row]: dict(zip(items[a:b], grades[a:b], strict=True)) for row, a, b in bounds}
 
-    @checked
+    @validate_args
     def query_texts(self, split: str | None = None) -> tuple[list[str], list[str]]:
         """Return ids and texts of the queries of a split, in row order; without `split`, of all queries."""
         chosen = None if split is None else np.diff(self.qrels(split).indptr) > 0
         pairs = [(query.id, query.text) for row, query in enumerate(self.queries) if chosen is None or chosen[row]]
         return [id for id, _ in pairs], [text for _, text in pairs]
 
-    @checked
+    @validate_args
     def text(self, item_id: str) -> str:
         """Return an item's title and text; an unknown id raises."""
         return self.items.get(item_id).default_text()
 
-    @checked
+    @validate_args
     def split(
         self,
         *,

@@ -27,7 +27,7 @@ class Filter:
     mask : bool array
         One entry an item: whether it may be found.
     items : Strings, optional
-        The catalogue that the mask is over.
+        The catalog that the mask is over.
     condition : Condition, optional
         The condition on metadata that the mask comes from.
 
@@ -44,7 +44,7 @@ class Filter:
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 1:
             raise InputError(f"`mask` must be an array of booleans. Got {getattr(mask, 'dtype', type(mask).__name__)}.")
         if items is not None and not isinstance(items, Strings):
-            raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
+            raise InputError(f"`items` must be the catalog's Strings. Got {type(items).__name__}.")
         if items is not None and len(mask) != len(items):
             raise InputError(f"`mask` must have a flag for each of {len(items)} items. Got {len(mask)}.")
         # Always a copy: a read-only view may belong to an array that its owner still changes.
@@ -59,20 +59,20 @@ class Filter:
 
     @classmethod
     def of(cls, where: Where, items: Strings, *, unknown: str = "raise") -> Filter:
-        """Prepare what may be found of a catalogue.
+        """Prepare what may be found of a catalog.
 
         Parameters
         ----------
         where : Filter, mask, Condition, collection of ids, or function of an id
-            Which items; a Condition on metadata comes from `vizsla.where`. A Filter must be over the same catalogue.
+            Which items; a Condition on metadata comes from `vizsla.where`. A Filter must be over the same catalog.
         items : Strings
-            The catalogue.
+            The catalog.
         unknown : {"raise", "ignore"}
-            What becomes of ids that the catalogue does not know.
+            What becomes of ids that the catalog does not know.
         """
         check_choice("unknown", unknown, ["raise", "ignore"])
         if not isinstance(items, Strings):
-            raise InputError(f"`items` must be the catalogue's Strings. Got {type(items).__name__}.")
+            raise InputError(f"`items` must be the catalog's Strings. Got {type(items).__name__}.")
         if isinstance(where, Filter):
             return where._over(items)
         if isinstance(where, Condition):
@@ -144,13 +144,13 @@ class Filter:
         return found
 
     def translated(self, numbers: NDArray[np.int32]) -> Filter:
-        """Return the filter for a catalogue whose item `i` is item ``numbers[i]`` here."""
+        """Return the filter for a catalog whose item `i` is item ``numbers[i]`` here."""
         return Filter.piece(self.mask[numbers])
 
     def _over(self, items: Strings) -> Filter:
         if self.items is not items and (self.items is None or self.items != items):
             raise InputError(
-                f"`where` must be prepared for this catalogue of {len(items)} items. Got {self!r} of another: use "
+                f"`where` must be prepared for this catalog of {len(items)} items. Got {self!r} of another: use "
                 "`.filter(where)` of the retriever that is asked."
             )
         return self

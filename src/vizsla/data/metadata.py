@@ -30,7 +30,7 @@ DENSEST = 1100
 """No block unpacks to more times its bytes: zlib's own limit is 1032."""
 
 
-class KeptTexts:
+class CompressedTexts:
     """Texts by number.
 
     Parameters
@@ -156,12 +156,12 @@ class TextPacker:
         if len(self._waiting) >= BLOCK_BYTES:
             self._close()
 
-    def packed(self) -> KeptTexts:
+    def packed(self) -> CompressedTexts:
         """Return all texts."""
         if self._firsts[-1] < len(self._ends) - 1:
             self._close()
         data = np.frombuffer(bytes(self._data), np.uint8)
-        return KeptTexts(data, *(np.array(part, np.int64) for part in (self._blocks, self._firsts, self._ends)))
+        return CompressedTexts(data, *(np.array(part, np.int64) for part in (self._blocks, self._firsts, self._ends)))
 
     def _close(self) -> None:
         self._data += zlib.compress(bytes(self._waiting), LEVEL)
@@ -180,7 +180,7 @@ SHOWN = 20
 """Fields that an error names."""
 
 
-class Details(Artifact):
+class ItemMetadata(Artifact):
     """Metadata by field, and the texts where they were kept.
 
     Parameters
@@ -189,7 +189,7 @@ class Details(Artifact):
         A field's values, one an item.
     count : int
         The number of items.
-    texts : KeptTexts, optional
+    texts : CompressedTexts, optional
         Their texts.
 
     Examples
@@ -203,7 +203,7 @@ class Details(Artifact):
 
     kind = "details"
 
-    def __init__(self, columns: Mapping[str, Column], count: int, texts: KeptTexts | None = None):
+    def __init__(self, columns: Mapping[str, Column], count: int, texts: CompressedTexts | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.
         self.columns = columns if isinstance(columns, ColumnFile) else dict(columns)
         self.count, self.texts = count, texts
@@ -278,7 +278,7 @@ class Details(Artifact):
         if count < 0:
             raise FormatError(f"{reader.path}: metadata of {count} items.")
         columns = read_columns(reader, count)
-        return cls(columns, count, KeptTexts.read(reader, count) if reader.parameter("texts", bool) else None)
+        return cls(columns, count, CompressedTexts.read(reader, count) if reader.parameter("texts", bool) else None)
 
 
 def _described(name: str, column: Column) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.catalog import Catalogue, Item, details_of
+from vizsla.core.catalog import Catalog, Item, details_of
 from vizsla.core.strings import Strings
-from vizsla.core.validation import DatasetWarning, caller_level
+from vizsla.core.validation import DatasetWarning, user_stacklevel
 from vizsla.data import values
 from vizsla.data.columns import (
     MOST_COLUMNS,
@@ -31,7 +31,7 @@ from vizsla.data.columns import (
     TextColumn,
     table,
 )
-from vizsla.data.metadata import TEXT, Details, KeptTexts, TextPacker
+from vizsla.data.metadata import TEXT, CompressedTexts, ItemMetadata, TextPacker
 from vizsla.data.values import (
     BOOLEAN,
     DATE,
@@ -272,7 +272,7 @@ class DetailsCollector:
         self._waiting: list[Item] = []
 
     @classmethod
-    def of(cls, items: Iterable[Item], *, keep_texts: bool = False) -> Details | None:
+    def of(cls, items: Iterable[Item], *, keep_texts: bool = False) -> ItemMetadata | None:
         """Return the details of items."""
         collector = cls(keep_texts=keep_texts)
         for item in items:
@@ -289,13 +289,13 @@ class DetailsCollector:
         if len(self._waiting) >= BATCH:
             self._note()
 
-    def details(self) -> Details | None:
+    def details(self) -> ItemMetadata | None:
         """Return what came together; None if that is nothing."""
         self._note()
         if not self._columns and self._packer is None:
             return None
         columns = {name: codes.column(self._count, self._kind(name)) for name, codes in self._columns.items()}
-        return Details(columns, self._count, None if self._packer is None else self._packer.packed())
+        return ItemMetadata(columns, self._count, None if self._packer is None else self._packer.packed())
 
     def _kind(self, name: str) -> str | None:
         """Return the kind that a field was declared to be, by its name in any case; a title is a text."""
@@ -422,11 +422,11 @@ def _columns(known: list[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [fields.get(name) for fields in known] for name in names}
 
 
-def selected(details: Details, numbers: NDArray[np.int64]) -> Details:
+def selected(details: ItemMetadata, numbers: NDArray[np.int64]) -> ItemMetadata:
     """Return the details of these items, in this order."""
     columns = {name: column.take(numbers) for name, column in details.columns.items()}
     texts = None if details.texts is None else _texts([details], [numbers])
-    return Details(columns, len(numbers), texts)
+    return ItemMetadata(columns, len(numbers), texts)
 
 
 def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False) -> Strings:
@@ -453,7 +453,7 @@ def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False
     if not known:
         return ids
     if len(known) == 1 and known[0][0] == ids:
-        return Catalogue(ids, known[0][1])
+        return Catalog(ids, known[0][1])
     numbers = [source.find_all(ids) for source, _ in known]
     parts = [details for _, details in known]
     columns: dict[str, Column] = {}
@@ -463,7 +463,7 @@ def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False
     # A field that none of these items has is dropped, so that removing added items restores what was there before.
     columns = {name: column for name, column in columns.items() if (column.codes >= 0).any()}
     texts = _texts(parts, numbers) if all(details.texts is not None for details in parts) else None
-    return Catalogue(ids, Details(columns, len(ids), texts)) if columns or texts is not None else ids
+    return Catalog(ids, ItemMetadata(columns, len(ids), texts)) if columns or texts is not None else ids
 
 
 def _joined(name: str, columns: list[Column], *, settled: bool) -> Column:
@@ -481,11 +481,11 @@ def _joined(name: str, columns: list[Column], *, settled: bool) -> Column:
     lost = joined.odd_count - sum(column.odd_count for column in columns)
     if settled and lost > 0:
         said = f"{lost} new values of {name!r} are no {joined.kind}, such as {joined.odd[0]!r:.60}"
-        warnings.warn(f"{said}: they count as missing", DatasetWarning, stacklevel=caller_level())
+        warnings.warn(f"{said}: they count as missing", DatasetWarning, stacklevel=user_stacklevel())
     return joined
 
 
-def _texts(parts: Sequence[Details], numbers: Sequence[Int64Array]) -> KeptTexts:
+def _texts(parts: Sequence[ItemMetadata], numbers: Sequence[Int64Array]) -> CompressedTexts:
     packer = TextPacker()
     for row in zip(*(at.tolist() for at in numbers), strict=True):
         found = (part.text(number) for part, number in zip(parts, row, strict=True) if number >= 0)

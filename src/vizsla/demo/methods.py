@@ -19,10 +19,10 @@ It may learn from the split "train", never from "test".
 
 def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     from vizsla.methods.bm25 import bm25
-    from vizsla.text.analyzers import Analyser
+    from vizsla.text.analyzers import Analyzer
 
     # Without them "is" and "that" would fill the explanations; the quality is the same within chance.
-    return bm25(dataset, analyser=Analyser(stop_words="english"))
+    return bm25(dataset, analyzer=Analyzer(stop_words="english"))
 
 
 def _bag(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
@@ -67,7 +67,7 @@ def _tfidf_pefa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 
 def _both(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    return built["bm25"].normalised() + built["xrlinear"].normalised()
+    return built["bm25"].normalized() + built["xrlinear"].normalized()
 
 
 def _pefa_xs(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:

@@ -31,7 +31,7 @@ NEXT = """\
 What to type next
   vizsla demo "sort a list in place"              your own question
   vizsla search notes/ "words"                    your own folder of .md, .txt and .html files, at once
-  vizsla index bm25 items.csv --output my.idx     your own catalogue: CSV, TSV, JSONL or Parquet
+  vizsla index bm25 items.csv --output my.idx     your own catalog: CSV, TSV, JSONL or Parquet
   vizsla search my.idx "words" --explain          search it, and see why each item is there
 In Python: from vizsla.demo import python_docs; dataset = python_docs()"""
 

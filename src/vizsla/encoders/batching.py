@@ -24,14 +24,14 @@ def batch_for(model: NDArray[np.uint8], batch: int) -> int:
     return 1 if ROUNDS_BATCHES in model.tobytes() else batch
 
 
-def of_one_length(lengths: Sequence[int], batch: int) -> Iterator[list[int]]:
+def same_length_batches(lengths: Sequence[int], batch: int) -> Iterator[list[int]]:
     """Yield the numbers of texts with equally many tokens, at most `batch` together: nothing is padded.
 
     Padding costs time, and changes the order in which libraries add up, and so the last digits.
 
     Examples
     --------
-    >>> list(of_one_length([3, 2, 3, 3], 2))
+    >>> list(same_length_batches([3, 2, 3, 3], 2))
     [[1], [0, 2], [3]]
     """
     order = sorted(range(len(lengths)), key=lambda number: lengths[number])

@@ -14,14 +14,14 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder, check_texts, checked_rows
 from vizsla.core.sparse import are_offsets
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_type, checked
+from vizsla.core.validation import check_type, validate_args
 from vizsla.encoders.batching import ReadTexts
 from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.encoders.resumable import remove_encoding, resumable_tokens
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows, check_gives_tokens, checked_tokens
 from vizsla.errors import FormatError, InputError, check_choice
 from vizsla.indexes.vectors import ItemVectors
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.streams import TextStream, batches
 from vizsla.typing import Float32Array
 
@@ -57,7 +57,7 @@ class TokenVectors(Artifact):
 
     kind = "token-vectors"
 
-    @checked
+    @validate_args
     def __init__(
         self, ids: Strings, offsets: NDArray[np.int64], stored: ItemVectors, fingerprint: str, texts: str | None = None
     ):
@@ -67,9 +67,9 @@ class TokenVectors(Artifact):
         self.ids, self.offsets, self.stored, self.fingerprint, self.texts = ids, offsets, stored, fingerprint, texts
 
     @classmethod
-    @checked
+    @validate_args
     def build(cls, items: Any, encoder: Any, *, ids: Iterable[str] | None = None, storage: str = "float16") -> Self:
-        """Encode a catalogue in memory; `encode` writes one that is larger, and goes on where it was stopped.
+        """Encode a catalog in memory; `encode` writes one that is larger, and goes on where it was stopped.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class TokenVectors(Artifact):
         return cls(stream.ids, np.cumsum(counts), stored, encoder.fingerprint, read.checksum)
 
     @classmethod
-    @checked
+    @validate_args
     def encode(
         cls,
         items: Any,
@@ -100,7 +100,7 @@ class TokenVectors(Artifact):
         storage: str = "float16",
         overwrite: bool = False,
     ) -> Self:
-        """Encode a catalogue to an artefact at `path`; after a kill or Ctrl-C, the same call continues.
+        """Encode a catalog to an artifact at `path`; after a kill or Ctrl-C, the same call continues.
 
         Parameters
         ----------
@@ -109,13 +109,13 @@ class TokenVectors(Artifact):
         encoder : Encoder
             One that gives token vectors: an OnnxEncoder, a SentenceEncoder, a WordEncoder.
         path : path
-            The artefact's folder. Until it stands, rows gather in the folder `path` + ".encoding".
+            The artifact's folder. Until it stands, rows gather in the folder `path` + ".encoding".
         ids : iterable of str, optional
             Ids for texts that have none.
         storage : {"float16", "int8", "float32"}
             How numbers are kept: a byte each halves float16's size again.
         overwrite : bool
-            Replace an artefact that is there already.
+            Replace an artifact that is there already.
         """
         check_choice("storage", storage, STORAGES)
         check_gives_tokens(encoder)
@@ -154,13 +154,13 @@ class TokenVectors(Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(encoder_fingerprint=self.fingerprint, texts=self.texts)
-        writer.catalogue("items", self.ids)
+        writer.catalog("items", self.ids)
         writer.array("offsets", self.offsets)
         self.stored.write(writer)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        parts = reader.catalogue("items"), reader.array("offsets", np.int64), ItemVectors.read(reader)
+        parts = reader.catalog("items"), reader.array("offsets", np.int64), ItemVectors.read(reader)
         # Tokens that were stored before there was a checksum have none.
         known = "texts" in reader.manifest.parameters
         texts = reader.parameter("texts", (str, type(None))) if known else None
@@ -182,7 +182,7 @@ class WordEncoder(TokenEncoder, Artifact):
     ----------
     base : Encoder
         A dense encoder; asked for whole texts, the answer is its own.
-    analyser : Analyser, optional
+    analyzer : Analyzer, optional
         How texts are cut; into lower-case words unless given.
 
     Examples
@@ -195,11 +195,11 @@ class WordEncoder(TokenEncoder, Artifact):
 
     kind = "word-encoder"
 
-    @checked
-    def __init__(self, base: Encoder, analyser: Analyser | None = None):
+    @validate_args
+    def __init__(self, base: Encoder, analyzer: Analyzer | None = None):
         if base.sparse:
             raise InputError("`base` must give dense vectors. Got a sparse encoder.")
-        self.base, self.analyser = base, analyser or Analyser()
+        self.base, self.analyzer = base, analyzer or Analyzer()
 
     def __repr__(self) -> str:
         return f"WordEncoder({self.base!r})"
@@ -211,8 +211,8 @@ class WordEncoder(TokenEncoder, Artifact):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the base and with the analyser."""
-        return f"words:{sorted(self.analyser.to_dict().items())}:{self.base.fingerprint}"
+        """Changes with the base and with the analyzer."""
+        return f"words:{sorted(self.analyzer.to_dict().items())}:{self.base.fingerprint}"
 
     @property
     def nbytes(self) -> int:
@@ -240,16 +240,16 @@ class WordEncoder(TokenEncoder, Artifact):
 
     def query_words(self, text: str) -> list[str]:
         """Return the query's words."""
-        return self.analyser(text)
+        return self.analyzer(text)
 
     def with_encoder(self, encoder: Encoder) -> WordEncoder:
         """Return the same over its base, given back where a load could not bring it."""
         if encoder.fingerprint != self.base.fingerprint:
             raise InputError(f"`encoder` must be {self.base.fingerprint!r}. Got {encoder.fingerprint!r}.")
-        return WordEncoder(encoder, self.analyser)
+        return WordEncoder(encoder, self.analyzer)
 
     def _tokens(self, texts: Sequence[str], encode: Any) -> TokenRows:
-        words = [self.analyser(text) for text in check_texts(texts)]
+        words = [self.analyzer(text) for text in check_texts(texts)]
         known = sorted({word for row in words for word in row})
         nothing = np.zeros((0, self.dim), np.float32)
         vectors: Float32Array = checked_rows(self.base, encode(known), len(known)) if known else nothing
@@ -259,8 +259,8 @@ class WordEncoder(TokenEncoder, Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         write_encoder(writer, self.base)
-        self.analyser.write(writer, "analyser")
+        self.analyzer.write(writer, "analyzer")
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        return cls(read_encoder(reader), Analyser.from_dict(reader.json("analyser")))
+        return cls(read_encoder(reader), Analyzer.from_dict(reader.json("analyzer")))

@@ -12,7 +12,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.linalg import right_singular_vectors, unit_rows
-from vizsla.core.validation import check_seed, check_type, checked
+from vizsla.core.validation import check_seed, check_type, validate_args
 from vizsla.encoders.batching import Sample
 from vizsla.errors import InputError, check_positive
 from vizsla.text.ngrams import NgramTfidf
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LsaEncoder(Encoder, Artifact):
-    """Latent semantic analysis: TF-IDF rows times the leading right singular vectors of the catalogue's rows.
+    """Latent semantic analysis: TF-IDF rows times the leading right singular vectors of the catalog's rows.
 
     Vectors have length 1, so that an inner product is a cosine; a text without any known n-gram becomes zeros.
 
@@ -46,7 +46,7 @@ class LsaEncoder(Encoder, Artifact):
 
     kind = "lsa"
 
-    @checked
+    @validate_args
     def __init__(self, ngrams: NgramTfidf, projection: Float32Array):
         check_type("projection", projection, np.ndarray, "an array")
         if projection.ndim != 2 or projection.shape[0] != ngrams.dim or not projection.shape[1]:
@@ -54,7 +54,7 @@ class LsaEncoder(Encoder, Artifact):
         self.ngrams, self.projection = ngrams, projection
 
     @classmethod
-    @checked
+    @validate_args
     def fit(
         cls,
         texts: Iterable[str],
@@ -68,7 +68,7 @@ class LsaEncoder(Encoder, Artifact):
         rounds: int = 3,
         seed: int = 0,
     ) -> Self:
-        """Learn from the catalogue's texts, read once.
+        """Learn from the catalog's texts, read once.
 
         Parameters
         ----------

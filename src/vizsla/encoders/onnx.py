@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.lazy import cached_property, import_extra, typed_errors
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.manifest import NAME
 from vizsla.base.encoder import check_texts
 from vizsla.core.linalg import unit_rows
-from vizsla.core.validation import checked
-from vizsla.encoders.batching import batch_for, by_length, of_one_length
+from vizsla.core.validation import validate_args
+from vizsla.encoders.batching import batch_for, by_length, same_length_batches
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.typing import Float32Array
@@ -36,7 +36,7 @@ class OnnxSettings:
     ----------
     query_prompt, item_prompt : str
         Put before every query or item text.
-    normalise : bool
+    normalize : bool
         Bring rows to length 1.
     max_tokens : int
         Cut texts after so many tokens.
@@ -51,7 +51,7 @@ class OnnxSettings:
 
     query_prompt: str = ""
     item_prompt: str = ""
-    normalise: bool = True
+    normalize: bool = True
     max_tokens: int = 512
     pooling: str = "mean"
 
@@ -78,7 +78,7 @@ class OnnxSettings:
 
 
 def _stored(file: Path) -> dict[str, Any]:
-    types: dict[str, type] = {"query_prompt": str, "item_prompt": str, "normalise": bool, "pooling": str}
+    types: dict[str, type] = {"query_prompt": str, "item_prompt": str, "normalize": bool, "pooling": str}
     types["max_tokens"] = int
     try:
         stored = strict_json.read(file)
@@ -106,7 +106,7 @@ class OnnxEncoder(TokenEncoder):
         The folder.
     query_prompt, item_prompt : str, optional
         Put before every query or item text; what `encoder.json` says, or nothing, unless given.
-    normalise : bool, optional
+    normalize : bool, optional
         Bring rows to length 1; what `encoder.json` says, or True, unless given.
     max_tokens : int, optional
         Cut texts after so many tokens; what `encoder.json` says, or 512, unless given.
@@ -119,14 +119,14 @@ class OnnxEncoder(TokenEncoder):
         What ONNX Runtime may use.
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         path: str | Path,
         *,
         query_prompt: str | None = None,
         item_prompt: str | None = None,
-        normalise: bool | None = None,
+        normalize: bool | None = None,
         max_tokens: int | None = None,
         pooling: str | None = None,
         batch: int = 8,
@@ -134,17 +134,17 @@ class OnnxEncoder(TokenEncoder):
     ):
         self.path, self._batch = Path(path), check_positive("batch", batch)
         self.threads = check_positive("threads", threads)
-        given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalise": normalise}
+        given: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt, "normalize": normalize}
         given |= {"max_tokens": max_tokens, "pooling": pooling}
         self.settings = OnnxSettings.read(self.path / SETTINGS, given)
         self._tokenizer = OnnxTokenizer(self.path / TOKENIZER, self.settings.max_tokens)
         self._session = onnx_session(self.path / MODEL, self.threads)
         self._inputs = [entry.name for entry in self._session.get_inputs()]
-        self._bytes = onnx_bytes(self.path)  # now: a model that was stored inside an artefact leaves its folder
+        self._bytes = onnx_bytes(self.path)  # now: a model that was stored inside an artifact leaves its folder
         self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self._batch)
 
     def __repr__(self) -> str:
-        return short_text(f"OnnxEncoder({self.path}", ")")
+        return abbreviate(f"OnnxEncoder({self.path}", ")")
 
     @cached_property
     def dim(self) -> int:
@@ -153,9 +153,9 @@ class OnnxEncoder(TokenEncoder):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's files, the tokeniser, the limit of tokens, pooling, prompts and normalisation."""
+        """Changes with the model's files, the tokenizer, the limit of tokens, pooling, prompts and normalization."""
         seen, one = files_checksum(self.path), self.settings
-        rules = repr((one.query_prompt, one.item_prompt, one.normalise, one.max_tokens, one.pooling)).encode()
+        rules = repr((one.query_prompt, one.item_prompt, one.normalize, one.max_tokens, one.pooling)).encode()
         return f"onnx:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
     @property
@@ -165,7 +165,7 @@ class OnnxEncoder(TokenEncoder):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers, to load the model again."""
+        """What an artifact remembers, to load the model again."""
         return {"kind": "onnx", "name": str(self.path.absolute()), "options": self.options, "bytes": self.nbytes}
 
     @property
@@ -198,20 +198,20 @@ class OnnxEncoder(TokenEncoder):
         rows = np.zeros((len(texts), self.dim), np.float32)
         for chosen, states in self._states(texts):
             rows[chosen] = states[:, 0] if self.settings.pooling == "cls" else states.mean(axis=1)
-        return unit_rows(rows) if self.settings.normalise else rows
+        return unit_rows(rows) if self.settings.normalize else rows
 
     def _tokens(self, texts: list[str]) -> TokenRows:
         parts: list[Float32Array] = [np.zeros((0, self.dim), np.float32)] * len(texts)
         for chosen, states in self._states(texts):
             for number, vectors in zip(chosen, states, strict=True):
-                parts[number] = unit_rows(vectors) if self.settings.normalise else vectors
+                parts[number] = unit_rows(vectors) if self.settings.normalize else vectors
         return TokenRows.of(parts, dim=self.dim)
 
     def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Float32Array]]:
         """Yield texts of equally many tokens, and the vectors of these: texts × tokens × dimensions."""
         for some in by_length(texts, CUT * self._batch):
             cut = self._tokenizer.encode_batch([texts[number] for number in some])
-            for chosen in of_one_length([len(text.ids) for text in cut], self._together):
+            for chosen in same_length_batches([len(text.ids) for text in cut], self._together):
                 if cut[chosen[0]].ids:  # a text without tokens has no vectors
                     yield [some[place] for place in chosen], self._run([cut[place] for place in chosen])
 
@@ -240,7 +240,7 @@ def external_files(folder: Path) -> list[str]:
 
 
 def files_checksum(folder: Path) -> int:
-    """Return a number that changes with every byte of a folder's model, its weights beside it, and its tokeniser."""
+    """Return a number that changes with every byte of a folder's model, its weights beside it, and its tokenizer."""
     seen = 0
     for name in (MODEL, TOKENIZER):
         seen = int(_native.checksum(np.frombuffer(_contents(folder / name), np.uint8), seen))
@@ -263,7 +263,7 @@ def _contents(file: Path) -> bytes:
 
 
 def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Float32Array:
-    """Return a model's first output for tokenised texts of one length; a length that it cannot read raises."""
+    """Return a model's first output for tokenized texts of one length; a length that it cannot read raises."""
     known = onnx_inputs(cut)
     rule = f"{file} must read {len(cut[0].ids)} tokens (give a smaller `max_tokens`, if the model ends before)"
     with typed_errors(rule):
@@ -271,13 +271,13 @@ def onnx_run(session: Any, inputs: list[str], cut: list[Any], file: Path) -> Flo
 
 
 def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return what a model may ask of tokenised texts, by name."""
+    """Return what a model may ask of tokenized texts, by name."""
     parts = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
     return {name: np.array([getattr(text, part) for text in encoded], np.int64) for name, part in parts.items()}
 
 
 class OnnxTokenizer:
-    """A folder's tokeniser, which cuts after so many tokens.
+    """A folder's tokenizer, which cuts after so many tokens.
 
     Parameters
     ----------

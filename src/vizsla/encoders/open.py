@@ -7,12 +7,12 @@ from typing import Any
 
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.base.encoder import Encoder
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.encoders.onnx import MODEL
 from vizsla.errors import InputError
 
 
-@checked
+@validate_args
 def open_encoder(name: str | Path, **options: Any) -> Encoder:
     """Return the encoder that a folder holds, or the model with this hub id.
 
@@ -40,7 +40,7 @@ def _saved(folder: Path, options: dict[str, Any]) -> Encoder:
 
     saved = load(folder)
     if not isinstance(saved, Encoder):
-        raise InputError(f"`name` must be an encoder. Got an artefact of kind {saved.kind!r} in {folder}.")
+        raise InputError(f"`name` must be an encoder. Got an artifact of kind {saved.kind!r} in {folder}.")
     if options:
         raise InputError(f"A saved encoder must be used as it is. Got the options {', '.join(options)}.")
     return saved

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.forking import ForkLock
 from vizsla._internal.lazy import import_extra, stored_model
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.folder import Folder
@@ -75,9 +75,9 @@ VARIABLE = "VIZSLA_DOWNLOAD"
 
 
 def download_allowed() -> bool:
-    """Say whether the environment allows what an artefact asks for: `VIZSLA_DOWNLOAD=1`, and nothing else.
+    """Say whether the environment allows what an artifact asks for: `VIZSLA_DOWNLOAD=1`, and nothing else.
 
-    An artefact may come from anybody. Without this, whoever prepared it would choose what this machine downloads.
+    An artifact may come from anybody. Without this, whoever prepared it would choose what this machine downloads.
     """
     return os.environ.get(VARIABLE, "") == "1"
 
@@ -188,7 +188,7 @@ SMALL = 128_000_000
 """ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
 
 ALLOWED = (".safetensors", ".onnx", ".onnx_data", ".onnx.data", ".json", ".txt", ".model")
-"""How names of stored files end. The last two are vocabularies of tokenisers."""
+"""How names of stored files end. The last two are vocabularies of tokenizers."""
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 DEEPEST = 4
 PAIR_SETTINGS = "pairs.json"
@@ -216,7 +216,7 @@ def model_files(kind: str, name: str) -> dict[str, Path]:
 
 
 def files_to_store(kind: str, name: str, saving: Saving, *, named_by_artifact: bool) -> Files | None:
-    """Return copies of a model's files that are to be stored inside an artefact; None where the model stays outside.
+    """Return copies of a model's files that are to be stored inside an artifact; None where the model stays outside.
 
     Parameters
     ----------
@@ -225,13 +225,13 @@ def files_to_store(kind: str, name: str, saving: Saving, *, named_by_artifact: b
     saving : Saving
         What the caller wants, and which models the caller names.
     named_by_artifact : bool
-        Whether only an artefact names the model. Then it is copied if the caller names it in this call, and never else.
+        Whether only an artifact names the model. Then it is copied if the caller names it in this call, and never else.
     """
     if named_by_artifact:
         given = saving.may_copy(name)
         if given is None and saving.bundle_models is True:
             raise InputError(
-                f"A model that only an artefact names must be named again to be stored inside. Got {name!r}: if you "
+                f"A model that only an artifact names must be named again to be stored inside. Got {name!r}: if you "
                 f"trust it, pass bundle_models={name!r}, or give the model with `.with_encoder(encoder)`."
             )
         return None if given is None else read_files(kind, given)
@@ -339,7 +339,7 @@ def _sentence_files(folder: Path, path: str) -> Iterator[tuple[str, Path]]:
     pickles = [file for file in files if file.suffix in PICKLES]
     if pickles and not any(file.suffix == ".safetensors" for file in files):
         raise InputError(
-            f"A model must keep its weights as safetensors to be stored inside an artefact. Got {pickles[0]}, a "
+            f"A model must keep its weights as safetensors to be stored inside an artifact. Got {pickles[0]}, a "
             "pickle, which can run code when it is loaded: save the model anew as safetensors, export it to ONNX, or "
             "leave it outside with bundle_models=False."
         )
@@ -349,7 +349,7 @@ def _sentence_files(folder: Path, path: str) -> Iterator[tuple[str, Path]]:
 
 
 def _snapshot(name: str) -> Path:
-    hub: Any = import_extra("huggingface_hub", f"Storing {name!r} inside an artefact", "neural")
+    hub: Any = import_extra("huggingface_hub", f"Storing {name!r} inside an artifact", "neural")
     try:
         return Path(hub.snapshot_download(name, local_files_only=True))
     except (OSError, ValueError) as error:
@@ -360,7 +360,7 @@ MOST_DIMENSIONS = 2**31 - 1
 """What column numbers can count."""
 
 
-class AbsentEncoder(TokenEncoder):
+class MissingEncoder(TokenEncoder):
     """Knows what an encoder was, and says so when a text is to be encoded.
 
     Parameters
@@ -370,7 +370,7 @@ class AbsentEncoder(TokenEncoder):
 
     Examples
     --------
-    >>> AbsentEncoder({"kind": "FunctionEncoder", "dim": 3, "fingerprint": "function:mine:3"}).queries(["fig"])
+    >>> MissingEncoder({"kind": "FunctionEncoder", "dim": 3, "fingerprint": "function:mine:3"}).queries(["fig"])
     Traceback (most recent call last):
     vizsla.errors.InputError: The encoder 'function:mine:3' must be given ... `.with_encoder(encoder)`.
     """
@@ -385,7 +385,7 @@ class AbsentEncoder(TokenEncoder):
         self._dim, self._fingerprint, self._bytes = dim, fingerprint, recorded_bytes(description)
 
     def __repr__(self) -> str:
-        return short_text(f"{type(self).__name__}({self._fingerprint}", f", {self._dim:,} dimensions)")
+        return abbreviate(f"{type(self).__name__}({self._fingerprint}", f", {self._dim:,} dimensions)")
 
     @property
     def dim(self) -> int:
@@ -406,7 +406,7 @@ class AbsentEncoder(TokenEncoder):
         """Raise: a text cannot be encoded."""
         raise InputError(
             f"The encoder {self._fingerprint!r} must be given before texts can be encoded: it is not part of the "
-            "artefact. Give it with `.with_encoder(encoder)`."
+            "artifact. Give it with `.with_encoder(encoder)`."
         )
 
     def query_tokens(self, texts: Sequence[str]) -> TokenRows:
@@ -437,14 +437,14 @@ def recorded_bytes(description: dict[str, Any]) -> int:
 
 
 MODELS = ("sentence", "onnx")
-OPTIONS = {"query_prompt", "item_prompt", "normalise", "max_tokens", "pooling"}
-"""What an artefact may say about its model; anything else, such as `download`, is the user's to say."""
+OPTIONS = {"query_prompt", "item_prompt", "normalize", "max_tokens", "pooling"}
+"""What an artifact may say about its model; anything else, such as `download`, is the user's to say."""
 
 
-class LazyEncoder(AbsentEncoder):
+class LazyEncoder(MissingEncoder):
     """Loads the named model at the first text, and only uses it if it is the one that the vectors were made with.
 
-    Nothing is downloaded because an artefact says so: the model must be a folder or in the local cache, unless
+    Nothing is downloaded because an artifact says so: the model must be a folder or in the local cache, unless
     `VIZSLA_DOWNLOAD=1` is in the environment.
 
     Parameters
@@ -511,7 +511,7 @@ class LazyEncoder(AbsentEncoder):
     def _make(self, name: str, *, download: bool) -> Encoder:
         options = dict(self.description["options"])
         if set(options) - OPTIONS:
-            raise InputError(f"The artefact must describe its encoder. Got the options {sorted(options)}.")
+            raise InputError(f"The artifact must describe its encoder. Got the options {sorted(options)}.")
         try:
             if self.description["kind"] == "onnx":
                 from vizsla.encoders.onnx import OnnxEncoder
@@ -519,7 +519,7 @@ class LazyEncoder(AbsentEncoder):
                 return OnnxEncoder(name, **options)
             return _sentence(name, options, download=download)
         except TypeError as error:
-            raise InputError(f"The artefact must describe its encoder. Got other options: {error}.") from error
+            raise InputError(f"The artifact must describe its encoder. Got other options: {error}.") from error
 
 
 def _sentence(name: str, options: dict[str, Any], *, download: bool) -> Encoder:
@@ -531,7 +531,7 @@ def _sentence(name: str, options: dict[str, Any], *, download: bool) -> Encoder:
         return SentenceEncoder(name, download=False, **options)
     except InputError as error:
         raise InputError(
-            f"{error} An artefact's model is never downloaded unasked. If you trust {name!r}, set {VARIABLE}=1, or "
+            f"{error} An artifact's model is never downloaded unasked. If you trust {name!r}, set {VARIABLE}=1, or "
             f"give the model itself: `.with_encoder(SentenceEncoder({name!r}))`."
         ) from error
 
@@ -540,7 +540,7 @@ ENCODER_NAME = "encoder"
 
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder, *, name: str = ENCODER_NAME) -> None:
-    """Store an encoder that is an artefact as a child, and a model if that is wanted; of any other, how to find it."""
+    """Store an encoder that is an artifact as a child, and a model if that is wanted; of any other, how to find it."""
     inside = encoder if isinstance(encoder, Artifact) else _bundled(encoder, writer.saving)
     if inside is None:
         writer.parameters(**{name: from_here(describe(encoder), writer.saving), f"{name}_saved": False})
@@ -558,7 +558,7 @@ def describe(encoder: Any) -> dict[str, Any]:
     >>> describe(FunctionEncoder(lambda texts: [[1.0] for _ in texts], dim=1, name="ones"))
     {'kind': 'FunctionEncoder', 'dim': 1, 'fingerprint': 'function:ones:1'}
     """
-    if isinstance(encoder, AbsentEncoder):
+    if isinstance(encoder, MissingEncoder):
         return encoder.description
     basics = {"kind": type(encoder).__name__, "dim": encoder.dim, "fingerprint": encoder.fingerprint}
     reference: dict[str, Any] = getattr(encoder, "reference", {})
@@ -574,12 +574,12 @@ def read_encoder(reader: ArtifactReader, *, name: str = ENCODER_NAME) -> Encoder
             raise FormatError(f"{reader.path / name}: not the encoder that the manifest describes.")
         return child
     if description.get("kind") not in MODELS:
-        return AbsentEncoder(description)
+        return MissingEncoder(description)
     return LazyEncoder(from_root(description, reader.loading.root.path))
 
 
 def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
-    """Return the encoder's model as an artefact, if it is one and is to be stored inside."""
+    """Return the encoder's model as an artifact, if it is one and is to be stored inside."""
     description = describe(encoder)
     kind, name = description.get("kind"), description.get("name")
     if kind not in MODELS or not isinstance(name, str):
@@ -593,7 +593,7 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
 
 
 def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...] = MODELS) -> dict[str, Any]:
-    """Name a model's folder by the way from the artefact, where some folder is around both."""
+    """Name a model's folder by the way from the artifact, where some folder is around both."""
     name = description.get("name")
     if description.get("kind") not in kinds or not isinstance(name, str) or not Path(name).is_absolute():
         return description
@@ -617,7 +617,7 @@ class BundledModel(LazyEncoder, Artifact):
     """An ONNX or sentence-transformers model with its files; no pickle is among them, and no code.
 
     At the first text the files are put into a temporary folder, where nothing else lies, the model is loaded from
-    there, and the folder is removed. So it makes no difference what becomes of the artefact's folder meanwhile.
+    there, and the folder is removed. So it makes no difference what becomes of the artifact's folder meanwhile.
 
     Parameters
     ----------
@@ -651,11 +651,11 @@ class BundledModel(LazyEncoder, Artifact):
         return f"BundledModel({self.description['kind']}, {self.dim:,} dimensions, {size / 1e6:,.1f} MB)"
 
     def _load(self) -> Encoder:
-        with stored_model("The model inside the artefact"), unpacked(self.files) as folder:
+        with stored_model("The model inside the artifact"), unpacked(self.files) as folder:
             encoder = self._make(folder, download=False)
             if encoder.dim != self.dim:
-                raise InputError(f"The model inside the artefact must give {self.dim} numbers. Got {encoder.dim}.")
-            return self._checked(encoder, "inside the artefact")  # the fingerprint is taken before the files go
+                raise InputError(f"The model inside the artifact must give {self.dim} numbers. Got {encoder.dim}.")
+            return self._checked(encoder, "inside the artifact")  # the fingerprint is taken before the files go
 
     def _write(self, writer: ArtifactWriter) -> None:
         names = {path: path.replace("/", ".") for path in self.files}

@@ -12,7 +12,7 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.base.encoder import Encoder, check_texts
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, checked
+from vizsla.core.validation import as_array, validate_args
 from vizsla.errors import InputError
 
 
@@ -36,11 +36,11 @@ class PrecomputedEncoder(Encoder):
     vizsla.errors.InputError: Every text must have a vector. Got 'plum', which has none.
     """
 
-    @checked
+    @validate_args
     def __init__(self, texts: Iterable[str], vectors: Any):
         self.texts = texts if isinstance(texts, Strings) else Strings.of(texts)
         self.vectors: NDArray[Any] = (
-            vectors if isinstance(vectors, np.ndarray) else array_of("vectors", vectors, np.float32)
+            vectors if isinstance(vectors, np.ndarray) else as_array("vectors", vectors, np.float32)
         )
         if self.vectors.dtype.kind not in "fiu":
             raise InputError(f"`vectors` must be numbers. Got {self.vectors.dtype}.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder, checked_rows
-from vizsla.core.validation import path_of
+from vizsla.core.validation import as_path
 from vizsla.encoders.token_encoder import checked_tokens
 from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
@@ -48,10 +48,10 @@ def resumable_encode(
         How many texts there are, for the progress bar; their length, where they have one, unless given.
     """
     check_choice("storage", storage, ["float16", "float32"])
-    folder = path_of(folder, "folder")
+    folder = as_path(folder, "folder")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder), (folder / ROWS).open("ab") as rows:
-        Encoding(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
+        EncodingFile(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
     size = (folder / ROWS).stat().st_size
     if not size:
         return np.zeros((0, encoder.dim), storage)
@@ -63,7 +63,7 @@ def remove_encoding(folder: str | Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-class Encoding:
+class EncodingFile:
     """Rows on their way into a file.
 
     Parameters
@@ -189,7 +189,7 @@ def resumable_tokens(
     return offsets, np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
 
 
-class TokenEncoding(Encoding):
+class TokenEncoding(EncodingFile):
     """Token vectors on their way into a file.
 
     Parameters

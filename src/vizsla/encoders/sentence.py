@@ -10,10 +10,10 @@ import numpy as np
 
 from vizsla import _native
 from vizsla._internal.lazy import cached_property, import_extra, typed_errors
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import check_texts
 from vizsla.core.linalg import unit_rows
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.encoders.persistence import (
     modules_checksum,
     refuse_own_code,
@@ -35,7 +35,7 @@ class SentenceEncoder(TokenEncoder):
         A hub id, or the folder of a model.
     query_prompt, item_prompt : str
         Put before every query or item text, as some models want: "query: ", "passage: ".
-    normalise : bool
+    normalize : bool
         Bring rows to length 1, so that an inner product is a cosine.
     max_tokens : int, optional
         Cut texts after so many tokens; the model's own limit unless given.
@@ -47,27 +47,27 @@ class SentenceEncoder(TokenEncoder):
         Fetch a model from the hub that is not on this machine yet. False looks at folders and the local cache only.
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         name: str,
         *,
         query_prompt: str = "",
         item_prompt: str = "",
-        normalise: bool = True,
+        normalize: bool = True,
         max_tokens: int | None = None,
         batch: int = 32,
         device: str | None = None,
         download: bool = True,
     ):
         self.name, self.query_prompt, self.item_prompt = str(name), query_prompt, item_prompt
-        self.normalise, self.max_tokens, self._batch = normalise, max_tokens, check_positive("batch", batch)
+        self.normalize, self.max_tokens, self._batch = normalize, max_tokens, check_positive("batch", batch)
         self.model = _load(self.name, device, download=download)
         if max_tokens is not None:
             self.model.max_seq_length = check_positive("max_tokens", max_tokens)
 
     def __repr__(self) -> str:
-        return short_text(f"SentenceEncoder({self.name}", ")")
+        return abbreviate(f"SentenceEncoder({self.name}", ")")
 
     @cached_property
     def dim(self) -> int:
@@ -77,9 +77,9 @@ class SentenceEncoder(TokenEncoder):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's weights, tokeniser and modules, the limit of tokens, prompts and normalisation."""
+        """Changes with the model's weights, tokenizer and modules, the limit of tokens, prompts and normalization."""
         seen = modules_checksum(self.model, tokenizer_checksum(self.model.tokenizer, weights_checksum(self.model)))
-        rules = repr((self.query_prompt, self.item_prompt, self.normalise, self.model.max_seq_length)).encode()
+        rules = repr((self.query_prompt, self.item_prompt, self.normalize, self.model.max_seq_length)).encode()
         return f"sentence:{_native.checksum(np.frombuffer(rules, np.uint8), seen):016x}"
 
     @cached_property
@@ -89,7 +89,7 @@ class SentenceEncoder(TokenEncoder):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers, to load the model again."""
+        """What an artifact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
         return {"kind": "sentence", "name": name, "options": self.options, "bytes": self.nbytes}
 
@@ -99,7 +99,7 @@ class SentenceEncoder(TokenEncoder):
         return {
             "query_prompt": self.query_prompt,
             "item_prompt": self.item_prompt,
-            "normalise": self.normalise,
+            "normalize": self.normalize,
             "max_tokens": self.max_tokens,
         }
 
@@ -131,13 +131,13 @@ class SentenceEncoder(TokenEncoder):
             return TokenRows.of([], dim=self.dim)
         options = {"batch_size": self._batch, "show_progress_bar": False, "output_value": "token_embeddings"}
         parts = [rows.float().cpu().numpy() for rows in self.model.encode(texts, **options)]
-        return TokenRows.of([unit_rows(rows) for rows in parts] if self.normalise else parts, dim=self.dim)
+        return TokenRows.of([unit_rows(rows) for rows in parts] if self.normalize else parts, dim=self.dim)
 
     def _encode(self, texts: list[str]) -> Float32Array:
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         rows = self.model.encode(texts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
-        return unit_rows(rows) if self.normalise else np.ascontiguousarray(rows, np.float32)
+        return unit_rows(rows) if self.normalize else np.ascontiguousarray(rows, np.float32)
 
 
 def _load(name: str, device: str | None, *, download: bool) -> Any:

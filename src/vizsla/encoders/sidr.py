@@ -14,8 +14,8 @@ from vizsla._internal.lazy import cached_property, import_extra, typed_errors
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder, check_texts
 from vizsla.core.sparse import SparseRows, are_rising
-from vizsla.core.validation import array_of, checked
-from vizsla.encoders.batching import batch_for, of_one_length
+from vizsla.core.validation import as_array, validate_args
+from vizsla.encoders.batching import batch_for, same_length_batches
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError, check_choice, check_positive, check_range
 from vizsla.text.bag_of_words import BagOfWords, length_norms
@@ -113,7 +113,7 @@ class VocabularySession:
 
     def values(self, texts: Sequence[Int64Array]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield some texts' numbers and their values, until all had their turn."""
-        for chosen in of_one_length([len(text) for text in texts], self._together):
+        for chosen in same_length_batches([len(text) for text in texts], self._together):
             yield chosen, self._run([texts[number] for number in chosen])
 
     @cached_property
@@ -187,7 +187,7 @@ class SidrEncoder(Encoder, Artifact):
     sparse = True
     expands = True
 
-    @checked
+    @validate_args
     def __init__(
         self,
         table: TokenTable,
@@ -293,14 +293,14 @@ class SidrEncoder(Encoder, Artifact):
 
     @property
     def _pieces(self) -> WordPiece:
-        pieces: Any = self.bag.analyser
+        pieces: Any = self.bag.analyzer
         return pieces  # type: ignore[no-any-return]
 
     def _with(self, **changes: Any) -> Self:
         return type(self)(self.table, self.model, self.tokens, **{**self.settings, **changes})
 
     def _check(self) -> None:
-        if not isinstance(self.bag.analyser, WordPiece):
+        if not isinstance(self.bag.analyzer, WordPiece):
             raise InputError("`table` must be made of a WordPiece's tokens. Got one made of words.")
         for name in ("query_form", "item_form"):
             check_choice(name, getattr(self, name), FORMS)
@@ -310,7 +310,7 @@ class SidrEncoder(Encoder, Artifact):
             check_range(name, getattr(self, name), 0, 1e6)
         if self.max_tokens < 3:
             raise InputError(f"`max_tokens` must be at least 3. Got {self.max_tokens}.")
-        tokens = array_of("tokens", self.tokens, np.int64)
+        tokens = as_array("tokens", self.tokens, np.int64)
         if not tokens.size or not are_rising(tokens, self.dim):
             raise InputError(f"`tokens` must rise and stay below {self.dim}. Got others.")
 

@@ -1,4 +1,4 @@
-"""Vectors: a catalogue's encoded items as an artefact."""
+"""Vectors: a catalog's encoded items as an artifact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_type, checked
+from vizsla.core.validation import check_type, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.resumable import remove_encoding, resumable_encode
 from vizsla.errors import FormatError, InputError
@@ -44,7 +44,7 @@ class Vectors(Artifact):
 
     kind = "vectors"
 
-    @checked
+    @validate_args
     def __init__(self, ids: Strings, rows: NDArray[Any], fingerprint: str):
         check_type("rows", rows, np.ndarray, "an array")
         self.ids, self.rows, self.fingerprint = ids, rows, fingerprint
@@ -52,7 +52,7 @@ class Vectors(Artifact):
             raise InputError(f"`rows` must be {len(ids)} rows of float16 or float32. Got {rows.dtype} {rows.shape}.")
 
     @classmethod
-    @checked
+    @validate_args
     def encode(
         cls,
         items: Any,
@@ -63,9 +63,9 @@ class Vectors(Artifact):
         storage: str = "float16",
         overwrite: bool = False,
     ) -> Self:
-        """Encode a catalogue to an artefact at `path`; after a kill or Ctrl-C, the same call continues.
+        """Encode a catalog to an artifact at `path`; after a kill or Ctrl-C, the same call continues.
 
-        Rows gather in the folder `path` + ".encoding", which is removed when the artefact stands.
+        Rows gather in the folder `path` + ".encoding", which is removed when the artifact stands.
 
         Parameters
         ----------
@@ -74,13 +74,13 @@ class Vectors(Artifact):
         encoder : Encoder
             A dense encoder.
         path : path
-            The artefact's folder.
+            The artifact's folder.
         ids : iterable of str, optional
             Ids for texts that have none.
         storage : {"float16", "float32"}
             How rows are kept.
         overwrite : bool
-            Replace an artefact that is there already.
+            Replace an artifact that is there already.
         """
         if Path(path).exists() and not overwrite:
             raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
@@ -104,7 +104,7 @@ class Vectors(Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(encoder=self.fingerprint, storage=self.rows.dtype.name)
-        writer.catalogue("items", self.ids)
+        writer.catalog("items", self.ids)
         writer.array("rows", self.rows)
 
     @classmethod
@@ -113,4 +113,4 @@ class Vectors(Artifact):
         if storage not in ("float16", "float32"):
             raise FormatError(f"{reader.path}: unknown storage {storage!r:.50}.")
         rows = reader.array("rows", storage, ndim=2)
-        return cls(reader.catalogue("items"), rows, reader.parameter("encoder", str))
+        return cls(reader.catalog("items"), rows, reader.parameter("encoder", str))

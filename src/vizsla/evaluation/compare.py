@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from vizsla._internal.lazy import cached_property
-from vizsla._internal.terminal import markdown_table, print_table, printable, short_text
-from vizsla.core.validation import checked
+from vizsla._internal.terminal import abbreviate, escape_control, markdown_table, print_table
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError, check_choice, check_positive, check_range
 from vizsla.evaluation.evaluate import Evaluation, System, evaluate, rows_of
 from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits
@@ -65,7 +65,7 @@ def paired_tests(
     evaluations: Mapping[str, Evaluation],
     *,
     baseline: str | None = None,
-    test: str = "randomisation",
+    test: str = "randomization",
     samples: int = 10_000,
     seed: int = 0,
 ) -> list[PairedTest]:
@@ -146,7 +146,7 @@ class Difference:
         values = ", ".join(f"{name} {measure_cell(value)}" for name, value in zip(self.names, self.values, strict=True))
         ticked = ([self._ticked(item) for item in answer] for answer in self.answers)
         rows = [[str(rank), a, b] for rank, (a, b) in enumerate(zip_longest(*ticked, fillvalue=""), 1)]
-        print(printable(f"{self.query}: {short_text(self.text)}  ({self.measure}: {values})"))
+        print(escape_control(f"{self.query}: {abbreviate(self.text)}  ({self.measure}: {values})"))
         print_table(["rank", *self.names], rows or [["–", "", ""]])
 
     def _ticked(self, item: str) -> str:
@@ -193,12 +193,12 @@ class Comparison:
         Evaluations by name.
     baseline : str, optional
         Test each system against this one only. Without it all pairs are tested.
-    test : {"randomisation", "t"}
+    test : {"randomization", "t"}
         The paired test.
     alpha : float
         A corrected p-value below this is called significant.
     samples : int
-        Sign flips of the randomisation test.
+        Sign flips of the randomization test.
     seed : int
         Draws the flips.
     """
@@ -208,7 +208,7 @@ class Comparison:
         evaluations: Mapping[str, Evaluation],
         *,
         baseline: str | None = None,
-        test: str = "randomisation",
+        test: str = "randomization",
         alpha: float = 0.05,
         samples: int = 10_000,
         seed: int = 0,
@@ -347,12 +347,12 @@ class Comparison:
         first = next(iter(self.evaluations.values()))
         said = [f"{first.cost.queries:,} queries."]
         if first.unjudged:
-            said.append(f"{first.unjudged:,} queries without judgements are left out.")
+            said.append(f"{first.unjudged:,} queries without judgments are left out.")
         for name, one in self.evaluations.items():
             if one.unanswered:
                 said.append(f"{name} answers {len(one.query_ids) - one.unanswered:,} of them; the others count as 0.")
         if self.tests:
-            kind = "paired randomisation test" if self.test == "randomisation" else "paired t-test"
+            kind = "paired randomization test" if self.test == "randomization" else "paired t-test"
             count = f"{len(self.tests)} comparison{'s' * (len(self.tests) > 1)}"
             said.append(f"A raised letter: better than that system ({kind}, Holm over {count}, p < {self.alpha:g}).")
         return " ".join(said)
@@ -390,7 +390,7 @@ def _check_alike(evaluations: Mapping[str, Evaluation]) -> None:
             raise InputError(f"All systems must answer the same queries. Got others for {name!r}.")
 
 
-@checked
+@validate_args
 def compare(
     systems: Mapping[str, System],
     dataset: JudgedSplits,
@@ -398,7 +398,7 @@ def compare(
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
     *,
     baseline: str | None = None,
-    test: str = "randomisation",
+    test: str = "randomization",
     alpha: float = 0.05,
     k: int | None = None,
     threads: int = 1,
@@ -413,21 +413,21 @@ def compare(
     systems : mapping
         Retrievers by name; a run (Candidates, a dict of dicts, the path of a TREC file) is a system too.
     dataset : Dataset
-        Gives query texts and judgements.
+        Gives query texts and judgments.
     split : str
         Which queries.
     measures : str or iterable
         Names of ir-measures, or its objects.
     baseline : str, optional
         Test each system against this one only. Without it all pairs are tested.
-    test : {"randomisation", "t"}
+    test : {"randomization", "t"}
         The paired test.
     alpha : float
         A corrected p-value below this is called significant.
     k, threads, latency_queries : int
         As for `evaluate`.
     samples : int
-        Sign flips of the randomisation test.
+        Sign flips of the randomization test.
     seed : int
         Draws the flips and the queries that are timed: the same ones for every system.
     """

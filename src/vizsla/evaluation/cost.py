@@ -83,8 +83,8 @@ def cost_of(retriever: Retriever, run: Candidates, ms: NDArray[np.float64]) -> C
 
 def unknown_cost(run: Candidates, queries: int) -> Cost:
     """Return the cost of a run that is given: unknown."""
-    whole = run.catalogue is not None and not isinstance(run.catalogue, Excerpt)
-    items = len(run.catalogue) if whole else 0  # type: ignore[arg-type]
+    whole = run.catalog is not None and not isinstance(run.catalog, Excerpt)
+    items = len(run.catalog) if whole else 0  # type: ignore[arg-type]
     return Cost(None, None, None, None, None, queries, items)
 
 

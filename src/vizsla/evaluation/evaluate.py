@@ -135,7 +135,7 @@ class Evaluation:
     per_query : mapping
         Each measure's values, one for each of `query_ids`; NaN where a measure is not defined for a query.
     queries : JudgedQueries
-        The judged queries, with their texts and judgements.
+        The judged queries, with their texts and judgments.
     cost : Cost
         Time, bytes and scorer calls.
     run : Candidates
@@ -199,7 +199,7 @@ class Evaluation:
 
     def show(self) -> None:
         """Print the table."""
-        left_out = f", {self.unjudged} without judgements left out" if self.unjudged else ""
+        left_out = f", {self.unjudged} without judgments left out" if self.unjudged else ""
         print_report(*self._table(), title=f"{self.cost.queries} queries{left_out}")
 
     def __repr__(self) -> str:
@@ -231,7 +231,7 @@ def evaluate(
         What is measured: a retriever, or a run that is there already: Candidates, `{query id: {item id: score}}`, or a
         file in TREC format.
     dataset : Dataset
-        Gives query texts and judgements.
+        Gives query texts and judgments.
     split : str
         Which queries.
     measures : str or iterable

@@ -34,7 +34,7 @@ class JudgedSplits(Protocol):
 
 @dataclass(frozen=True)
 class JudgedQueries:
-    """Queries with judgements, and how many of the split had none.
+    """Queries with judgments, and how many of the split had none.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class JudgedQueries:
     qrels : dict
         `{query id: {item id: relevance}}` for exactly these queries.
     unjudged : int
-        Queries of the split that have no judgement and are left out.
+        Queries of the split that have no judgment and are left out.
     """
 
     ids: list[str]
@@ -56,7 +56,7 @@ class JudgedQueries:
         """Take a split's judged queries; a judged query without a text raises."""
         splits = list(getattr(dataset, "splits", ()))
         if not splits:
-            raise InputError("`dataset` must have judgements (qrels) to be evaluated on. Got none.")
+            raise InputError("`dataset` must have judgments (qrels) to be evaluated on. Got none.")
         check_choice("split", split, splits)
         ids, texts = dataset.query_texts(split)
         text_of = dict(zip(ids, texts, strict=True))
@@ -190,7 +190,7 @@ def ranked_run(run: Candidates) -> dict[str, dict[str, float]]:
 
 
 class Measuring:
-    """Measures and judgements, ready for any number of runs.
+    """Measures and judgments, ready for any number of runs.
 
     Parameters
     ----------
@@ -217,10 +217,10 @@ class Measuring:
             raise InputError(f"`measures` must be computable with what is installed. {error}") from None
 
     def __call__(self, run: Candidates) -> tuple[dict[str, float], PerQuery]:
-        """Return each measure's mean and its value for each query, in the order of the judgements.
+        """Return each measure's mean and its value for each query, in the order of the judgments.
 
         A judged query without an answer gets the measure's value for an empty answer, which is 0 for all common
-        ones; answers to queries without judgements are not looked at.
+        ones; answers to queries without judgments are not looked at.
         """
         answers = ranked_run(run)
         numbered = {str(self._rows[query]): row for query, row in answers.items() if query in self._rows}

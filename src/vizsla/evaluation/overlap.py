@@ -221,7 +221,7 @@ def overlap(
     a, b : Retriever, Candidates, dict or path
         The systems; runs as for `evaluate`.
     dataset : Dataset
-        Gives query texts and judgements; a grade above 0 is relevant.
+        Gives query texts and judgments; a grade above 0 is relevant.
     split : str
         Which queries.
     k : int

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.candidates import Candidates
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError, MissingExtraError, check_choice
 from vizsla.evaluation.report import write_bytes
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from vizsla.methods.cur.budgeted import Trace
 
 FORMATS = ("png", "svg", "pdf")
-# Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow that paper swallows.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = "osD^vPXp"  # one more than colours, so that the pairs repeat only after 56 systems
+# Okabe and Ito's colors, which color-blind readers can tell apart, without the yellow that paper swallows.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = "osD^vPXp"  # one more than colors, so that the pairs repeat only after 56 systems
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 11,
@@ -98,9 +98,9 @@ class Drawing:
 
 
 def look(number: int) -> dict[str, Any]:
-    """Return colour and marker of the system with this number."""
+    """Return color and marker of the system with this number."""
     return {
-        "color": COLOURS[number % len(COLOURS)],
+        "color": COLORS[number % len(COLORS)],
         "marker": MARKERS[number % len(MARKERS)],
         "markeredgecolor": "white",
         "markeredgewidth": 1.0,
@@ -165,7 +165,7 @@ def place_labels(
     figure: Any,
     axes: Any,
     points: Mapping[str, Place],
-    colours: Sequence[str],
+    colors: Sequence[str],
     *,
     avoid: Sequence[Place] = (),
 ) -> None:
@@ -177,29 +177,29 @@ def place_labels(
         Limits and scales are final.
     points : mapping
         Points by name.
-    colours : sequence of str
-        The points' colours; names are written in a darker shade.
+    colors : sequence of str
+        The points' colors; names are written in a darker shade.
     avoid : sequence of points
         The corners of a line of horizontal and vertical strokes that names keep off.
     """
     figure.draw_without_rendering()
     scale = figure.dpi / 100.0
-    centres = [tuple(axes.transData.transform(point)) for point in points.values()]
-    taken: list[Box] = [_square(centre, _POINT * scale) for centre in centres]
+    centers = [tuple(axes.transData.transform(point)) for point in points.values()]
+    taken: list[Box] = [_square(center, _POINT * scale) for center in centers]
     corners = [tuple(axes.transData.transform(corner)) for corner in avoid]
     taken += [_stroke(start, end, 2 * scale) for start, end in pairwise(corners)]
     frame = axes.get_window_extent().extents
     renderer = figure.canvas.get_renderer()
-    for name, centre, colour in zip(points, centres, colours, strict=True):
+    for name, center, color in zip(points, centers, colors, strict=True):
         text = axes.annotate(name, (0, 0), xycoords="figure pixels", fontsize=10.5)
         extent = text.get_window_extent(renderer)
-        radius, box = best_box(centre, (extent.width, extent.height), taken, tuple(frame), scale)
+        radius, box = best_box(center, (extent.width, extent.height), taken, tuple(frame), scale)
         taken.append(box)
         text.remove()
-        _write(axes, name, centre, box, colour, leader=radius >= _LEADER_FROM * scale)
+        _write(axes, name, center, box, color, leader=radius >= _LEADER_FROM * scale)
 
 
-def best_box(centre: Place, size: Place, taken: Sequence[Box], frame: Box, scale: float = 1.0) -> tuple[float, Box]:
+def best_box(center: Place, size: Place, taken: Sequence[Box], frame: Box, scale: float = 1.0) -> tuple[float, Box]:
     """Return how far from its point a name goes, and the box it fills.
 
     The nearest box that is inside the frame and covers nothing; failing that, the one that covers least.
@@ -212,7 +212,7 @@ def best_box(centre: Place, size: Place, taken: Sequence[Box], frame: Box, scale
     best: tuple[float, float, Box] | None = None
     for ring in _RINGS:
         for direction in range(_DIRECTIONS):
-            box = _beside(centre, size, ring * scale, direction)
+            box = _beside(center, size, ring * scale, direction)
             covered = sum(_overlap(box, other) for other in taken) + _outside(box, frame)
             if covered == 0:
                 return ring * scale, box
@@ -221,29 +221,29 @@ def best_box(centre: Place, size: Place, taken: Sequence[Box], frame: Box, scale
     return best[1:] if best else (0.0, (0.0, 0.0, 0.0, 0.0))
 
 
-def _beside(centre: Place, size: Place, radius: float, direction: int) -> Box:
+def _beside(center: Place, size: Place, radius: float, direction: int) -> Box:
     # Right, left, above, below before the slanted ones: 0, 8, 4, 12 of 16 first.
     turn = (0, 8, 4, 12, 2, 6, 14, 10, 1, 15, 7, 9, 3, 5, 11, 13)[direction] * 2 * pi / _DIRECTIONS
     across, up = round(cos(turn), 9), round(sin(turn), 9)
-    x = centre[0] + across * (radius + size[0] / 2)
-    y = centre[1] + up * (radius + size[1] / 2)
+    x = center[0] + across * (radius + size[0] / 2)
+    y = center[1] + up * (radius + size[1] / 2)
     return (x - size[0] / 2, y - size[1] / 2, x + size[0] / 2, y + size[1] / 2)
 
 
-def _write(axes: Any, name: str, centre: Place, box: Box, colour: str, *, leader: bool) -> None:
+def _write(axes: Any, name: str, center: Place, box: Box, color: str, *, leader: bool) -> None:
     """Write the name, in distances from its point: they survive another resolution or format."""
     to_points = 72.0 / axes.figure.dpi
-    middle = ((box[0] + box[2]) / 2 - centre[0], (box[1] + box[3]) / 2 - centre[1])
-    line = {"arrowstyle": "-", "color": colour, "alpha": 0.5, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
+    middle = ((box[0] + box[2]) / 2 - center[0], (box[1] + box[3]) / 2 - center[1])
+    line = {"arrowstyle": "-", "color": color, "alpha": 0.5, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
     axes.annotate(
         name,
-        axes.transData.inverted().transform(centre),
+        axes.transData.inverted().transform(center),
         xytext=(middle[0] * to_points, middle[1] * to_points),
         textcoords="offset points",
         ha="center",
         va="center",
         fontsize=10.5,
-        color=_darker(colour),
+        color=_darker(color),
         zorder=2,
         # White behind the name hides the grid lines that it crosses.
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5},
@@ -251,8 +251,8 @@ def _write(axes: Any, name: str, centre: Place, box: Box, colour: str, *, leader
     )
 
 
-def _square(centre: Place, half: float) -> Box:
-    return (centre[0] - half, centre[1] - half, centre[0] + half, centre[1] + half)
+def _square(center: Place, half: float) -> Box:
+    return (center[0] - half, center[1] - half, center[0] + half, center[1] + half)
 
 
 def _stroke(start: Place, end: Place, half: float) -> Box:
@@ -260,15 +260,15 @@ def _stroke(start: Place, end: Place, half: float) -> Box:
     return (left - half, low - half, right + half, high + half)
 
 
-def _darker(colour: str) -> str:
-    """Return a colour, as #RRGGBB, at 70 % of its brightness.
+def _darker(color: str) -> str:
+    """Return a color, as #RRGGBB, at 70 % of its brightness.
 
     Examples
     --------
     >>> _darker("#FF8000")
     '#b25900'
     """
-    return "#" + "".join(f"{int(colour[at : at + 2], 16) * 7 // 10:02x}" for at in (1, 3, 5))
+    return "#" + "".join(f"{int(color[at : at + 2], 16) * 7 // 10:02x}" for at in (1, 3, 5))
 
 
 def _overlap(a: Box, b: Box) -> float:
@@ -298,9 +298,9 @@ MOST_INSIDE = 4
 def plot_comparison(
     comparison: Comparison, path: str | Path, *, x: str = "ms_p50", y: str | None = None, title: str | None = None
 ) -> Path:
-    """Draw each system as a labelled point: its quality against what it costs.
+    """Draw each system as a labeled point: its quality against what it costs.
 
-    A system whose cost is unknown, such as a run from a file, is a labelled line at its quality.
+    A system whose cost is unknown, such as a run from a file, is a labeled line at its quality.
 
     Parameters
     ----------
@@ -340,9 +340,9 @@ def plot_points(
     title: str,
     levels: Mapping[str, float] | None = None,
 ) -> Path:
-    """Draw labelled points over a logarithmic cost, cheap on the left, with the line that no point lies above.
+    """Draw labeled points over a logarithmic cost, cheap on the left, with the line that no point lies above.
 
-    `levels` are qualities whose cost nobody knows: they become labelled lines across the plot.
+    `levels` are qualities whose cost nobody knows: they become labeled lines across the plot.
     """
     known = dict(levels or {})
     with Drawing(path) as drawing:
@@ -355,8 +355,8 @@ def plot_points(
         frontier = _frontier(list(points.values()))
         axes.plot(*frontier, color="#BBBBBB", linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         describe_axes(axes, xlabel, ylabel, title)
-        colours = [look(number)["color"] for number in range(len(points))]
-        place_labels(drawing.figure, axes, points, colours, avoid=list(zip(*frontier, strict=True)))
+        colors = [look(number)["color"] for number in range(len(points))]
+        place_labels(drawing.figure, axes, points, colors, avoid=list(zip(*frontier, strict=True)))
     return Path(path)
 
 
@@ -425,7 +425,7 @@ def _draw_curve(
 
 
 def steady(costs: Sequence[float]) -> list[float]:
-    """Return the nearest costs that rise all along, or fall all along: neighbours out of order meet in their mean.
+    """Return the nearest costs that rise all along, or fall all along: neighbors out of order meet in their mean.
 
     Examples
     --------
@@ -447,16 +447,16 @@ def steady(costs: Sequence[float]) -> list[float]:
 
 def _name_points(drawing: Drawing, curves: Mapping[str, Sequence[tuple[float, float]]], names: Sequence[str]) -> None:
     number, points = max(enumerate(curves.values()), key=lambda curve: max(quality for _, quality in curve[1]))
-    colours = [look(number)["color"]] * len(points)
-    place_labels(drawing.figure, drawing.axes, dict(zip(names, points, strict=True)), colours)
+    colors = [look(number)["color"]] * len(points)
+    place_labels(drawing.figure, drawing.axes, dict(zip(names, points, strict=True)), colors)
 
 
 def _draw_levels(axes: Any, levels: Mapping[str, float], *, first: int) -> None:
     for number, (name, quality) in enumerate(levels.items(), first):
-        colour = look(number)["color"]
-        axes.axhline(quality, color=colour, linewidth=1.2, linestyle=(0, (1, 2)), zorder=1)
+        color = look(number)["color"]
+        axes.axhline(quality, color=color, linewidth=1.2, linestyle=(0, (1, 2)), zorder=1)
         place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
-        axes.annotate(name, (0.995, quality), **place, fontsize=10.5, color=colour)
+        axes.annotate(name, (0.995, quality), **place, fontsize=10.5, color=color)
 
 
 def _frontier(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -481,9 +481,9 @@ def _frontier(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[
 BEST = (1, 10, 100)
 
 
-@checked
+@validate_args
 def plot_estimates(trace: Trace, exact: NDArray[Any] | Candidates, path: str | Path, *, title: str = "") -> Path:
-    """Draw a trace's final estimates against exact scores; items that were scored are coloured by their round.
+    """Draw a trace's final estimates against exact scores; items that were scored are colored by their round.
 
     Items whose score is infinite are left out.
 
@@ -520,7 +520,7 @@ def plot_estimates(trace: Trace, exact: NDArray[Any] | Candidates, path: str | P
 
 
 def _draw_scored(drawing: Drawing, trace: Trace) -> None:
-    """Draw the items that were scored; rounds are whole numbers, so each has a colour of its own."""
+    """Draw the items that were scored; rounds are whole numbers, so each has a color of its own."""
     shown, last = np.isfinite(trace.exact), int(trace.rounds.max())
     estimates = trace.estimates[np.searchsorted(trace.pool, trace.items[shown])]
     style: dict[str, Any] = {"cmap": "viridis", "vmin": 0.5, "vmax": last + 0.5, "edgecolors": "white"}

@@ -27,12 +27,12 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return corrected
 
 
-TESTS = ("randomisation", "t")
+TESTS = ("randomization", "t")
 _CHUNK_CELLS = 1 << 22  # sign cells at a time: 32 MB of float64, whatever the number of queries
 
 
 def p_values(
-    differences: Float64Array, *, test: str = "randomisation", samples: int = 10_000, seed: int = 0
+    differences: Float64Array, *, test: str = "randomization", samples: int = 10_000, seed: int = 0
 ) -> Float64Array:
     """Return the two-sided p-value of each column of per-query differences.
 
@@ -40,8 +40,8 @@ def p_values(
     ----------
     differences : array of shape (queries, comparisons)
         One system's value minus the other's. NaN where the measure is not defined: such a query is left out.
-    test : {"randomisation", "t"}
-        The paired randomisation test (sign flips), or Student's paired t-test.
+    test : {"randomization", "t"}
+        The paired randomization test (sign flips), or Student's paired t-test.
     samples : int
         Sign flips to draw. When all of them are no more than this, all are looked at and the p-value is exact.
     seed : int
@@ -57,11 +57,11 @@ def p_values(
         raise InputError(f"`differences` must be queries × comparisons. Got shape {differences.shape}.")
     if test == "t":
         return np.array([paired_t(column) for column in differences.T])
-    return randomisation(differences, samples=samples, seed=seed)
+    return randomization(differences, samples=samples, seed=seed)
 
 
-def randomisation(differences: Float64Array, *, samples: int = 10_000, seed: int = 0) -> Float64Array:
-    """Paired randomisation test: flip each query's sign at random, and see how often the sum gets as far from 0.
+def randomization(differences: Float64Array, *, samples: int = 10_000, seed: int = 0) -> Float64Array:
+    """Paired randomization test: flip each query's sign at random, and see how often the sum gets as far from 0.
 
     All columns share the flips, which costs one matrix product and leaves each column's p-value as it is.
     """

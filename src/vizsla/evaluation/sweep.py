@@ -123,7 +123,7 @@ def sweep(
     systems : mapping or pairs
         The system at each value of the setting. Pairs may come from a generator, so that only one is in memory.
     dataset : Dataset
-        Gives query texts and judgements.
+        Gives query texts and judgments.
     split : str
         Which queries.
     measures : str or iterable

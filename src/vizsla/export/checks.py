@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CheckSample(NamedTuple):
-    """What `check_quantisation` asks for.
+    """What `check_quantization` asks for.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def check_sample(
     Parameters
     ----------
     dataset : Dataset
-        With queries; judgements or clicks say which items are right.
+        With queries; judgments or clicks say which items are right.
     split : str, optional
-        Whose queries; the first one that is not "train", or "train", unless given. Without judgements, any queries.
+        Whose queries; the first one that is not "train", or "train", unless given. Without judgments, any queries.
     queries, items : int
         How many at most, except that every right item is there.
     seed : int
@@ -95,7 +95,7 @@ LOSS = 0.01
 
 
 @dataclass(frozen=True)
-class QuantisationCheck:
+class QuantizationCheck:
     """What int8 changed on held-out queries.
 
     Parameters
@@ -115,7 +115,7 @@ class QuantisationCheck:
 
     Examples
     --------
-    >>> print(QuantisationCheck(200, 5000, 0.86, 0.855, 0.93, 2.5, 10, 0.01))
+    >>> print(QuantizationCheck(200, 5000, 0.86, 0.855, 0.93, 2.5, 10, 0.01))
     int8 accepted: R@10 0.8600 → 0.8550 (-0.0050, allowed 0.0100) on 200 queries among 5,000 items, 93.0% of the
     best 10 agree, 2.5 × as fast
     """
@@ -147,7 +147,7 @@ class QuantisationCheck:
         return f"int8 {verdict}: {change}, allowed {self.most_loss:.4f}) {asked}, {speed}"
 
 
-def check_quantisation(
+def check_quantization(
     full: Encoder,
     small: Encoder,
     queries: Sequence[str],
@@ -156,7 +156,7 @@ def check_quantisation(
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
     most_loss: float = LOSS,
-) -> QuantisationCheck:
+) -> QuantizationCheck:
     """Let both encoders search the same items for the same queries; each searches what it encoded itself.
 
     Parameters
@@ -177,7 +177,7 @@ def check_quantisation(
     before, slow = _best(full, queries, items, depth)
     after, fast = _best(small, queries, items, depth)
     wanted = [row[:1] for row in before] if relevant is None else [np.asarray(row, np.int64) for row in relevant]
-    return QuantisationCheck(
+    return QuantizationCheck(
         queries=len(queries),
         items=len(items),
         recall=recall_of(before, wanted),

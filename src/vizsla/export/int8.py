@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
-from vizsla.export.checks import LOSS, QuantisationCheck, check_quantisation
+from vizsla.export.checks import LOSS, QuantizationCheck, check_quantization
 from vizsla.io.atomic import writing_folder
 from vizsla.typing import Float32Array
 
 # Int8 matrices for an ONNX model, with a scale for every token that goes through them.
 #
-# ONNX Runtime's own dynamic quantisation rounds a whole batch by its largest value. Then one text changes another's
+# ONNX Runtime's own dynamic quantization rounds a whole batch by its largest value. Then one text changes another's
 # numbers, and an outlier anywhere costs precision everywhere. Here each token's values are divided by their own
 # largest.
 
@@ -39,11 +39,11 @@ class Int8Matrix(NamedTuple):
     scales: Float32Array
 
 
-def quantise_file(source: Path, target: Path, *, per_channel: bool = True) -> None:
+def quantize_file(source: Path, target: Path, *, per_channel: bool = True) -> None:
     """Write an ONNX model with its matrices in int8."""
-    onnx = import_extra("onnx", "Quantising", "onnx")
+    onnx = import_extra("onnx", "Quantizing", "onnx")
     model = onnx.load(str(source))
-    _quantise(onnx, model, per_channel=per_channel)
+    _quantize(onnx, model, per_channel=per_channel)
     onnx.save(model, str(target))
 
 
@@ -62,7 +62,7 @@ def int8_matrix(matrix: Float32Array, *, per_channel: bool = True) -> Int8Matrix
     return Int8Matrix(np.rint(matrix / scales).astype(np.int8), scales)
 
 
-def _quantise(onnx: Any, model: Any, *, per_channel: bool) -> None:
+def _quantize(onnx: Any, model: Any, *, per_channel: bool) -> None:
     """Put whole-number products in the place of all products with a fixed matrix."""
     graph, arrays = model.graph, onnx.numpy_helper
     stored = {each.name: each for each in graph.initializer}
@@ -137,7 +137,7 @@ def _replace(repeated: Any, values: list[Any]) -> None:
     repeated.extend(kept)
 
 
-def quantise(
+def quantize(
     encoder: OnnxEncoder,
     path: str | Path,
     queries: Sequence[str],
@@ -148,7 +148,7 @@ def quantise(
     most_loss: float = LOSS,
     per_channel: bool = True,
     overwrite: bool = False,
-) -> tuple[OnnxEncoder, QuantisationCheck]:
+) -> tuple[OnnxEncoder, QuantizationCheck]:
     """Write an int8 twin, try it on held-out queries, and keep it if it holds.
 
     Returns the int8 encoder, or the given one when recall falls by more than `most_loss`; then nothing is written. The
@@ -161,7 +161,7 @@ def quantise(
     path : path
         The folder to make.
     queries, items, relevant, depth, most_loss
-        As in `check_quantisation`.
+        As in `check_quantization`.
     per_channel : bool
         A scale for every column of a weight matrix. One for the whole matrix is no faster, and loses several times as
         much.
@@ -172,7 +172,7 @@ def quantise(
     with TemporaryDirectory() as trial:
         write_int8(encoder, Path(trial), per_channel=per_channel)
         small = OnnxEncoder(trial, threads=encoder.threads)
-        check = check_quantisation(encoder, small, queries, items, **rules)  # type: ignore[arg-type]
+        check = check_quantization(encoder, small, queries, items, **rules)  # type: ignore[arg-type]
         if not check.accepted:
             return encoder, check
         with writing_folder(path, overwrite=overwrite) as folder:
@@ -181,7 +181,7 @@ def quantise(
 
 
 def write_int8(encoder: OnnxEncoder, folder: Path, *, per_channel: bool = True) -> None:
-    """Write the model with int8 matrices to a folder that is there, unchecked; `quantise` checks it."""
-    quantise_file(encoder.path / MODEL, folder / MODEL, per_channel=per_channel)
+    """Write the model with int8 matrices to a folder that is there, unchecked; `quantize` checks it."""
+    quantize_file(encoder.path / MODEL, folder / MODEL, per_channel=per_channel)
     shutil.copyfile(encoder.path / TOKENIZER, folder / TOKENIZER)
     encoder.settings.write(folder / SETTINGS)

@@ -17,7 +17,7 @@ from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder, OnnxSettings
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
-from vizsla.export.int8 import quantise_file
+from vizsla.export.int8 import quantize_file
 from vizsla.io.atomic import writing_folder
 from vizsla.typing import Uint8Array
 
@@ -36,7 +36,7 @@ def export_onnx(
     ----------
     encoder : SentenceEncoder
         A model that takes token ids and pools by mean or by its first token. Its prompts, its limit of tokens and
-        its normalisation are written too.
+        its normalization are written too.
     path : path
         The folder to make.
     overwrite : bool
@@ -109,7 +109,7 @@ def write_traced(
 
 
 def write_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write a tokeniser as the one file that ONNX folders have."""
+    """Write a tokenizer as the one file that ONNX folders have."""
     tokenizer.save_pretrained(str(folder / "tokenizer"))
     (folder / "tokenizer" / TOKENIZER).rename(folder / TOKENIZER)
     shutil.rmtree(folder / "tokenizer")
@@ -155,7 +155,7 @@ def vocabulary_int8(model: Uint8Array) -> Uint8Array:
     """Return the model with int8 matrices, unchecked; compare what both find before it is used."""
     with TemporaryDirectory() as folder:
         model.tofile(Path(folder) / "full.onnx")
-        quantise_file(Path(folder) / "full.onnx", Path(folder) / "int8.onnx")
+        quantize_file(Path(folder) / "full.onnx", Path(folder) / "int8.onnx")
         return np.fromfile(Path(folder) / "int8.onnx", np.uint8)
 
 

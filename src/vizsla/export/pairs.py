@@ -15,8 +15,8 @@ from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, TOKENIZER
 from vizsla.encoders.persistence import PAIR_SETTINGS as SETTINGS
 from vizsla.errors import InputError
-from vizsla.export.checks import LOSS, QuantisationCheck, recall_of
-from vizsla.export.int8 import quantise_file
+from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
+from vizsla.export.int8 import quantize_file
 from vizsla.export.onnx import write_tokenizer, write_traced
 from vizsla.io.atomic import writing_folder
 from vizsla.scorers.pair_models import OnnxPairModel, PairModel, PairSettings, TorchPairModel, pair_scores
@@ -163,7 +163,7 @@ def export_pair_model(
     return OnnxPairModel(path, threads=threads)
 
 
-def quantise_pair_model(
+def quantize_pair_model(
     model: OnnxPairModel,
     path: str | Path,
     queries: Sequence[str],
@@ -173,7 +173,7 @@ def quantise_pair_model(
     depth: int = 10,
     most_loss: float = LOSS,
     overwrite: bool = False,
-) -> tuple[OnnxPairModel, QuantisationCheck]:
+) -> tuple[OnnxPairModel, QuantizationCheck]:
     """Write an int8 twin, let both order the candidates of held-out queries, and keep it if it holds.
 
     Returns the int8 model, or the given one when recall falls by more than `most_loss`; then nothing is written.
@@ -200,7 +200,7 @@ def quantise_pair_model(
     if not len(queries) or len(queries) != len(lists) or (relevant is not None and len(relevant) != len(queries)):
         raise InputError("`lists` and `relevant` must have an entry for each of some queries. Got others.")
     with TemporaryDirectory() as trial:
-        quantise_file(model.path / MODEL, Path(trial) / MODEL)
+        quantize_file(model.path / MODEL, Path(trial) / MODEL)
         for name in (TOKENIZER, SETTINGS):
             if (model.path / name).exists():
                 shutil.copyfile(model.path / name, Path(trial) / name)
@@ -221,12 +221,12 @@ def _checked(
     relevant: Sequence[Sequence[int]] | None,
     depth: int,
     most_loss: float,
-) -> QuantisationCheck:
+) -> QuantizationCheck:
     before, slow = _orders(full, queries, lists)
     after, fast = _orders(small, queries, lists)
     wanted = [row[:1] for row in before] if relevant is None else [np.asarray(row, np.int64) for row in relevant]
     heads = [row[:depth] for row in before], [row[:depth] for row in after]
-    return QuantisationCheck(
+    return QuantizationCheck(
         queries=len(queries),
         items=max(map(len, lists)),
         recall=recall_of(heads[0], wanted),

@@ -28,13 +28,13 @@ def zeros_in_lines(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     return room[first : first + size].view(dtype).reshape(shape)
 
 
-def in_lines(array: NDArray[T]) -> NDArray[T]:
+def aligned(array: NDArray[T]) -> NDArray[T]:
     """Return the array itself if it lies so, else a copy that does.
 
     Examples
     --------
     >>> numbers = zeros_in_lines((4,), np.float32)
-    >>> in_lines(numbers) is numbers, in_lines(numbers[1:]).ctypes.data % LINE
+    >>> aligned(numbers) is numbers, aligned(numbers[1:]).ctypes.data % LINE
     (True, 0)
     """
     if array.flags.c_contiguous and array.ctypes.data % LINE == 0:
@@ -44,7 +44,7 @@ def in_lines(array: NDArray[T]) -> NDArray[T]:
     return copy
 
 
-def let_go(array: Any) -> None:
+def release_pages(array: Any) -> None:
     """Tell the system that the pages of a file mapped for reading need not stay in memory; anything else is left alone.
 
     A pass over a large file would otherwise leave all of it in the process's memory, until somebody else needs that.

@@ -94,7 +94,7 @@ def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) ->
     items = np.concatenate([items for items, _ in parts])
     scores = np.concatenate([np.asarray(scores) for _, scores in parts])
     offsets = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
-    return Candidates.trusted(offsets, items, scores, None, found.stats + others.stats)
+    return Candidates.unchecked(offsets, items, scores, None, found.stats + others.stats)
 
 
 def check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
@@ -119,4 +119,4 @@ class ApproximateStoredIndex(ApproximateIndex, StoredIndex):
             raise InputError(f"`vectors` must give finite scores. Got others: {error}.") from error
         offsets, items, scores = map(np.frombuffer, packed, (np.int64, np.int32, np.float32))
         # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
-        return Candidates.trusted(offsets, items, scores, None, Stats())
+        return Candidates.unchecked(offsets, items, scores, None, Stats())

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.base.index import Index
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
-from vizsla.core.validation import array_of
+from vizsla.core.validation import as_array
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.vectors import ItemVectors, pair_dots
@@ -47,11 +47,11 @@ class DenseIndex(Index):
         prepared = self._prepared(filter)
         return self._search(rows, min(check_positive("k", k), max(1, len(self))), prepared, threads)
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
         self._check_candidates(len(rows), candidates)
-        return Scored(self._pairs(rows, _rows_of(candidates), candidates.items), self._cost(len(candidates.items)))
+        return PairScores(self._pairs(rows, _rows_of(candidates), candidates.items), self._cost(len(candidates.items)))
 
     @abstractmethod
     def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -73,7 +73,7 @@ class DenseIndex(Index):
         dense = queries if isinstance(queries, np.ndarray) else _dense(queries)
         if dense.ndim != 2 or dense.shape[1] != self.dim:
             raise InputError(f"`queries` must have {self.dim} columns. Got shape {dense.shape}.")
-        rows = array_of("queries", dense, np.float32)
+        rows = as_array("queries", dense, np.float32)
         if not np.isfinite(rows).all():
             raise InputError("`queries` must hold finite numbers. Got NaN or infinity.")
         return rows
@@ -87,7 +87,7 @@ def _rows_of(candidates: Candidates) -> NDArray[np.int64]:
 
 
 def _dense(queries: Any) -> Any:
-    return queries.toarray() if hasattr(queries, "toarray") else array_of("queries", queries, np.float32)
+    return queries.toarray() if hasattr(queries, "toarray") else as_array("queries", queries, np.float32)
 
 
 class StoredIndex(DenseIndex):

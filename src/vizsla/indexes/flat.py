@@ -66,7 +66,7 @@ LANES = 16
 FILES = ("guard_codes", "guard_scales", "guard_errors")
 
 
-class Guard:
+class Int8Prefilter:
     """Coarse rows that say who cannot be among the best, so that few vectors are read in full.
 
     A vector is its scale times its bytes, plus a rest. By Cauchy and Schwarz the rest moves a score by no more than the
@@ -83,7 +83,7 @@ class Guard:
 
     Examples
     --------
-    >>> guard = Guard.of(ItemVectors.of([[3.0, 4.0], [1.0, 0.5]]))
+    >>> guard = Int8Prefilter.of(ItemVectors.of([[3.0, 4.0], [1.0, 0.5]]))
     >>> guard.codes[:, :2].tolist()
     [[95, 127], [127, 64]]
     """
@@ -133,7 +133,7 @@ class Guard:
         )
 
     def write(self, writer: ArtifactWriter) -> None:
-        """Store the arrays among an artefact's files."""
+        """Store the arrays among an artifact's files."""
         writer.array(FILES[0], self.codes)
         writer.array(FILES[1], self.scales)
         writer.array(FILES[2], self.errors)
@@ -171,7 +171,7 @@ class FlatIndex(StoredIndex):
 
     kind = "flat"
 
-    def __init__(self, vectors: ItemVectors, guard: Guard | None = None):
+    def __init__(self, vectors: ItemVectors, guard: Int8Prefilter | None = None):
         super().__init__(vectors)
         self.guard = guard
         wanted = len(vectors), -(-vectors.dim // LANES) * LANES
@@ -195,7 +195,7 @@ class FlatIndex(StoredIndex):
             quarter more memory.
         """
         stored = ItemVectors.of(vectors, storage=storage)
-        return cls(stored, Guard.of(stored) if guarded else None)
+        return cls(stored, Int8Prefilter.of(stored) if guarded else None)
 
     @property
     def nbytes(self) -> int:
@@ -218,15 +218,15 @@ class FlatIndex(StoredIndex):
             found, count = flat_search(rows, self.stored, k, filter.numbers, threads=threads), filter.count
         # A pass reads every vector once, however many queries it serves.
         read = found.reads * count * self._row_bytes
-        return Candidates.trusted(found.offsets, found.items, found.scores, None, Stats(bytes=read, exact=True))
+        return Candidates.unchecked(found.offsets, found.items, found.scores, None, Stats(bytes=read, exact=True))
 
     def _guarded(
-        self, guard: Guard, rows: Float32Array, k: int, numbers: Int32Array | None, threads: int
+        self, guard: Int8Prefilter, rows: Float32Array, k: int, numbers: Int32Array | None, threads: int
     ) -> Candidates:
         found = guard.search(rows, self.stored, k, numbers, threads)
         bytes = len(rows) * (len(self) if numbers is None else len(numbers)) * guard.codes.shape[1]
         stats = Stats(scored=found.reads, bytes=bytes + found.reads * self._row_bytes, exact=True)
-        return Candidates.trusted(found.offsets, found.items, found.scores, None, stats)
+        return Candidates.unchecked(found.offsets, found.items, found.scores, None, stats)
 
     def _write(self, writer: ArtifactWriter) -> None:
         self.stored.write(writer)
@@ -235,4 +235,4 @@ class FlatIndex(StoredIndex):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        return cls(ItemVectors.read(reader), Guard.read(reader))
+        return cls(ItemVectors.read(reader), Int8Prefilter.read(reader))

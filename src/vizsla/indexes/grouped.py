@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.base.index import Index
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.indexes.dense_index import DenseIndex
@@ -114,7 +114,7 @@ class GroupedIndex(Index):
             return None
         return items[order].astype(np.int32), best[order]
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items by their best vectors, in their order."""
         rows, items = self.index._query_rows(queries), candidates.items
         self._check_candidates(len(rows), candidates)
@@ -125,7 +125,7 @@ class GroupedIndex(Index):
         numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
         scores = self.index._pairs(rows, numbers, vectors)
         best = np.maximum.reduceat(scores, ends - counts) if len(items) else scores
-        return Scored(best, Stats(scored=len(items), bytes=self.index._cost(len(vectors)).bytes))
+        return PairScores(best, Stats(scored=len(items), bytes=self.index._cost(len(vectors)).bytes))
 
     def vectors_of(self, item: int) -> NDArray[np.int32]:
         """Return the numbers of an item's vectors."""
@@ -151,4 +151,4 @@ def _joined(parts: list[tuple[Int32Array, Float32Array]], stats: Stats) -> Candi
     offsets: Int64Array = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
     items = np.concatenate([np.zeros(0, np.int32), *(items for items, _ in parts)])
     scores = np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in parts)])
-    return Candidates.trusted(offsets, items, scores, None, stats)
+    return Candidates.unchecked(offsets, items, scores, None, stats)

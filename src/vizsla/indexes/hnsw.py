@@ -37,26 +37,26 @@ LEAST_LINKS, MOST_LINKS = 2, 512
 
 
 class HnswGraph:
-    """Who neighbours whom. Every number is checked: Faiss follows them without looking.
+    """Who neighbors whom. Every number is checked: Faiss follows them without looking.
 
     Parameters
     ----------
     m : int
-        Neighbours of an item on a level above the lowest, which has twice as many.
+        Neighbors of an item on a level above the lowest, which has twice as many.
     ef_construction : int
         What the graph was built with.
     levels : int32 array
         On how many levels an item is.
-    neighbours : int32 array
+    neighbors : int32 array
         Item after item, level after level from the lowest: as many places as the level has, -1 where one is free.
     entry : int
         The item where a search begins: one that is on the most levels; -1 without items.
     """
 
-    def __init__(self, m: int, ef_construction: int, levels: Int32Array, neighbours: Int32Array, entry: int):
+    def __init__(self, m: int, ef_construction: int, levels: Int32Array, neighbors: Int32Array, entry: int):
         self.m = check_whole("M", m, MOST_LINKS, least=LEAST_LINKS)
         self.ef_construction = check_whole("ef_construction", ef_construction, 1 << 20)
-        self.levels, self.neighbours, self.entry = levels, neighbours, entry
+        self.levels, self.neighbors, self.entry = levels, neighbors, entry
         self._places = _places(m)
         self._check()
 
@@ -66,15 +66,15 @@ class HnswGraph:
         faiss = load_faiss()
 
         hnsw = built.hnsw
-        levels, neighbours = faiss.vector_to_array(hnsw.levels), faiss.vector_to_array(hnsw.neighbors)
-        return cls(m, ef_construction, levels, neighbours, int(hnsw.entry_point))
+        levels, neighbors = faiss.vector_to_array(hnsw.levels), faiss.vector_to_array(hnsw.neighbors)
+        return cls(m, ef_construction, levels, neighbors, int(hnsw.entry_point))
 
     def to_faiss(self, storage: Any) -> Any:
         """Return a Faiss index with this graph over the storage; both must outlive it."""
         faiss = load_faiss()
 
         index = faiss.IndexHNSW(storage, self.m)
-        hnsw, flat = index.hnsw, self.neighbours
+        hnsw, flat = index.hnsw, self.neighbors
         hnsw.efConstruction = self.ef_construction
         faiss.copy_array_to_vector(np.ascontiguousarray(self.levels), hnsw.levels)
         faiss.copy_array_to_vector(self._offsets().astype(np.uint64), hnsw.offsets)
@@ -90,46 +90,46 @@ class HnswGraph:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, and of the offsets into them that a walk looks up."""
-        return int(self.levels.nbytes + self.neighbours.nbytes + 8 * (len(self.levels) + 1))
+        return int(self.levels.nbytes + self.neighbors.nbytes + 8 * (len(self.levels) + 1))
 
     def write(self, writer: ArtifactWriter) -> None:
-        """Store the graph among an artefact's files."""
+        """Store the graph among an artifact's files."""
         writer.parameters(M=self.m, ef_construction=self.ef_construction, entry=self.entry)
         writer.array("levels", self.levels)
-        writer.array("neighbours", self.neighbours)
+        writer.array("neighbors", self.neighbors)
 
     @classmethod
     def read(cls, reader: ArtifactReader) -> Self:
         """Read what `write` stored."""
         m, ef, entry = (reader.parameter(name, int) for name in ("M", "ef_construction", "entry"))
-        return cls(m, ef, reader.array("levels", np.int32), reader.array("neighbours", np.int32), entry)
+        return cls(m, ef, reader.array("levels", np.int32), reader.array("neighbors", np.int32), entry)
 
     def _offsets(self) -> NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._places[self.levels])]).astype(np.int64)
 
     def _check(self) -> None:
-        count, levels, flat = len(self.levels), self.levels, self.neighbours
+        count, levels, flat = len(self.levels), self.levels, self.neighbors
         if count and not 1 <= levels.min() <= levels.max() < len(self._places):
             raise InputError(f"`levels` must be between 1 and {len(self._places) - 1}. Got others.")
         if len(flat) != self._offsets()[-1]:
-            raise InputError(f"`neighbours` must have {self._offsets()[-1]} places. Got {len(flat)}.")
+            raise InputError(f"`neighbors` must have {self._offsets()[-1]} places. Got {len(flat)}.")
         if len(flat) and not -1 <= flat.min() <= flat.max() < count:
-            raise InputError(f"`neighbours` must be items below {count}, or -1. Got others.")
+            raise InputError(f"`neighbors` must be items below {count}, or -1. Got others.")
         wanted = -1 <= self.entry < count and (self.entry >= 0) == (count > 0)
         if not wanted or (count and levels[self.entry] != levels.max()):
             raise InputError(f"`entry` must be an item on the highest level. Got {self.entry}.")
         self._check_upper()
 
     def _check_upper(self) -> None:
-        """On an upper level, only items of that level may be neighbours: others have no places there to read."""
+        """On an upper level, only items of that level may be neighbors: others have no places there to read."""
         offsets = self._offsets()
         for level in range(1, int(self.levels.max(initial=0))):
             owners = np.flatnonzero(self.levels > level)
             width = int(self._places[level + 1] - self._places[level])
             begins = offsets[owners] + int(self._places[level])
-            named = self.neighbours[begins[:, None] + np.arange(width)]
+            named = self.neighbors[begins[:, None] + np.arange(width)]
             if (self.levels[named[named >= 0]] <= level).any():
-                raise InputError(f"`neighbours` on level {level} must be on that level. Got others.")
+                raise InputError(f"`neighbors` on level {level} must be on that level. Got others.")
 
 
 def _places(m: int) -> NDArray[np.int64]:
@@ -145,12 +145,12 @@ MOST_EF = 1 << 20
 SPARE_VIEW = 0.6
 """The part of a view that can be spared when a mask forbids some of it: half the items cost 1.4 times the view."""
 SCANNED = 1.5
-"""Items that a scan reads in the time in which a walk looks at one neighbour of one item in view: rows in a line come
+"""Items that a scan reads in the time in which a walk looks at one neighbor of one item in view: rows in a line come
 faster from memory than rows here and there. Measured on squad-sent: a walk scores 0.6 M items for each in view, a scan
 is 2.5 times as fast an item."""
 
 
-class GraphWalk(ApproximateIndex):
+class HnswSearch(ApproximateIndex):
     """What HNSW over vectors and over codes share: how far a walk looks, and how Faiss is asked to walk."""
 
     graph: HnswGraph
@@ -221,7 +221,7 @@ BLOCK = 1 << 17
 """Numbers handed to Faiss at once: what bounds the memory, and how long Ctrl-C waits."""
 
 
-class HnswIndex(GraphWalk, ApproximateStoredIndex):
+class HnswIndex(HnswSearch, ApproximateStoredIndex):
     """Hierarchical navigable small world search (Malkov and Yashunin, 2018) on Faiss, by inner product.
 
     The file holds vectors and graph as plain arrays, each of which is checked before Faiss sees it; Faiss's own format
@@ -232,7 +232,7 @@ class HnswIndex(GraphWalk, ApproximateStoredIndex):
     vectors : ItemVectors
         The items' vectors as they are stored.
     graph : HnswGraph
-        The neighbours of every item.
+        The neighbors of every item.
     ef : int
         How many items a search keeps in view: more finds more, and takes longer.
 
@@ -271,9 +271,9 @@ class HnswIndex(GraphWalk, ApproximateStoredIndex):
         storage : {"float32", "float16", "int8"}, optional
             How to keep them; the graph is built over what is kept.
         M : int
-            Neighbours of an item on the upper levels, and half of those on the lowest; at least 2.
+            Neighbors of an item on the upper levels, and half of those on the lowest; at least 2.
         ef_construction : int
-            How many items are kept in view while the neighbours of a new one are sought.
+            How many items are kept in view while the neighbors of a new one are sought.
         ef : int
             The same for searching.
         threads : int
@@ -295,7 +295,7 @@ class HnswIndex(GraphWalk, ApproximateStoredIndex):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the vectors and the graph, with the place of each item's neighbours, which Faiss holds."""
+        """Bytes of the vectors and the graph, with the place of each item's neighbors, which Faiss holds."""
         return int(self.stored.nbytes + self.graph.nbytes)
 
     def _write(self, writer: ArtifactWriter) -> None:

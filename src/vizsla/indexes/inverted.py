@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.base.index import Index
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
@@ -96,7 +96,7 @@ class InvertedIndex(Index):
     """
 
     kind = "inverted"
-    entry_bytes = POSTING_BYTES
+    posting_bytes = POSTING_BYTES
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class InvertedIndex(Index):
         priorities = self._priorities if len(self._priorities) else self._postings.priorities()
         return type(self)(len(numbers), *lists, absent=self._absent, priorities=priorities)
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
         check_positive("threads", threads)
@@ -224,9 +224,9 @@ class InvertedIndex(Index):
             self._check_candidates(len(rows), candidates)  # says it better, but a sound call need not wait for it
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
-        return Scored(np.frombuffer(scores, np.float32), stats)
+        return PairScores(np.frombuffer(scores, np.float32), stats)
 
-    def live_source(self, queries: Rows | Matrix) -> _native.LiveSource:
+    def native_cursor(self, queries: Rows | Matrix) -> _native.LiveSource:
         """Return the queries with this index as a native sum takes them."""
         rows = self._query_rows(queries)
         return self._postings.source(rows.offsets, rows.columns, rows.values)
@@ -247,7 +247,7 @@ class InvertedIndex(Index):
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound. Got others: {_reason(error)}.") from error
         found = np.frombuffer(items, np.int32)
-        return Candidates.trusted(
+        return Candidates.unchecked(
             bounds,
             found if numbers is None else numbers.take(found),
             np.frombuffer(scores, np.float32),

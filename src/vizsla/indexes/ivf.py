@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 SAMPLE = 256
-"""Vectors a centre that k-means learns from: more hardly move it."""
+"""Vectors a center that k-means learns from: more hardly move it."""
 LARGEST = 1e15
 """Of the numbers that k-means learns from as they are."""
 ASKED, DEPTH = 400, 100
-"""How many items are asked as queries, and how many neighbours of each are looked for, to choose the probes."""
+"""How many items are asked as queries, and how many neighbors of each are looked for, to choose the probes."""
 
 
-def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: int) -> Float32Array:
-    """Return `count` centres of length 1, learned with Faiss from a seeded sample, on one thread."""
+def spherical_centers(vectors: ItemVectors, count: int, *, rounds: int, seed: int) -> Float32Array:
+    """Return `count` centers of length 1, learned with Faiss from a seeded sample, on one thread."""
     faiss = load_faiss()
 
     if not len(vectors):
@@ -42,8 +42,8 @@ def spherical_centres(vectors: ItemVectors, count: int, *, rounds: int, seed: in
     means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=SAMPLE, **settings)
     with faiss_threads(1):
         means.train(np.ascontiguousarray(sample))
-    centres: Float32Array = np.ascontiguousarray(means.centroids, np.float32)
-    return np.nan_to_num(centres)
+    centers: Float32Array = np.ascontiguousarray(means.centroids, np.float32)
+    return np.nan_to_num(centers)
 
 
 def _bearable(sample: Float32Array) -> Float32Array:
@@ -52,16 +52,16 @@ def _bearable(sample: Float32Array) -> Float32Array:
     return sample if largest < LARGEST else sample / np.float32(largest)
 
 
-def assigned(vectors: ItemVectors, centres: Float32Array) -> Int32Array:
-    """Return each item's list: the centre with the largest inner product."""
-    among = ItemVectors.of(centres)
+def assigned(vectors: ItemVectors, centers: Float32Array) -> Int32Array:
+    """Return each item's list: the center with the largest inner product."""
+    among = ItemVectors.of(centers)
     lists = np.zeros(len(vectors), np.int32)
-    for start, end in blocks(len(vectors), max(vectors.dim, len(centres)), size=1 << 20):
+    for start, end in blocks(len(vectors), max(vectors.dim, len(centers)), size=1 << 20):
         lists[start:end] = flat_search(vectors.take(slice(start, end)), among, 1).items
     return lists
 
 
-def enough_probes(vectors: ItemVectors, centres: Float32Array, lists: Int32Array, *, recall: float, seed: int) -> int:
+def enough_probes(vectors: ItemVectors, centers: Float32Array, lists: Int32Array, *, recall: float, seed: int) -> int:
     """Return how many lists must be read to find a share `recall` of the nearest items of sampled items.
 
     One exact search shows in which lists the nearest are, and at which place each of these stands among the query's
@@ -73,9 +73,9 @@ def enough_probes(vectors: ItemVectors, centres: Float32Array, lists: Int32Array
     chosen = np.sort(generator(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
     queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
     found = flat_search(queries, vectors, depth).items.reshape(-1, depth)
-    order = flat_search(queries, ItemVectors.of(centres), len(centres)).items.reshape(-1, len(centres))
+    order = flat_search(queries, ItemVectors.of(centers), len(centers)).items.reshape(-1, len(centers))
     places = np.empty_like(order)
-    np.put_along_axis(places, order, np.arange(len(centres), dtype=np.int32)[None], axis=1)
+    np.put_along_axis(places, order, np.arange(len(centers), dtype=np.int32)[None], axis=1)
     others = found != chosen[:, None]  # an item's own list is always read
     needed = np.sort(np.take_along_axis(places, lists[found], axis=1)[others]) + 1
     return int(needed[min(len(needed) - 1, int(np.ceil(recall * len(needed))) - 1)]) if len(needed) else 1
@@ -85,9 +85,9 @@ MOST_LISTS = 1 << 24
 
 
 class Lists(NamedTuple):
-    """Centres, each item's list, and how many lists a search reads."""
+    """Centers, each item's list, and how many lists a search reads."""
 
-    centres: Float32Array
+    centers: Float32Array
     members: Int32Array
     probes: int
 
@@ -95,43 +95,43 @@ class Lists(NamedTuple):
     def built(
         cls, stored: ItemVectors, lists: int | None, probes: int | None, *, recall: float, rounds: int, seed: int
     ) -> Self:
-        """Find centres, four times the square root of the number of items unless given, and enough probes."""
+        """Find centers, four times the square root of the number of items unless given, and enough probes."""
         wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MOST_LISTS)
         count = max(1, min(wanted, len(stored)))
-        centres = spherical_centres(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
-        members = assigned(stored, centres)
-        enough = enough_probes(stored, centres, members, recall=recall, seed=seed) if probes is None else probes
-        return cls(centres, members, enough)
+        centers = spherical_centers(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
+        members = assigned(stored, centers)
+        enough = enough_probes(stored, centers, members, recall=recall, seed=seed) if probes is None else probes
+        return cls(centers, members, enough)
 
     @classmethod
     def read(cls, reader: ArtifactReader) -> Self:
-        """Read what `ListReading._write_lists` has stored; `_take_lists` checks it."""
-        arrays = reader.array("centres", np.float32, ndim=2), reader.array("lists", np.int32)
+        """Read what `IvfSearch._write_lists` has stored; `_take_lists` checks it."""
+        arrays = reader.array("centers", np.float32, ndim=2), reader.array("lists", np.int32)
         return cls(*arrays, reader.parameter("probes", int))
 
 
-class ListReading(ApproximateIndex):
+class IvfSearch(ApproximateIndex):
     """What inverted files of vectors and of codes share: which lists are read, and how Faiss is asked to read them."""
 
-    centres: ItemVectors
+    centers: ItemVectors
     lists: Int32Array
     probes: int
 
     def _take_lists(self, lists: Lists, dim: int) -> None:
         """Check and take them."""
-        centres, members = lists.centres, lists.members
-        if centres.shape[1] != dim or not 1 <= len(centres) <= MOST_LISTS:
-            raise InputError(f"`centres` must be some rows of {dim} numbers. Got shape {centres.shape}.")
-        if members.shape != (len(self),) or (len(members) and not 0 <= members.min() <= members.max() < len(centres)):
-            raise InputError(f"`lists` must be {len(self)} numbers below {len(centres)}. Got others.")
-        self.centres, self.lists = ItemVectors.of(centres), members
+        centers, members = lists.centers, lists.members
+        if centers.shape[1] != dim or not 1 <= len(centers) <= MOST_LISTS:
+            raise InputError(f"`centers` must be some rows of {dim} numbers. Got shape {centers.shape}.")
+        if members.shape != (len(self),) or (len(members) and not 0 <= members.min() <= members.max() < len(centers)):
+            raise InputError(f"`lists` must be {len(self)} numbers below {len(centers)}. Got others.")
+        self.centers, self.lists = ItemVectors.of(centers), members
         self.probes = check_whole("probes", lists.probes, MOST_LISTS)
 
     @property
     def options(self) -> dict[str, Any]:
         """How many lists there are and are read, so that other vectors can be indexed alike."""
         stored = super().options  # type: ignore[safe-super]  # of the class that stands beside this one
-        return stored | {"lists": len(self.centres), "probes": self.probes}
+        return stored | {"lists": len(self.centers), "probes": self.probes}
 
     @property
     def effort(self) -> int:
@@ -152,7 +152,7 @@ class ListReading(ApproximateIndex):
 
         def part(given: Float32Array) -> NDArray[np.int64]:
             # Faiss would choose the lists by BLAS, and a query in a large batch could get other lists than alone.
-            near = flat_search(given, self.centres, probes)
+            near = flat_search(given, self.centers, probes)
             numbers, scores = np.empty((len(given), k), np.int64), np.empty((len(given), k), np.float32)
             asked = self._asked(given)
             arrays = (asked, near.items.astype(np.int64), near.scores, scores, numbers)  # named: Faiss gets addresses
@@ -163,12 +163,12 @@ class ListReading(ApproximateIndex):
         return in_threads(part, rows, threads)
 
     def _masked_probes(self, reachable: int) -> int:
-        return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centres))
+        return min(-(-self.probes * len(self) // max(1, reachable)), len(self.centers))
 
     def _pays(self, k: int, reachable: int) -> bool:
         if reachable == len(self):  # however many are asked for: a short answer is the head of a long one
             return False
-        return reachable <= k or self._masked_probes(reachable) == len(self.centres)
+        return reachable <= k or self._masked_probes(reachable) == len(self.centers)
 
     def _fill(self, index: Any, take: Callable[[NDArray[np.int64]], NDArray[Any]]) -> None:
         """Hand the stored rows or codes of each list's items, as `take` gives them, to Faiss, list by list."""
@@ -186,21 +186,21 @@ class ListReading(ApproximateIndex):
 
     def _write_lists(self, writer: ArtifactWriter) -> None:
         writer.parameters(probes=self.probes)
-        writer.array("centres", self.centres.rows)
+        writer.array("centers", self.centers.rows)
         writer.array("lists", self.lists)
 
 
-class IvfIndex(ListReading, ApproximateStoredIndex):
+class IvfIndex(IvfSearch, ApproximateStoredIndex):
     """An inverted file over k-means lists, on Faiss, by inner product.
 
-    The file holds vectors, centres and each item's list as plain arrays; Faiss keeps a copy of the vectors in memory.
+    The file holds vectors, centers and each item's list as plain arrays; Faiss keeps a copy of the vectors in memory.
 
     Parameters
     ----------
     vectors : ItemVectors
         The items' vectors as they are stored.
-    centres : float32 array, lists × dimensions
-        The lists' centres.
+    centers : float32 array, lists × dimensions
+        The lists' centers.
     lists : int32 array
         Each item's list.
     probes : int
@@ -217,9 +217,9 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
 
     kind = "ivf"
 
-    def __init__(self, vectors: ItemVectors, centres: Float32Array, lists: Int32Array, *, probes: int):
+    def __init__(self, vectors: ItemVectors, centers: Float32Array, lists: Int32Array, *, probes: int):
         super().__init__(vectors)
-        self._take_lists(Lists(centres, lists, probes), vectors.dim)
+        self._take_lists(Lists(centers, lists, probes), vectors.dim)
         self._fill(self._empty(), lambda members: vectors.rows[members])
 
     @classmethod
@@ -251,17 +251,17 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
         rounds : int
             Passes of k-means.
         seed : int
-            Fixes the sample that k-means learns from and its first centres.
+            Fixes the sample that k-means learns from and its first centers.
         """
         stored = ItemVectors.of(vectors, storage=storage)
         made = Lists.built(stored, lists, probes, recall=recall, rounds=rounds, seed=seed)
-        return cls(stored, made.centres, made.members, probes=made.probes)
+        return cls(stored, made.centers, made.members, probes=made.probes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of centres, lists with Faiss's copy of the vectors, and the vectors that score what is found."""
+        """Bytes of centers, lists with Faiss's copy of the vectors, and the vectors that score what is found."""
         copy = self.stored.rows.nbytes + 8 * len(self)  # with the number of each item
-        return int(self.stored.nbytes + copy + self.centres.nbytes)
+        return int(self.stored.nbytes + copy + self.centers.nbytes)
 
     def _empty(self) -> Any:
         """Return Faiss's lists without their items."""
@@ -270,14 +270,14 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
         stored, metric = self.stored, faiss.METRIC_INNER_PRODUCT
         self._quantizer = faiss.IndexFlatIP(stored.dim)
         if stored.storage == "float32":
-            index = faiss.IndexIVFFlat(self._quantizer, stored.dim, len(self.centres), metric)
+            index = faiss.IndexIVFFlat(self._quantizer, stored.dim, len(self.centers), metric)
         else:
             quantizer = faiss.ScalarQuantizer
             kind = quantizer.QT_fp16 if stored.storage == "float16" else quantizer.QT_8bit
-            index = faiss.IndexIVFScalarQuantizer(self._quantizer, stored.dim, len(self.centres), kind, metric, False)
+            index = faiss.IndexIVFScalarQuantizer(self._quantizer, stored.dim, len(self.centers), kind, metric, False)
         if stored.storage == "int8":
             set_scale(index, stored)
-        self._quantizer.add(self.centres.rows)
+        self._quantizer.add(self.centers.rows)
         return index
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -287,4 +287,4 @@ class IvfIndex(ListReading, ApproximateStoredIndex):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         stored, lists = ItemVectors.read(reader), Lists.read(reader)
-        return cls(stored, lists.centres, lists.members, probes=lists.probes)
+        return cls(stored, lists.centers, lists.members, probes=lists.probes)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.base.index import Index
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
@@ -76,7 +76,7 @@ class BagSegment:
 
     @classmethod
     def read(cls, reader: ArtifactReader, width: int) -> Self:
-        """Read the arrays from an artefact."""
+        """Read the arrays from an artifact."""
         return cls({name: reader.array(name, kind) for name, kind in ARRAYS.items()}, width)
 
     def __len__(self) -> int:
@@ -220,11 +220,11 @@ class BagIndex(Index):
             raise InputError(f"The queries must be sound. Got others: {_reason(error)}.") from error
         stats = Stats(0.0, 0, 0, read, read * POSTING_BYTES, True)
         array = np.frombuffer
-        return Candidates.trusted(
+        return Candidates.unchecked(
             array(packed, np.int64), array(items, np.int32), array(scores, np.float32), None, stats
         )
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items for every row, in their order."""
         rows, at = self._query_rows(queries), candidates.offsets
         check_positive("threads", threads)
@@ -234,7 +234,7 @@ class BagIndex(Index):
             self._check_candidates(len(rows), candidates)  # says it better, but a sound call need not wait for it
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
-        return Scored(np.frombuffer(scores, np.float32), stats)
+        return PairScores(np.frombuffer(scores, np.float32), stats)
 
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.base.index import Index
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
@@ -109,7 +109,7 @@ class TreeIndex(Index):
         self.leaf_items = items
         self._dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
         self.beam = check_positive("beam", beam)
-        self.entry_bytes = 1 + WEIGHTS[weights]
+        self.posting_bytes = 1 + WEIGHTS[weights]
         self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
 
     @classmethod
@@ -243,16 +243,16 @@ class TreeIndex(Index):
             )
         except (ValueError, TypeError) as error:
             raise InputError(f"The queries must be sound rows. Got others: {error}.") from error
-        return Candidates.trusted(
+        return Candidates.unchecked(
             np.frombuffer(starts, np.int64),
             np.frombuffer(items, np.int32),
             np.frombuffer(scores, np.float32),
             None,
-            Stats(0.0, 0, 0, entries, entries * self.entry_bytes, exact, 0, widened),
+            Stats(0.0, 0, 0, entries, entries * self.posting_bytes, exact, 0, widened),
             ceilings=np.frombuffer(ceilings, np.float32),
         )
 
-    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Scored:
+    def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items by their whole paths, in their order.
 
         Once many were scored, the leaves' weights are kept by item too: that takes memory, about as much as the last
@@ -267,10 +267,10 @@ class TreeIndex(Index):
         except (ValueError, TypeError) as error:
             self._check_candidates(len(rows), candidates)
             raise InputError(f"Queries and candidates must be sound. Got others: {error}.") from error
-        stats = Stats(0.0, len(candidates.items), 0, entries, entries * self.entry_bytes)
-        return Scored(np.frombuffer(scores, np.float32), stats)
+        stats = Stats(0.0, len(candidates.items), 0, entries, entries * self.posting_bytes)
+        return PairScores(np.frombuffer(scores, np.float32), stats)
 
-    def live_source(self, queries: Rows | Matrix) -> _native.LiveSource:
+    def native_cursor(self, queries: Rows | Matrix) -> _native.LiveSource:
         """Return the queries with this index as a native sum takes them."""
         rows = self._query_rows(queries)
         return self._tree.source(rows.offsets, rows.columns, rows.values, self.beam)

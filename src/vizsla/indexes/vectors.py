@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
-from vizsla.core.validation import array_of
+from vizsla.core.validation import as_array
 from vizsla.errors import FormatError, InputError, check_choice
 from vizsla.typing import Float32Array, Int32Array
 
@@ -26,7 +26,7 @@ BLOCK = 1 << 22
 class ItemVectors:
     """Item vectors in float32, float16, or one byte a number; what an index scores is what is decoded from here.
 
-    A byte c of dimension j stands for ``low[j] + (c + 0.5) / 255 · span[j]``, Faiss's 8-bit scalar quantiser.
+    A byte c of dimension j stands for ``low[j] + (c + 0.5) / 255 · span[j]``, Faiss's 8-bit scalar quantizer.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ItemVectors:
     def of(cls, vectors: Any, *, storage: str | None = None) -> Self:
         """Store vectors; float16 stays float16 unless told otherwise, everything else becomes float32."""
         arrays = hasattr(vectors, "__array__")
-        rows = np.asarray(vectors) if arrays else array_of("vectors", vectors, np.float32)
+        rows = np.asarray(vectors) if arrays else as_array("vectors", vectors, np.float32)
         if rows.dtype.kind not in "fiub":
             raise InputError(f"`vectors` must be numbers. Got {rows.dtype}.")
         if rows.ndim != 2:
@@ -73,7 +73,7 @@ class ItemVectors:
             storage = "float16" if rows.dtype == np.float16 else "float32"
         check_choice("storage", storage, STORAGES)
         if storage == "int8":
-            codes, low, span = _quantised(rows)
+            codes, low, span = _quantized(rows)
             return cls(codes, low=low, span=span)
         if rows.dtype == np.dtype(storage) and rows.flags.c_contiguous:
             return cls(rows)
@@ -114,7 +114,7 @@ class ItemVectors:
         return decoded(picked, self.low, self.step)
 
     def write(self, writer: ArtifactWriter) -> None:
-        """Store the rows among an artefact's files."""
+        """Store the rows among an artifact's files."""
         writer.parameters(storage=self.storage, longest=self.longest)
         writer.array("vectors", self.rows)
         if self.low is not None and self.span is not None:
@@ -178,7 +178,7 @@ def decoded(codes: NDArray[np.uint8], low: Float32Array, step: Float32Array) -> 
     return rows
 
 
-def _quantised(rows: NDArray[Any]) -> tuple[NDArray[np.uint8], Float32Array, Float32Array]:
+def _quantized(rows: NDArray[Any]) -> tuple[NDArray[np.uint8], Float32Array, Float32Array]:
     """Return bytes for every number, and what they stand for: low and span of each dimension."""
     low, high = np.full(rows.shape[1], np.inf, np.float32), np.full(rows.shape[1], -np.inf, np.float32)
     for start, end in blocks(*rows.shape):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from vizsla.core.validation import DatasetWarning, Tally, caller_level, path_of
+from vizsla.core.validation import DatasetWarning, WarningLog, as_path, user_stacklevel
 from vizsla.errors import DataError, InputError, check_choice
 
 ON_ERROR = ("raise", "warn", "skip")
@@ -82,7 +82,7 @@ class Refusals:
     --------
     >>> refusals = Refusals(Reading(on_error="skip"), "items.csv")
     >>> refusals.add(DataError("the id is empty.", path="items.csv", line=3), ",a fig")
-    >>> tally = Tally()
+    >>> tally = WarningLog()
     >>> refusals.report(tally)
     >>> tally.messages
     ('1 unreadable lines skipped in items.csv; the first: items.csv, line 3: the id is empty.',)
@@ -108,7 +108,7 @@ class Refusals:
             self._tell(error, raw)
             self._told.add(place)
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count what the last complete reading left out."""
         tally.add(self.count, f"unreadable {self._what} skipped in {self._name}; the first: {self._first}")
 
@@ -117,7 +117,7 @@ class Refusals:
             data = raw.encode(self._how.encoding, "replace") if isinstance(raw, str) else raw
             self._how.rejected.write(data.rstrip(b"\r\n") + b"\n")
         if self._how.on_error == "warn" and len(self._told) < NAMED:
-            warnings.warn(str(error), DatasetWarning, stacklevel=caller_level())
+            warnings.warn(str(error), DatasetWarning, stacklevel=user_stacklevel())
 
 
 def _with_a_way_out(error: DataError) -> DataError:
@@ -133,7 +133,7 @@ def putting_aside(rejected: str | Path | None, sources: Sequence[str | Path | No
     if rejected is None:
         yield None
         return
-    path = path_of(rejected, "rejected")
+    path = as_path(rejected, "rejected")
     for source in sources:
         if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
             raise InputError(f"`rejected` must be another file than those that are read. Got {rejected}.")

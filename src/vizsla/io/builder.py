@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from vizsla.core.catalog import Item, Query, details_of
 from vizsla.core.strings import Strings
-from vizsla.core.validation import Tally, check_listed, is_several
+from vizsla.core.validation import WarningLog, check_listed, is_iterable
 from vizsla.data.dataset import Dataset
-from vizsla.data.metadata import Details
+from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.errors import DataError, InputError, check_choice
 from vizsla.io.bad_lines import ON_ERROR
@@ -57,7 +57,7 @@ def assemble(
     """
     check_choice("on_error", on_error, ON_ERROR)
     check_choice("dangling", dangling, ["raise", "warn"])
-    tally, skips = Tally(), on_error != "raise"
+    tally, skips = WarningLog(), on_error != "raise"
     items = _items(parts, tally, skips=skips, meta=meta, keep_texts=keep_texts)
     known = _known_queries(parts, tally, skips=skips)
     pairs, clicks, events = None, None, None
@@ -66,14 +66,14 @@ def assemble(
         events, clicks = pairs.events, pairs.summed(tally, name=parts.clicks.name)
         parts.clicks.report(tally)
     queries = known if known is not None else _clicked_queries(parts, pairs)
-    qrels = {split: _judgements(found, queries.ids, items.ids, dangling, tally) for split, found in parts.qrels.items()}
+    qrels = {split: _judgments(found, queries.ids, items.ids, dangling, tally) for split, found in parts.qrels.items()}
     tally.emit()
     return Dataset(
         items, queries, clicks=clicks, qrels=qrels, warnings=tally.messages, events=events, mapping=parts.mapping
     )
 
 
-def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Meta, keep_texts: bool) -> Records[Item]:
+def _items(parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_texts: bool) -> Records[Item]:
     """Read the items once, and let their ids carry what else is known of them."""
     names, kinds = named_meta(meta)
     wanted = names is None or len(names) > 0
@@ -85,7 +85,7 @@ def _items(parts: Parts, tally: Tally, *, skips: bool, meta: Meta, keep_texts: b
     return described
 
 
-def _report_metadata(details: Details | None, kinds: Mapping[str, str], tally: Tally) -> None:
+def _report_metadata(details: ItemMetadata | None, kinds: Mapping[str, str], tally: WarningLog) -> None:
     """Count the values that do not parse as their column's kind, and name declared fields that no item has."""
     odd = {} if details is None else details.unparsed()
     for name, (kind, count, example) in islice(odd.items(), MOST_REPORTED):
@@ -97,12 +97,12 @@ def _report_metadata(details: Details | None, kinds: Mapping[str, str], tally: T
     tally.add(len(absent), f"fields that `meta` declares and no item has, such as {(absent or [''])[0]!r:.60}")
 
 
-def _known_queries(parts: Parts, tally: Tally, *, skips: bool) -> Records[Query] | None:
+def _known_queries(parts: Parts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:
     if parts.queries is not None:
         return scan(parts.queries, tally, what="query", skips=skips, texts=parts.texts)
     if parts.qrels:
         raise DataError(
-            "there are judgements but no queries.", path=next(iter(parts.qrels.values())).name, remedy="Pass `queries`."
+            "there are judgments but no queries.", path=next(iter(parts.qrels.values())).name, remedy="Pass `queries`."
         )
     return None
 
@@ -113,7 +113,7 @@ def _clicked_queries(parts: Parts, pairs: Pairs | None) -> Records[Query]:
     return Records(source, source.ids)
 
 
-def _judgements(entries: Entries, queries: Strings, items: Strings, dangling: str, tally: Tally) -> csr_array:
+def _judgments(entries: Entries, queries: Strings, items: Strings, dangling: str, tally: WarningLog) -> csr_array:
     matrix = _pairs(entries, queries, items, dangling).graded(tally, name=entries.name)
     entries.report(tally)
     return matrix
@@ -141,7 +141,7 @@ def read_lists(
         ListSource(listed, name="items"),
         None if queries is None else ListSource(list(read_queries(queries)), name="queries"),
         None if clicks is None else read_clicks(clicks, click_columns),
-        {} if qrels is None else {split: read_judgements(rows, split) for split, rows in _by_split(qrels).items()},
+        {} if qrels is None else {split: read_judgments(rows, split) for split, rows in _by_split(qrels).items()},
         mapping="" if head is None else f"items: {head}",
     )
 
@@ -177,8 +177,8 @@ def read_clicks(clicks: Any, columns: Mapping[str, str] | None = None) -> ListEn
     return ListEntries(entries, name="clicks")
 
 
-def read_judgements(rows: Any, split: str) -> ListEntries:
-    """Return the judgements of one split, from the same forms as clicks."""
+def read_judgments(rows: Any, split: str) -> ListEntries:
+    """Return the judgments of one split, from the same forms as clicks."""
     name = f"qrels {split}"
     frame = frame_of(rows, name)
     if frame is not None:
@@ -193,7 +193,7 @@ def read_judgements(rows: Any, split: str) -> ListEntries:
 def _records(things: Any, what: str, kind: type, fields: Fields) -> Iterator[Any]:
     things = series_of(things)
     check_listed(what, things)
-    if not is_several(things):
+    if not is_iterable(things):
         raise InputError(f"`{what}` must be a list or a mapping. Got {things!r:.80}: put it into a list.")
     if isinstance(things, Mapping):
         return (_with_id(id, thing, what, kind, ("_id", "id")) for id, thing in things.items())
@@ -238,7 +238,7 @@ def _triples(rows: Any, what: str) -> Iterator[tuple[Any, ...]]:
             yield from ((query, item, weight) for item, weight in pairs)
         return
     check_listed(what, rows)
-    if not is_several(rows):
+    if not is_iterable(rows):
         raise InputError(f"`{what}` must hold (query, item) or (query, item, weight). Got {type(rows).__name__}.")
     for row in rows:
         if isinstance(row, str) or not isinstance(row, tuple | list) or len(row) not in (2, 3, 4):

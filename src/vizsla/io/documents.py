@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vizsla.core.catalog import Item
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError, InputError, check_positive
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
 from vizsla.io.files import VARIABLE, Line, max_document_bytes
@@ -38,7 +38,7 @@ class Section(NamedTuple):
     line: int
 
 
-# Neighbours in a pattern never take the same character: one that no line fits is then refused in a single pass.
+# Neighbors in a pattern never take the same character: one that no line fits is then refused in a single pass.
 _HEADING = re.compile(r" {0,3}(#{1,6})\s(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
@@ -450,7 +450,7 @@ class FolderSource:
         """A folder is read from the start."""
         return None
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count files that are not read, documents that cannot be, and those without a word."""
         if count := self.found.left_out():
             tally.add(count, f"files left out of {self.name}: {self.found.reasons()}")
@@ -474,7 +474,7 @@ class FolderSource:
             silent += empty
         self._silent = silent
         if not count:
-            tally = Tally()
+            tally = WarningLog()
             self.report(tally)
             problem = f"there are no items: {'; '.join(tally.messages)}"
             raise DataError(problem, path=self.name, remedy=f"Give documents that hold text ({TYPES}).")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vizsla.core.catalog import NO_METADATA, Item, Query
-from vizsla.core.validation import path_of
+from vizsla.core.validation import as_path
 from vizsla.data.values import KINDS
 from vizsla.errors import InputError
 from vizsla.io.files import Line, LineFile, without_packing
@@ -204,7 +204,7 @@ SUFFIXES = {
 
 def sniff(path: Path, *, encoding: str = "utf-8") -> str | None:
     """Return "jsonl", "csv", "tsv", "parquet", "trec" (topics), or None."""
-    kind = SUFFIXES.get(Path(without_packing(path_of(path).name)).suffix.lower())
+    kind = SUFFIXES.get(Path(without_packing(as_path(path).name)).suffix.lower())
     if kind is not None:
         return kind
     with path.open("rb") as stream:

@@ -18,7 +18,7 @@ from vizsla.io.tables import TableHead, table_head
 
 
 class EntryColumns(NamedTuple):
-    """The columns of a Parquet file or a data frame that hold clicks, or with `grades` judgements.
+    """The columns of a Parquet file or a data frame that hold clicks, or with `grades` judgments.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def frame_queries(frame: Frame) -> list[Query]:
 def frame_entries(
     frame: Frame, name: str, *, grades: bool = False, columns: Mapping[str, str] | None = None
 ) -> ListEntries:
-    """Return the clicks, or with `grades` the judgements, of a frame."""
+    """Return the clicks, or with `grades` the judgments, of a frame."""
     return ListEntries(frame_rows(frame, name, grades=grades, columns=columns), name=name)
 
 

@@ -17,7 +17,7 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla._native import EntryFormat
 from vizsla.core.strings import Strings
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import ClickEvents, Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.io.atomic import writing
@@ -134,7 +134,7 @@ class Pairs:
             raise InputError(f"Every click must have a time, or none. Got {len(times)} times of {len(rows)} clicks.")
         return ClickEvents(rows, columns, values, times)
 
-    def summed(self, tally: Tally, *, name: str) -> csr_array:
+    def summed(self, tally: WarningLog, *, name: str) -> csr_array:
         """Return clicks: repeated pairs are summed; pairs of weight 0 are left out and counted."""
         matrix = self._matrix(*self._sorted()[:3])
         matrix.sum_duplicates()
@@ -144,15 +144,15 @@ class Pairs:
         self._report(tally, name)
         return matrix.astype(np.float32)
 
-    def graded(self, tally: Tally, *, name: str) -> csr_array:
-        """Return judgements: a pair repeated with the same grade counts once, with another grade it raises."""
+    def graded(self, tally: WarningLog, *, name: str) -> csr_array:
+        """Return judgments: a pair repeated with the same grade counts once, with another grade it raises."""
         rows, columns, values, lines = self._sorted()
         same = np.zeros(len(rows), dtype=np.bool_)
         same[1:] = (rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])
         clash = np.flatnonzero(same[1:] & (values[1:] != values[:-1]))
         if len(clash):
             raise self._clash(name, int(clash[0]), rows, columns, values, lines)
-        tally.add(int(same.sum()), f"judgements repeated in {name}: each counted once")
+        tally.add(int(same.sum()), f"judgments repeated in {name}: each counted once")
         self._report(tally, name)
         return self._matrix(rows[~same], columns[~same], values[~same]).astype(np.int32)
 
@@ -165,7 +165,7 @@ class Pairs:
         # Where the log names the queries, its own faults come first: this waits until it is read.
         self._late = self._late or error
 
-    def _report(self, tally: Tally, name: str) -> None:
+    def _report(self, tally: WarningLog, name: str) -> None:
         found = {"query": self._table.unknown_queries, "item": self._table.unknown_items}
         for kind, (count, example) in found.items():
             id = example.decode("utf-8", "surrogatepass")
@@ -222,7 +222,7 @@ Entry = tuple[str, str, float] | tuple[str, str, float, float]
 
 
 class Entries(Protocol):
-    """Clicks or judgements that can be read again and again."""
+    """Clicks or judgments that can be read again and again."""
 
     name: str
 
@@ -230,7 +230,7 @@ class Entries(Protocol):
         """Read from the start and add everything to `pairs`."""
         ...
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count what the last complete reading skipped."""
         ...
 
@@ -246,7 +246,7 @@ class ListEntries:
         for number, entry in enumerate(self._entries, 1):
             pairs.add(Line(self.name, number), *entry)
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Nothing is ever skipped."""
 
 
@@ -298,7 +298,7 @@ class LineEntries:
         if pairs.seen == before:
             raise DataError("there are no entries.", path=self.name, remedy="Give at least one, or leave the file out.")
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count blank and unreadable lines."""
         tally.add(self._blank, f"blank lines skipped in {self.name}")
         self._refusals.report(tally)
@@ -485,7 +485,7 @@ TREC = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True
 
 
 def read_qrels(path: str | Path, *, how: Reading = STRICT) -> LineEntries:
-    """Return the entries of a judgement file, told by its first line.
+    """Return the entries of a judgment file, told by its first line.
 
     Three columns with tabs are BEIR's `query item grade`, with or without a header. Four columns, by tabs or
     spaces, are TREC's `query iteration item grade`.
@@ -501,7 +501,7 @@ def _read_head(line: Line) -> EntryLines:
         return EntryLines(_parse_trec, TREC)
     raise line.error(
         f"expected 3 columns (query, item, grade) with tabs, or TREC's 4 columns. Got {len(tabs)} with tabs.",
-        "Check that this is a judgement file.",
+        "Check that this is a judgment file.",
     )
 
 
@@ -573,8 +573,8 @@ def splits_to_write(dataset: Dataset) -> list[str]:
         if not split or split.startswith(".") or "/" in split or "\0" in split:
             raise DataError(f"a split's name must be good as a file's name. Got {split!r}.", remedy="Rename the split.")
     full = [split for split in dataset.judged_splits if dataset.qrels(split).nnz]
-    tally = Tally()
-    tally.add(len(dataset.judged_splits) - len(full), "splits without judgements left out")
+    tally = WarningLog()
+    tally.add(len(dataset.judged_splits) - len(full), "splits without judgments left out")
     tally.emit()
     return full
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic
 
 from vizsla.core.catalog import NO_METADATA, Item, Query
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.errors import InputError, MissingExtraError
 from vizsla.io.builder import Parts
 from vizsla.io.files import Line
@@ -20,7 +20,7 @@ def read_ir_dataset(name: str) -> Parts:
     """Return the parts of a dataset; `beir/scifact/test` has the split "test".
 
     An id's last word is the split if it is a usual name of one; otherwise the split is "test". An id without
-    judgements of its own, such as `beir/scifact`, has those of the ids one word longer.
+    judgments of its own, such as `beir/scifact`, has those of the ids one word longer.
     """
     dataset = _load(name)
     if not dataset.has_docs():
@@ -101,12 +101,12 @@ class _Source(Generic[Record]):
     def pick(self, number: int) -> Record | None:
         return None
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         pass
 
 
 class _Qrels:
-    """Judgements."""
+    """Judgments."""
 
     def __init__(self, name: str, read: Callable[[], Iterator[Any]]):
         self.name, self._read = f"ir_datasets:{name}", read
@@ -115,5 +115,5 @@ class _Qrels:
         for number, qrel in enumerate(self._read(), 1):
             pairs.add(Line(self.name, number), qrel.query_id, qrel.doc_id, float(qrel.relevance))
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         pass

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
@@ -24,7 +24,7 @@ PREFIX = "ir_datasets:"
 STANDARD_INPUT = "-"
 
 
-@checked
+@validate_args
 def open_dataset(
     source: str | Path,
     *,
@@ -60,7 +60,7 @@ def open_dataset(
         A click log (CSV, TSV, Parquet) in place of that of the source. Its query column holds query ids; in a
         dataset without queries it holds texts, and the distinct texts become the queries.
     qrels : path or mapping of split name to path, optional
-        Judgements (BEIR's or TREC's columns, Parquet) in place of those of the source. One path is the split "test".
+        Judgments (BEIR's or TREC's columns, Parquet) in place of those of the source. One path is the split "test".
     id, text, title : str, optional
         Fields or columns of an item, where their names are unusual. Several texts are joined by spaces.
     meta : names, optional
@@ -85,7 +85,7 @@ def open_dataset(
     rejected : path, optional
         Write the lines that are left out to this file, as they stood.
     dangling : {"warn", "raise"}
-        A click or judgement of an unknown query or item: leave it out and count it, or raise.
+        A click or judgment of an unknown query or item: leave it out and count it, or raise.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
 from vizsla.core.catalog import Item, Query
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.atomic import writing_folder
@@ -92,7 +92,7 @@ class ParquetSource(Generic[Record]):
             row = self._group[1].slice(number - self._starts[group], 1).to_pylist()[0]
         return self._make(row, Line(self._path, number + 1))
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count unreadable rows."""
         self._refusals.report(tally)
 
@@ -140,7 +140,7 @@ def read_queries(path: str | Path, *, how: Reading = STRICT) -> ParquetSource[Qu
 
 
 class ParquetEntries:
-    """Clicks, or with `grades` judgements, of a Parquet file; columns are known by their names."""
+    """Clicks, or with `grades` judgments, of a Parquet file; columns are known by their names."""
 
     def __init__(
         self, path: str | Path, *, grades: bool = False, how: Reading = STRICT, columns: Mapping[str, str] | None = None
@@ -162,7 +162,7 @@ class ParquetEntries:
             else:
                 pairs.add(line, *entry)
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count what was left out."""
         self._refusals.report(tally)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from vizsla.core.catalog import Item, Query
 from vizsla.core.strings import Strings
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.files import Line, LineFile, is_bomb
@@ -31,7 +31,7 @@ def read_pecos(folder: str | Path) -> Dataset:
     every entry, whose queries follow the others. Features are in `query_features`. Texts are empty unless there are
     `output-items.txt` and `X.txt` (or `X.trn.txt` and `X.tst.txt`), one a line.
     """
-    folder, tally = Path(folder), Tally()
+    folder, tally = Path(folder), WarningLog()
     names = [name for name in ("", ".trn", ".tst") if (folder / f"Y{name}.npz").is_file()]
     labels = {name: _weights(folder / f"Y{name}.npz") for name in names}
     features = {name: _matrix(folder / f"X{name}.npz") for name in names if (folder / f"X{name}.npz").is_file()}
@@ -119,14 +119,14 @@ def _stacked(matrices: dict[str, csr_array], kept: tuple[str, ...]) -> csr_array
     return csr_array(vstack(blocks, format="csr"))
 
 
-def _items(path: Path, count: int, tally: Tally) -> Records[Item]:
+def _items(path: Path, count: int, tally: WarningLog) -> Records[Item]:
     if path.is_file():
         return _counted(scan(_texts(path, 0, Item), tally, what="item", skips=False), count, path)
     ids = Strings.of(map(str, range(count)))
     return Records(ListSource(_Untexted(ids, Item), name=str(path.parent)), ids)
 
 
-def _queries(folder: Path, counts: dict[str, int], tally: Tally) -> Records[Query]:
+def _queries(folder: Path, counts: dict[str, int], tally: WarningLog) -> Records[Query]:
     from vizsla.io.records import ChainSource
 
     paths = [folder / f"X{name}.txt" for name in counts]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vizsla.core.catalog import Query
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError, InputError
 from vizsla.io import jsonl, msmarco, parquet
 from vizsla.io.bad_lines import STRICT, Reading, putting_aside
@@ -39,7 +39,7 @@ def read_queries(path: Path, *, how: Reading = STRICT) -> Source[Query]:
 def read_entries(
     path: Path, *, grades: bool = False, how: Reading = STRICT, columns: Mapping[str, str] | None = None
 ) -> Entries:
-    """Read clicks, or judgements with `grades`: text columns or Parquet."""
+    """Read clicks, or judgments with `grades`: text columns or Parquet."""
     if path.suffix == ".parquet":
         return parquet.ParquetEntries(path, grades=grades, how=how, columns=columns)
     return read_qrels(path, how=how) if grades else read_clicks(path, how=how, columns=columns)
@@ -82,7 +82,7 @@ def read_click_texts(
 
 
 def _triples(entries: Entries) -> list[Triple]:
-    pairs, tally = Pairs(None, None, dangling="warn"), Tally()
+    pairs, tally = Pairs(None, None, dangling="warn"), WarningLog()
     entries.into(pairs)
     entries.report(tally)
     tally.emit()

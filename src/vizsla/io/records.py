@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
-from vizsla.core.catalog import Catalogue, Item, Query
+from vizsla.core.catalog import Catalog, Item, Query
 from vizsla.core.strings import Strings
-from vizsla.core.validation import Tally
-from vizsla.data.metadata import Details
+from vizsla.core.validation import WarningLog
+from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import selected
 from vizsla.errors import DataError
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
@@ -43,7 +43,7 @@ class Source(Protocol[RecordOut]):
         """Return one record by its number; None if only reading from the start is possible."""
         ...
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count what the last complete reading skipped."""
         ...
 
@@ -77,7 +77,7 @@ class ListSource(Generic[Record]):
         """Return one record."""
         return self._records[number]
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Nothing is ever skipped."""
 
 
@@ -103,7 +103,7 @@ class ChainSource(Generic[Record]):
         """A chain is read from the start."""
         return None
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count what the parts skipped."""
         for part in self._parts:
             part.report(tally)
@@ -133,7 +133,7 @@ class StringsSource:
         """Return one query."""
         return Query(self.ids[number], self._texts[number])
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Nothing is ever skipped."""
 
 
@@ -167,7 +167,7 @@ class LineSource(Generic[Record]):
             return None
         return self._parse(self._file.at(int(self._offsets[number])))
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count blank and unreadable lines."""
         tally.add(self._blank, f"blank lines skipped in {self.name}")
         self._refusals.report(tally)
@@ -270,13 +270,13 @@ class Records(Generic[Record]):
         others = np.setdiff1d(np.arange(len(self.ids) + len(self._dropped)), kept)
         return Records(self._source, ids, dropped=frozenset(others.tolist()))
 
-    def described(self, details: Details | None) -> Records[Record]:
+    def described(self, details: ItemMetadata | None) -> Records[Record]:
         """Return the same records; their ids carry these details, which are by the source's numbers."""
         if details is None:
             return self
         if self._dropped:
             details = selected(details, np.setdiff1d(np.arange(details.count), sorted(self._dropped)))
-        return Records(self._source, Catalogue(self.ids, details), dropped=self._dropped)
+        return Records(self._source, Catalog(self.ids, details), dropped=self._dropped)
 
     def __repr__(self) -> str:
         return f"Records({len(self)} in {self._source.name})"
@@ -288,7 +288,7 @@ class Records(Generic[Record]):
 
 def scan(
     source: Source[Record],
-    tally: Tally,
+    tally: WarningLog,
     *,
     what: str,
     skips: bool,
@@ -341,7 +341,7 @@ def _ids(source: Iterable[Record], empty: _Counter, note: Callable[[list[Any]], 
 
 
 def _without_repeats(
-    source: Source[Record], ids: Strings, repeats: list[int], tally: Tally, plural: str, *, skips: bool
+    source: Source[Record], ids: Strings, repeats: list[int], tally: WarningLog, plural: str, *, skips: bool
 ) -> Records[Record]:
     if not skips:
         repeated = ids[repeats[0]]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.core.catalog import NO_METADATA, Item, Query
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
 from vizsla.io.fields import ITEM_FIELDS, Fields
@@ -409,7 +409,7 @@ class TableSource(Generic[Record]):
             return None
         return self._make(self._first_row(self._file.lines_from(int(self._offsets[number]))))
 
-    def report(self, tally: Tally) -> None:
+    def report(self, tally: WarningLog) -> None:
         """Count blank and unreadable lines."""
         tally.add(self._blank, f"blank lines skipped in {self.name}")
         self._refusals.report(tally)

@@ -11,7 +11,7 @@ from pathlib import Path
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import Query
 from vizsla.core.strings import Strings
-from vizsla.core.validation import Tally, check_unicode
+from vizsla.core.validation import WarningLog, check_unicode
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing
@@ -81,50 +81,50 @@ def _plain(text: str) -> str:
     return " ".join(html.unescape(text).split())
 
 
-def read_run(path: str | Path, *, catalogue: Strings | None = None) -> Candidates:
+def read_run(path: str | Path, *, catalog: Strings | None = None) -> Candidates:
     """Return a run as Candidates: ordered by score, equal scores by item number; the rank column is not used.
 
     Parameters
     ----------
     path : path
         The file, plain or gzipped.
-    catalogue : Strings, optional
+    catalog : Strings, optional
         Item ids by number; an item that is not in it raises. Without it, items are numbered as they come.
     """
-    return Candidates.from_dict(read_answers(path, catalogue=catalogue), catalogue=catalogue)
+    return Candidates.from_dict(read_answers(path, catalog=catalog), catalog=catalog)
 
 
 def read_answers(
-    path: str | Path, *, catalogue: Strings | None = None, how: Reading = STRICT
+    path: str | Path, *, catalog: Strings | None = None, how: Reading = STRICT
 ) -> dict[str, dict[str, float]]:
     """Return a run as `{query id: {item id: score}}`, in the order of its lines.
 
-    What cannot be read, an item that a query has before, and one that is not in the catalogue raise, or are left out.
+    What cannot be read, an item that a query has before, and one that is not in the catalog raise, or are left out.
     """
     answers: dict[str, dict[str, float]] = {}
     refusals = Refusals(how, str(path))
     file = LineFile(path, encoding=how.encoding)
     for line in file.lines(refusals.add) if how.skips else file:
         try:
-            _add(line, answers, catalogue)
+            _add(line, answers, catalog)
         except DataError as error:
             if not how.skips:
                 raise
             refusals.add(error, line.text)
     if not answers:
         raise DataError("there are no entries.", path=path, remedy="Give at least one.")
-    tally = Tally()
+    tally = WarningLog()
     refusals.report(tally)
     tally.emit()
     return answers
 
 
-def _add(line: Line, answers: dict[str, dict[str, float]], catalogue: Strings | None) -> None:
+def _add(line: Line, answers: dict[str, dict[str, float]], catalog: Strings | None) -> None:
     if not line.text.strip():
         return
     query, item, score = _entry(line)
-    if catalogue is not None and item not in catalogue:
-        raise line.error(f"the item {item!r} is unknown.", "Read the run with the catalogue that it was made from.")
+    if catalog is not None and item not in catalog:
+        raise line.error(f"the item {item!r} is unknown.", "Read the run with the catalog that it was made from.")
     if item in answers.get(query, ()):
         raise line.error(f"query {query!r} has item {item!r} before.", "Keep one of the two.")
     answers.setdefault(query, {})[item] = score
@@ -165,7 +165,7 @@ def _entry(line: Line) -> tuple[str, str, float]:
 
 
 def write_qrels(dataset: Dataset, path: str | Path, *, split: str = "test", overwrite: bool = False) -> None:
-    """Write the judgements of a split; ids with white space raise."""
+    """Write the judgments of a split; ids with white space raise."""
     with writing(path, overwrite=overwrite) as out:
         for query, grades in dataset.qrels_dict(split).items():
             out.writelines(f"{word(query)} 0 {word(item)} {grade}\n".encode() for item, grade in grades.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vizsla.core.validation import Tally
+from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import check_choice
 from vizsla.io.atomic import writing_folder
@@ -38,15 +38,15 @@ def write_dataset(dataset: Dataset, path: str | Path, *, format: str = "beir", o
         write_parquet(dataset, path, overwrite=overwrite)
     elif format == "jsonl":
         write_items(dataset, path, overwrite=overwrite)
-        _warn(len(dataset.queries), "queries and their clicks and judgements not written: a JSONL file has items only")
+        _warn(len(dataset.queries), "queries and their clicks and judgments not written: a JSONL file has items only")
     else:
         with writing_folder(path, overwrite=overwrite) as folder:
             for split in splits_to_write(dataset):
                 write_qrels(dataset, folder / f"{split}.qrels", split=split)
-        _warn(len(dataset.items) + len(dataset.queries), "texts not written: TREC qrels have judgements only")
+        _warn(len(dataset.items) + len(dataset.queries), "texts not written: TREC qrels have judgments only")
 
 
 def _warn(count: int, what: str) -> None:
-    tally = Tally()
+    tally = WarningLog()
     tally.add(count, what)
     tally.emit()

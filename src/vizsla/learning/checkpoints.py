@@ -66,7 +66,7 @@ class TrainingState(Artifact):
         return cls(reader.parameter("key", str), steps, arrays, measured)
 
 
-class Watched(NamedTuple):
+class TrainingProgress(NamedTuple):
     """How far a training is, and how good.
 
     Attributes
@@ -85,4 +85,4 @@ class Watched(NamedTuple):
     held_out: list[float]
 
 
-Watch = Callable[[Watched], None]
+Watch = Callable[[TrainingProgress], None]

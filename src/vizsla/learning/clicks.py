@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla.core.sparse import are_offsets
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, is_several
+from vizsla.core.validation import as_array, is_iterable
 from vizsla.errors import FormatError, InputError
 from vizsla.io.frames import frame_of, frame_rows
 from vizsla.learning.matrices import Rows, is_sparse, numbers_of, says, stacked, unit_rows
@@ -49,7 +49,7 @@ def click_rows(clicks: Any) -> list[Row]:
     frame = frame_of(clicks, "clicks")
     if frame is not None:
         return list(frame_rows(frame, "clicks"))
-    if not is_several(clicks):
+    if not is_iterable(clicks):
         raise InputError(f"`clicks` must be a Dataset or (query, item, weight) triples. Got {type(clicks).__name__}.")
     rows = [tuple(row) if isinstance(row, Iterable) else (row,) for row in clicks]
     for row in rows:
@@ -84,7 +84,7 @@ def click_weights(weights: Any) -> NDArray[np.float64]:
     Traceback (most recent call last):
     vizsla.errors.InputError: A click's weight must be above 0 and below 2^30. Got nan.
     """
-    values: NDArray[np.float64] = array_of("weight", weights, np.float64).reshape(-1)
+    values: NDArray[np.float64] = as_array("weight", weights, np.float64).reshape(-1)
     wrong = ~((values > 0) & (values < MOST_WEIGHT))  # NaN is neither
     if wrong.any():
         raise InputError(f"A click's weight must be above 0 and below 2^30. Got {values[int(wrong.argmax())]:g}.")
@@ -99,7 +99,7 @@ def click_times(times: Sequence[Any]) -> NDArray[np.float64]:
     >>> click_times([0, 86400.5]).tolist()
     [0.0, 86400.5]
     """
-    values: NDArray[np.float64] = array_of("time", times, np.float64).reshape(-1)
+    values: NDArray[np.float64] = as_array("time", times, np.float64).reshape(-1)
     wrong = ~np.isfinite(values)
     if wrong.any():
         raise InputError(f"A click's time must be seconds since 1970. Got {values[int(wrong.argmax())]:g}.")
@@ -282,7 +282,7 @@ class ClickLog:
         return self.queries.take(numbers.astype(np.int32)) if len(numbers) else []
 
     def write(self, writer: ArtifactWriter) -> None:
-        """Store the log among an artefact's files."""
+        """Store the log among an artifact's files."""
         writer.strings("queries", self.queries)
         writer.parameters(log_terms=self.dim if is_sparse(self.vectors) else None, half_life=self.half_life)
         if is_sparse(self.vectors):

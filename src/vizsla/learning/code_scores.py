@@ -12,7 +12,7 @@ from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.typing import Float32Array, Int32Array
 
 
-class Asked(NamedTuple):
+class QueryTables(NamedTuple):
     """A batch of queries, and its inner product with every centroid.
 
     Attributes
@@ -32,9 +32,9 @@ class Asked(NamedTuple):
     turned: Float32Array
     tables: Float32Array
 
-    def head(self, count: int) -> Asked:
+    def head(self, count: int) -> QueryTables:
         """Return the first queries."""
-        return Asked(self.rows[:count], self.adapted[:count], self.turned[:count], self.tables[:, :count])
+        return QueryTables(self.rows[:count], self.adapted[:count], self.turned[:count], self.tables[:, :count])
 
 
 class CodeScores:
@@ -98,13 +98,13 @@ class CodeScores:
         """Go on with the codes of another index; adapter and centroids stay as they are."""
         self.codes, self.stored = np.ascontiguousarray(index.codes.T), index.stored_codes.stored
 
-    def asked(self, rows: Float32Array) -> Asked:
+    def asked(self, rows: Float32Array) -> QueryTables:
         """Adapt and turn queries, and make their tables."""
         adapted = np.matmul(rows, self.adapter.T)
         turned = self._turned(adapted)
-        return Asked(rows, adapted, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
+        return QueryTables(rows, adapted, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
 
-    def of(self, asked: Asked, items: Int32Array) -> Float32Array:
+    def of(self, asked: QueryTables, items: Int32Array) -> Float32Array:
         """Return the scores of these items, queries × items."""
         count = self.centroids.shape[1]
         places = (np.arange(len(items)) * count)[:, None]
@@ -114,14 +114,14 @@ class CodeScores:
         return scores
 
     def gradients(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64]
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         """Return the loss's derivatives by the centroids and by the adapter, given those by the items' scores."""
         by_centroid, by_adapted = self._gradients(asked, items, by_score)
         return by_centroid, by_adapted.T @ asked.rows
 
     def row_gradients(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64]
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         """Return the loss's derivatives by the centroids and by the queries' rows, for an encoder that learns."""
         by_centroid, by_adapted = self._gradients(asked, items, by_score)
@@ -142,7 +142,7 @@ class CodeScores:
         return wide
 
     def _gradients(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64]
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         by_table = self._by_table(items, by_score)
         by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
@@ -180,18 +180,18 @@ class VectorScores:
     def __init__(self, vectors: Float32Array, codes: CodeScores):
         self.vectors, self.codes = vectors, codes
 
-    def of(self, asked: Asked, items: Int32Array) -> Float32Array:
+    def of(self, asked: QueryTables, items: Int32Array) -> Float32Array:
         """Return the scores of these items, queries × items."""
         return np.asarray(np.matmul(self.vectors[items], asked.adapted[:, :, None])[:, :, 0])
 
     def gradients(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64]
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         """Return the loss's derivatives by the centroids, which are 0, and by the adapter."""
         return np.zeros_like(self.codes.centroids), self._by_adapted(items, by_score).T @ asked.rows
 
     def row_gradients(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64]
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         """Return the loss's derivatives by the centroids, which are 0, and by the queries' rows."""
         return np.zeros_like(self.codes.centroids), np.asarray(self._by_adapted(items, by_score) @ self.codes.adapter)

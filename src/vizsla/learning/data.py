@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.typing import Int32Array
 
 
-class Relevant(NamedTuple):
+class Positives(NamedTuple):
     """The clicked items of some queries.
 
     Attributes
@@ -26,12 +26,12 @@ class Relevant(NamedTuple):
     weights: NDArray[np.float32]
 
     @classmethod
-    def of(cls, offsets: NDArray[np.int64], items: Int32Array, weights: NDArray[np.float64]) -> Relevant:
+    def of(cls, offsets: NDArray[np.int64], items: Int32Array, weights: NDArray[np.float64]) -> Positives:
         """Pad rows that lie one after the other, and let each query's weights add up to 1.
 
         Examples
         --------
-        >>> found = Relevant.of(np.array([0, 2, 3]), np.array([4, 5, 6], np.int32), np.array([1.0, 3.0, 2.0]))
+        >>> found = Positives.of(np.array([0, 2, 3]), np.array([4, 5, 6], np.int32), np.array([1.0, 3.0, 2.0]))
         >>> found.items.tolist(), found.weights.tolist()
         ([[4, 5], [6, -1]], [[0.25, 0.75], [1.0, 0.0]])
         """
@@ -44,21 +44,21 @@ class Relevant(NamedTuple):
         counted[rows, columns] = weights / np.bincount(rows, weights, minlength=len(lengths))[rows]
         return cls(padded, counted)
 
-    def take(self, numbers: NDArray[np.int64]) -> Relevant:
+    def take(self, numbers: NDArray[np.int64]) -> Positives:
         """Return the lists of some queries."""
-        return Relevant(self.items[numbers], self.weights[numbers])
+        return Positives(self.items[numbers], self.weights[numbers])
 
-    def narrowed(self) -> Relevant:
+    def narrowed(self) -> Positives:
         """Return the same lists without the columns that are padding for every query.
 
         Examples
         --------
-        >>> padded = Relevant(np.array([[4, 5, -1], [6, -1, -1]]), np.array([[0.5, 0.5, 0], [1, 0, 0]]))
+        >>> padded = Positives(np.array([[4, 5, -1], [6, -1, -1]]), np.array([[0.5, 0.5, 0], [1, 0, 0]]))
         >>> padded.narrowed().items.tolist()
         [[4, 5], [6, -1]]
         """
         width = int((self.items >= 0).sum(axis=1).max(initial=1))
-        return Relevant(self.items[:, :width], self.weights[:, :width])
+        return Positives(self.items[:, :width], self.weights[:, :width])
 
 
 def union(*lists: Int32Array) -> tuple[Int32Array, NDArray[np.bool_]]:

@@ -91,7 +91,7 @@ class Teacher:
     def scores(self, numbers: NDArray[np.int64], items: Int32Array, listed: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the scores of the listed items of some queries; 0 elsewhere."""
         offsets = np.concatenate([[0], np.cumsum(listed.sum(axis=1))]).astype(np.int64)
-        asked = Candidates.trusted(offsets, items[listed], None, self.retriever.items, Stats())
+        asked = Candidates.unchecked(offsets, items[listed], None, self.retriever.items, Stats())
         scores = np.zeros(items.shape, np.float32)
         scores[listed] = self.retriever._score(self.queries.take(numbers), asked, None, self.threads).scores
         return scores

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla.learning.code_scores import Asked, CodeScores
-from vizsla.learning.data import Relevant
+from vizsla.learning.code_scores import CodeScores, QueryTables
+from vizsla.learning.data import Positives
 from vizsla.typing import Float32Array, Int32Array
 
 SCAN = 8
@@ -16,7 +16,7 @@ BLOCK = 1 << 23
 """Numbers decoded at once, at most: what bounds the memory, never the answer."""
 
 
-def live_search(scores: CodeScores, asked: Asked, k: int, *, but: Int32Array) -> Int32Array:
+def live_search(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Array) -> Int32Array:
     """Return the `k` best items of every query, best first, leaving out some.
 
     Codes are scanned with the centroids as they are, or decoded and multiplied a block at a time, whichever is less
@@ -38,7 +38,7 @@ def live_search(scores: CodeScores, asked: Asked, k: int, *, but: Int32Array) ->
     return _multiplied(scores, asked, k, but)
 
 
-def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: Asked, k: int, but: Int32Array) -> Int32Array:
+def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, k: int, but: Int32Array) -> Int32Array:
     """Search natively for as many more as may have to be left out."""
     centroids = np.ascontiguousarray(scores.centroids.transpose(0, 2, 1))
     most = min(k + but.shape[1], scores.items)
@@ -52,7 +52,7 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: Asked, k: int
     return np.take_along_axis(items, order, axis=1)
 
 
-def _multiplied(scores: CodeScores, asked: Asked, k: int, but: Int32Array) -> Int32Array:
+def _multiplied(scores: CodeScores, asked: QueryTables, k: int, but: Int32Array) -> Int32Array:
     block = max(k + but.shape[1], BLOCK // max(1, scores.parts * scores.width))
     best: list[tuple[Int32Array, NDArray[np.float32]]] = []
     for first in range(0, scores.items, block):
@@ -89,13 +89,13 @@ class ImaginedQueries:
     Examples
     --------
     >>> vectors, rows = np.eye(2, dtype=np.float32), np.array([[0.8, 0.6]], np.float32)
-    >>> clicks = Relevant(np.array([[0]], np.int32), np.ones((1, 1), np.float32))
+    >>> clicks = Positives(np.array([[0]], np.int32), np.ones((1, 1), np.float32))
     >>> drawn, items = ImaginedQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
     >>> items.tolist(), [round(float(number), 2) for number in drawn[0]]
     ([1], [-0.12, 0.99])
     """
 
-    def __init__(self, vectors: Float32Array, rows: Float32Array, relevant: Relevant):
+    def __init__(self, vectors: Float32Array, rows: Float32Array, relevant: Positives):
         self.vectors = vectors
         queries, places = np.nonzero(relevant.weights)
         self._queries, self._items, self._rows = queries, relevant.items[queries, places], rows

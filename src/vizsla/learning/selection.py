@@ -133,7 +133,7 @@ class Choice:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the choice as the artefact holds it."""
+        """Return the choice as the artifact holds it."""
         return asdict(self)
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.validation import Tally, generator
+from vizsla.core.validation import WarningLog, generator
 from vizsla.data.dataset import ClickEvents
 from vizsla.errors import InputError, check_range
 from vizsla.io.interactions import moment_of
@@ -252,7 +252,7 @@ def split_dataset(
 
 
 def _warn(report: SplitReport, wanted: int, clicks: int) -> tuple[str, ...]:
-    tally, got = Tally(), report.cold_queries + report.warm_queries
+    tally, got = WarningLog(), report.cold_queries + report.warm_queries
     if got < wanted:
         tally.add(got, f"queries held out in place of {wanted}: the clicks have no more of the kinds asked for")
     cold = round(report.cold_wanted * got)

@@ -47,7 +47,7 @@ class TorchQueryEncoder:
         self.encoder, self.rate, self.seed, self.steps = encoder, rate, seed, 0
         self.model = self._copied(encoder, device)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        self._optimiser = self._torch.optim.AdamW(self._weights, lr=rate, weight_decay=0.0)
+        self._optimizer = self._torch.optim.AdamW(self._weights, lr=rate, weight_decay=0.0)
         self._pieces: list[tuple[NDArray[np.int64], Any]] = []
 
     def rows(self, texts: Sequence[str]) -> Float32Array:
@@ -66,13 +66,13 @@ class TorchQueryEncoder:
 
     def step(self, by_row: Float32Array, *, factor: float = 1.0, clip: float = 1.0) -> None:
         """Move against the gradient, given by the rows that were encoded last."""
-        self._optimiser.zero_grad()
+        self._optimizer.zero_grad()
         for numbers, found in self._pieces:
             found.backward(self._torch.from_numpy(np.ascontiguousarray(by_row[numbers], np.float32)).to(found.device))
         self._torch.nn.utils.clip_grad_norm_(self._weights, clip)
-        for group in self._optimiser.param_groups:
+        for group in self._optimizer.param_groups:
             group["lr"] = factor * self.rate
-        self._optimiser.step()
+        self._optimizer.step()
         self.steps += 1
 
     def weights(self) -> list[Float32Array]:
@@ -89,7 +89,7 @@ class TorchQueryEncoder:
         arrays = {f"weight_{number}": values.reshape(-1) for number, values in enumerate(self.weights())}
         for number, weight in enumerate(self._weights):
             for name, theirs in MOMENTS.items():
-                held = self._optimiser.state.get(weight, {}).get(theirs)
+                held = self._optimizer.state.get(weight, {}).get(theirs)
                 arrays[f"{name}_{number}"] = _numbers(self._torch.zeros_like(weight) if held is None else held).ravel()
         return arrays
 
@@ -100,7 +100,7 @@ class TorchQueryEncoder:
         for number, weight in enumerate(self._weights):
             found = {theirs: state.array(f"{name}_{number}", shapes[number]) for name, theirs in MOMENTS.items()}
             moments = {name: self._torch.from_numpy(values).to(weight.device) for name, values in found.items()}
-            self._optimiser.state[weight] = {"step": self._torch.tensor(float(state.steps)), **moments}
+            self._optimizer.state[weight] = {"step": self._torch.tensor(float(state.steps)), **moments}
 
     def save(self, folder: str | Path) -> SentenceEncoder:
         """Write the model to a new folder, whole or not at all, and return the encoder of it."""
@@ -139,7 +139,7 @@ class TorchQueryEncoder:
         device = self._weights[0].device
         features = {name: values.to(device) for name, values in features.items() if hasattr(values, "to")}
         found = self.model(features)["sentence_embedding"]
-        return self._torch.nn.functional.normalize(found, dim=1) if self.encoder.normalise else found
+        return self._torch.nn.functional.normalize(found, dim=1) if self.encoder.normalize else found
 
 
 def _numbers(tensor: Any) -> Float32Array:

@@ -33,12 +33,12 @@ class TorchAdamW:
         self.weights = [each for _, group in groups for each in group]
         given = [{"params": group, "lr": self.rates[name]} for name, group in groups if group]
         self.names = [name for name, group in groups if group]
-        self._optimiser = self._torch.optim.AdamW(given, weight_decay=DECAY)
+        self._optimizer = self._torch.optim.AdamW(given, weight_decay=DECAY)
 
     def step(self, moves: list[tuple[Any, NDArray[np.float32]]], *, factor: float = 1.0) -> None:
         """Move against the gradients that outputs of the model have."""
         torch = self._torch
-        self._optimiser.zero_grad()
+        self._optimizer.zero_grad()
         outputs = [output for output, _ in moves]
         torch.autograd.backward(outputs, [torch.from_numpy(np.ascontiguousarray(g, np.float32)) for _, g in moves])
         self.apply(factor)
@@ -46,17 +46,17 @@ class TorchAdamW:
     def apply(self, factor: float = 1.0) -> None:
         """Move against the gradients that are there, clipped, and forget them."""
         self._torch.nn.utils.clip_grad_norm_(self.weights, CLIP)
-        for name, group in zip(self.names, self._optimiser.param_groups, strict=True):
+        for name, group in zip(self.names, self._optimizer.param_groups, strict=True):
             group["lr"] = factor * self.rates[name]
-        self._optimiser.step()
-        self._optimiser.zero_grad()
+        self._optimizer.step()
+        self._optimizer.zero_grad()
 
     def state(self) -> dict[str, NDArray[np.float32]]:
         """Return weights and moments as flat arrays by name."""
         arrays = {}
         for number, weight in enumerate(self.weights):
             arrays[f"w{number}"] = _flat(weight)
-            for name, moment in self._optimiser.state.get(weight, {}).items():
+            for name, moment in self._optimizer.state.get(weight, {}).items():
                 arrays[f"{name}_{number}"] = _flat(moment)
         return arrays
 
@@ -69,7 +69,7 @@ class TorchAdamW:
             weight.data.copy_(self._torch.tensor(given).reshape(weight.shape))
             moments = {name.rsplit("_", 1)[0]: name for name in arrays if name.endswith(f"_{number}")}
             if moments:
-                self._optimiser.state[weight] = {key: self._moment(arrays[n], weight) for key, n in moments.items()}
+                self._optimizer.state[weight] = {key: self._moment(arrays[n], weight) for key, n in moments.items()}
 
     def _moment(self, array: NDArray[np.float32], weight: Any) -> Any:
         shape = () if array.size == 1 and weight.numel() != 1 else weight.shape if array.size == weight.numel() else ()

@@ -32,7 +32,7 @@ class PairLearner:
         self.model, self.rate, self.bfloat16 = model, rate, bfloat16
         self._torch = model.torch
         self.weights = [weight for weight in model.model.parameters() if weight.requires_grad]
-        self._optimiser = self._torch.optim.AdamW(self.weights, lr=rate, weight_decay=decay)
+        self._optimizer = self._torch.optim.AdamW(self.weights, lr=rate, weight_decay=decay)
         self._scores: Any = None
 
     def scores(self, queries: list[str], texts: list[str], *, seed: int) -> Float32Array:
@@ -51,13 +51,13 @@ class PairLearner:
 
     def step(self, by_score: Any, *, factor: float = 1.0, clip: float = 1.0) -> None:
         """Move against the gradient, given by the scores that were computed last."""
-        self._optimiser.zero_grad()
+        self._optimizer.zero_grad()
         gradient = self._torch.from_numpy(np.ascontiguousarray(by_score, np.float32))
         self._scores.backward(gradient.to(self._scores.device))
         self._torch.nn.utils.clip_grad_norm_(self.weights, clip)
-        for group in self._optimiser.param_groups:
+        for group in self._optimizer.param_groups:
             group["lr"] = factor * self.rate
-        self._optimiser.step()
+        self._optimizer.step()
 
     def copied(self) -> list[Float32Array]:
         """Return the weights as they are now."""
@@ -75,7 +75,7 @@ class PairLearner:
         for at, weight in enumerate(self.weights):
             for name, kept in (("first", "exp_avg"), ("second", "exp_avg_sq")):
                 # A weight that no score depends on, such as an unused pooler's, never moved.
-                moment = self._optimiser.state[weight].get(kept, self._torch.zeros_like(weight))
+                moment = self._optimizer.state[weight].get(kept, self._torch.zeros_like(weight))
                 arrays[f"{name}{at}"] = moment.detach().cpu().numpy().reshape(-1).copy()
         return arrays
 
@@ -87,7 +87,7 @@ class PairLearner:
             raise InputError("`checkpoint` must be of this model. Got another: remove it.")
         self.set_weights([arrays[f"weight{at}"] for at in range(len(shapes))])
         for at, weight in enumerate(self.weights):
-            self._optimiser.state[weight] = {
+            self._optimizer.state[weight] = {
                 "step": self._torch.tensor(float(steps)),
                 "exp_avg": self._moment(arrays[f"first{at}"], weight),
                 "exp_avg_sq": self._moment(arrays[f"second{at}"], weight),

@@ -98,7 +98,7 @@ CHUNK = 16
 """Texts of like length that go through the transformer together, so that little is padded."""
 
 
-class Encoding(NamedTuple):
+class TokenBatch(NamedTuple):
     """States of the tokens of some texts, one text after another, without padding."""
 
     states: Any
@@ -172,31 +172,31 @@ class VocabularyModel:
         self.body.train()
         self._torch.manual_seed(seed)
 
-    def encode(self, texts: Sequence[Int64Array]) -> Encoding:
+    def encode(self, texts: Sequence[Int64Array]) -> TokenBatch:
         """Run token ids through the transformer; states keep the texts' order."""
         torch, states = self._torch, [None] * len(texts)
         for chosen in _chunks(texts):
             for number, rows in zip(chosen, self._states([texts[n] for n in chosen]), strict=True):
                 states[number] = rows
         lengths = torch.tensor([len(text) for text in texts], dtype=torch.int64)
-        return Encoding(torch.cat(states), lengths)
+        return TokenBatch(torch.cat(states), lengths)
 
-    def values(self, encoding: Encoding, tokens: Int64Array, *, scale: Any = None) -> Any:
+    def values(self, encoding: TokenBatch, tokens: Int64Array, *, scale: Any = None) -> Any:
         """Return each text's values of some tokens, which gradients can follow."""
         values = self._torch.nn.functional.elu(self.highest(encoding, tokens)) + 1
         return values if scale is None else scale * values
 
-    def highest(self, encoding: Encoding, tokens: Int64Array) -> Any:
+    def highest(self, encoding: TokenBatch, tokens: Int64Array) -> Any:
         """Return the highest of what the head says of some tokens at all positions of each text."""
         torch = self._torch
         chosen = torch.from_numpy(np.ascontiguousarray(tokens, np.int64))
         logits = torch.nn.functional.linear(encoding.states, self.weight[chosen], self.bias[chosen])
         return torch.segment_reduce(logits, "max", lengths=encoding.lengths, axis=0)
 
-    def fixed_values(self, encoding: Encoding, tokens: Int64Array, *, scale: Any = None) -> NDArray[np.float32]:
+    def fixed_values(self, encoding: TokenBatch, tokens: Int64Array, *, scale: Any = None) -> NDArray[np.float32]:
         """Return the same as an array, which no gradient follows."""
         with self._torch.no_grad():
-            plain = Encoding(encoding.states.detach(), encoding.lengths)
+            plain = TokenBatch(encoding.states.detach(), encoding.lengths)
             return np.ascontiguousarray(self.values(plain, tokens, scale=scale).numpy())
 
     def guessing(self, texts: Sequence[Int64Array], places: Int64Array, tokens: Int64Array, wanted: Int64Array) -> Any:
@@ -251,7 +251,7 @@ LEVEL = -2.0
 PART = 50
 
 
-def centre(model: VocabularyModel, *samples: Sequence[Int64Array], level: float = LEVEL) -> None:
+def center(model: VocabularyModel, *samples: Sequence[Int64Array], level: float = LEVEL) -> None:
     """Set the head's biases so that every token has this level in the mean over the samples, each counting alike.
 
     A head tied to word embeddings gives common words high values in every text; so beta search would rank by them.
@@ -296,7 +296,7 @@ def train_masked(
     seed : int
         Fixes every draw.
     """
-    optimiser = TorchAdamW(model.groups(), RATES)
+    optimizer = TorchAdamW(model.groups(), RATES)
     long = [number for number, text in enumerate(texts) if len(text) > 2]
     losses = []
     for step in progress(range(steps if long else 0), what="masked words"):
@@ -304,7 +304,7 @@ def train_masked(
         rng = np.random.default_rng([seed, 2, step])
         chosen = [texts[long[number]] for number in rng.integers(0, len(long), BATCH)]
         losses.append(_loss(model, chosen, tokens, mask, rng))
-        optimiser.apply(rate_factor(step, steps, warm_up=0.1))
+        optimizer.apply(rate_factor(step, steps, warm_up=0.1))
     return losses
 
 

@@ -14,20 +14,20 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Movable
+from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.methods.bm25_statistics import VARIANTS as VARIANTS
 from vizsla.methods.bm25_statistics import LanguageCounts, Statistics, Weighting
-from vizsla.text.analyzers import HALF, Analyser, AnyLanguage
+from vizsla.text.analyzers import HALF, Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.languages import clear_language, listed
 from vizsla.text.streams import TextStream, call_with
@@ -59,7 +59,7 @@ class Reading:
     """The words of some queries, and the entries of their rows before they are added up.
 
     `rows` has the query of each word, and `owners` the word of each entry. `languages` has the language of each query
-    as its place among the analyser's, -1 where it is not clear.
+    as its place among the analyzer's, -1 where it is not clear.
     """
 
     languages: list[int]
@@ -106,8 +106,8 @@ class MixedWords(Encoder):
         self.statistics, self.weighting = statistics, weighting
         self.counts: LanguageCounts = statistics.languages
         self.bag = statistics.bag if bag is None else bag
-        analyser = self.bag.analyser
-        self._stop_words = [listed([name] if getattr(analyser, "drop", False) else []) for name in analyser.languages]
+        analyzer = self.bag.analyzer
+        self._stop_words = [listed([name] if getattr(analyzer, "drop", False) else []) for name in analyzer.languages]
 
     @property
     def dim(self) -> int:
@@ -163,7 +163,7 @@ class MixedWords(Encoder):
         rarity = self._rarity(table[np.arange(len(words)), spoken], spoken, union)
         shares, idf = np.ones(table.shape[1]), np.repeat(rarity.idf[:, None], table.shape[1], axis=1)
         floor = fresh[:, :stems].any(axis=1) * rarity.idf
-        if self.bag.analyser.rooted is not None:
+        if self.bag.analyzer.rooted is not None:
             shares[-1], idf[:, -1] = HALF, self._rarity(table[:, -1], spoken, totals[:, -1]).idf
             floor += HALF * fresh[:, -1] * idf[:, -1]
         owners, ways = np.nonzero(fresh)
@@ -172,16 +172,16 @@ class MixedWords(Encoder):
 
     def _words(self, texts: list[str]) -> tuple[list[int], list[str], Int64Array, Float64Array]:
         """Return the language of each query, and the words to look for: of which query, and how often it has them."""
-        analyser = self.bag.analyser
-        content = frozenset(getattr(analyser, "content", ()))
+        analyzer = self.bag.analyzer
+        content = frozenset(getattr(analyzer, "content", ()))
         languages: list[int] = []
         words: list[str] = []
         rows: list[int] = []
         times: list[int] = []
         for row, text in enumerate(texts):
-            tokens = _tokens(text, *analyser.rule)
+            tokens = _tokens(text, *analyzer.rule)
             # A word that is grammar in one language and worth a search in another (`war`) says nothing.
-            language = clear_language([token for token in tokens if token not in content], analyser.languages)
+            language = clear_language([token for token in tokens if token not in content], analyzer.languages)
             stop_words = self._stop_words[language] if language >= 0 else frozenset[str]()
             counted = {word: count for word, count in Counter(tokens).items() if word not in stop_words}
             languages.append(language)
@@ -257,15 +257,15 @@ def _first_places(table: NDArray[np.int32]) -> NDArray[np.bool_]:
     return fresh
 
 
-class Bm25(Movable):
-    """Exact BM25 search over a catalogue of texts. Use `bm25` or `Bm25.build` to make one.
+class Bm25(RowSpaceRetriever):
+    """Exact BM25 search over a catalog of texts. Use `bm25` or `Bm25.build` to make one.
 
     Parameters
     ----------
     items : Strings
         Item ids.
     statistics : Statistics
-        The vocabulary and its counts over the whole catalogue, of which these items may be a shard.
+        The vocabulary and its counts over the whole catalog, of which these items may be a shard.
     index : InvertedIndex
         What each term gives each item.
     weighting : Weighting
@@ -287,7 +287,7 @@ class Bm25(Movable):
     encoder: BagOfWords | MixedWords
     index: InvertedIndex
 
-    @checked
+    @validate_args
     def __init__(self, items: Strings, statistics: Statistics, index: InvertedIndex, weighting: Weighting):
         mixed = statistics.languages is not None
         super().__init__(items, MixedWords(statistics, weighting) if mixed else statistics.bag, index)
@@ -302,28 +302,28 @@ class Bm25(Movable):
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
-        """The number of items of the whole catalogue that hold each term."""
+        """The number of items of the whole catalog that hold each term."""
         return self.statistics.frequencies
 
     @classmethod
-    @checked
+    @validate_args
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],
         *,
         ids: Iterable[str] | None = None,
-        analyser: Analyser | None = None,
+        analyzer: Analyzer | None = None,
         variant: str = "lucene",
         k1: float = 1.5,
         b: float = 0.75,
         delta: float = 0.5,
         statistics: Statistics | None = None,
     ) -> Self:
-        """Read a catalogue once and index it; see `bm25` for the parameters."""
+        """Read a catalog once and index it; see `bm25` for the parameters."""
         weighting = Weighting(variant, k1, b, delta)
-        analyser = analyser or (AnyLanguage() if statistics is None else statistics.analyser)
+        analyzer = analyzer or (AnyLanguage() if statistics is None else statistics.analyzer)
         stream = TextStream(items, ids)
-        bag, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyser)
+        bag, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyzer)
         if statistics is None:
             statistics = Statistics.of_rows(bag, rows, places)
         else:
@@ -336,8 +336,8 @@ class Bm25(Movable):
         return int(super().nbytes + self.frequencies.nbytes)
 
     def __repr__(self) -> str:
-        analyser = self.bag.analyser
-        languages = analyser.languages if isinstance(analyser, AnyLanguage) else ()
+        analyzer = self.bag.analyzer
+        languages = analyzer.languages if isinstance(analyzer, AnyLanguage) else ()
         spoken = "".join(f", {language}" for language in languages)
         return f"Bm25({len(self.items):,} items, {self.weighting.variant}{spoken})"
 
@@ -386,7 +386,7 @@ class Bm25(Movable):
             if (language := self._language_of(reading)) is not None:
                 what += f"; the query is in {language}, whose items count {OWN_LANGUAGE:g} times"
             return Explanation(score, what, self._word_shares(self.encoder, reading, item))
-        words = self.bag.analyser.query_counts(text)
+        words = self.bag.analyzer.query_counts(text)
         return Explanation(score, what, [self._share(word, count, item) for word, count in words.items()])
 
     def _word_shares(self, encoder: MixedWords, reading: Reading, item: int) -> list[Explanation]:
@@ -405,7 +405,7 @@ class Bm25(Movable):
 
     def _language_of(self, reading: Reading) -> str | None:
         place = reading.languages[0]
-        return self.bag.analyser.languages[place] if place >= 0 else None
+        return self.bag.analyzer.languages[place] if place >= 0 else None
 
     def _scored(self, row: SparseRows, item: int) -> float:
         one = Candidates.matches([np.array([item], np.int32)])
@@ -425,14 +425,14 @@ class Bm25(Movable):
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         writer.parameters(variant=how.variant, k1=how.k1, b=how.b, delta=how.delta)
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("statistics", self.statistics)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         index = reader.child("index", InvertedIndex)
-        items, statistics = reader.catalogue("items"), reader.child("statistics", Statistics)
+        items, statistics = reader.catalog("items"), reader.child("statistics", Statistics)
         numbers = (reader.parameter(name, float) for name in ("k1", "b", "delta"))
         return cls(items, statistics, index, Weighting(reader.parameter("variant", str), *numbers))
 
@@ -442,7 +442,7 @@ def bm25(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,
     ids: Iterable[str] | None = None,
-    analyser: Analyser | None = None,
+    analyzer: Analyzer | None = None,
     variant: str = "lucene",
     k1: float = 1.5,
     b: float = 0.75,
@@ -457,7 +457,7 @@ def bm25(
         A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
-    analyser : Analyser, optional
+    analyzer : Analyzer, optional
         How texts become words: `AnyLanguage` unless given, which finds out the languages by itself.
     variant : {"lucene", "robertson", "atire", "bm25l", "bm25+"}
         The formula.
@@ -468,7 +468,7 @@ def bm25(
     delta : float
         The floor of bm25l and bm25+.
     statistics : Statistics, optional
-        Counts of a whole catalogue, when `items` are a shard of it: the scores are then those of the whole. They must
+        Counts of a whole catalog, when `items` are a shard of it: the scores are then those of the whole. They must
         have counted these items; a word that they lack raises.
 
     Examples
@@ -477,7 +477,7 @@ def bm25(
     [['0']]
     """
     return Bm25.build(
-        items, ids=ids, analyser=analyser, variant=variant, k1=k1, b=b, delta=delta, statistics=statistics
+        items, ids=ids, analyzer=analyzer, variant=variant, k1=k1, b=b, delta=delta, statistics=statistics
     )
 
 

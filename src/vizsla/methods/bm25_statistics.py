@@ -16,9 +16,9 @@ from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
 from vizsla.artifacts.artifact import Artifact
 from vizsla.core.sparse import SparseRows
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError, check_choice, check_range
-from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.streams import TextStream
 from vizsla.typing import Float64Array, Int64Array
@@ -250,7 +250,7 @@ class Statistics(Artifact):
     Parameters
     ----------
     bag : BagOfWords
-        The analyser and the vocabulary.
+        The analyzer and the vocabulary.
     frequencies : int64 array
         The number of items that hold each term.
     documents : int
@@ -258,7 +258,7 @@ class Statistics(Artifact):
     length : float
         The number of tokens in all items; those that count by half (roots) by half.
     languages : LanguageCounts, optional
-        The same counts language by language, exactly when the analyser has several languages.
+        The same counts language by language, exactly when the analyzer has several languages.
 
     Examples
     --------
@@ -272,7 +272,7 @@ class Statistics(Artifact):
 
     kind = "bm25-statistics"
 
-    @checked
+    @validate_args
     def __init__(
         self,
         bag: BagOfWords,
@@ -296,29 +296,29 @@ class Statistics(Artifact):
         self._check_languages()
 
     @classmethod
-    @checked
-    def of(cls, items: Dataset | Mapping[str, str] | Iterable[Any], *, analyser: Analyser | None = None) -> Statistics:
-        """Count a catalogue in one pass; only the vocabulary and its counts are held.
+    @validate_args
+    def of(cls, items: Dataset | Mapping[str, str] | Iterable[Any], *, analyzer: Analyzer | None = None) -> Statistics:
+        """Count a catalog in one pass; only the vocabulary and its counts are held.
 
         Parameters
         ----------
         items
             As for `bm25`.
-        analyser : Analyser, optional
+        analyzer : Analyzer, optional
             How texts become words: `AnyLanguage` unless given. Its "auto" holds the items' words until their languages
-            are known; with languages given, as with any other analyser, only counts are held.
+            are known; with languages given, as with any other analyzer, only counts are held.
         """
-        analyser = analyser or AnyLanguage()
+        analyzer = analyzer or AnyLanguage()
         texts = iter(progress(TextStream(items), what="counting"))
-        if not analyser.settled:
-            return cls.of_rows(*BagOfWords.fit_items(texts, analyser))
-        return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit_items(chunk, analyser)) for chunk in _chunks(texts)))
+        if not analyzer.settled:
+            return cls.of_rows(*BagOfWords.fit_items(texts, analyzer))
+        return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit_items(chunk, analyzer)) for chunk in _chunks(texts)))
 
     @classmethod
     def of_rows(cls, bag: BagOfWords, rows: SparseRows, places: NDArray[np.int32] | None = None) -> Self:
         """Count rows that the bag made, one an item; `places` has the language of each where there are several."""
         frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
-        several = len(bag.analyser.languages)
+        several = len(bag.analyzer.languages)
         if several > 1 and (places is None or len(places) != len(rows)):
             raise InputError(f"`places` must have the language of each of {len(rows)} items. Got others.")
         languages = None if places is None or several < 2 else LanguageCounts.of_rows(rows, places, several)
@@ -339,9 +339,9 @@ class Statistics(Artifact):
         return self.length / self.documents if self.documents else 0.0
 
     @property
-    def analyser(self) -> Analyser:
+    def analyzer(self) -> Analyzer:
         """How texts became words."""
-        return self.bag.analyser
+        return self.bag.analyzer
 
     @property
     def nbytes(self) -> int:
@@ -351,31 +351,31 @@ class Statistics(Artifact):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the analyser, the terms, their order, and every count."""
-        what = (self.analyser.to_dict(), self.bag.terms.fingerprint, self.documents, self.length)
+        """Changes with the analyzer, the terms, their order, and every count."""
+        what = (self.analyzer.to_dict(), self.bag.terms.fingerprint, self.documents, self.length)
         text = np.frombuffer(repr(what).encode(), np.uint8)
         checksum = _native.checksum(np.ascontiguousarray(self.frequencies).view(np.uint8), _native.checksum(text))
         for values in () if self.languages is None else self.languages.arrays.values():
             checksum = _native.checksum(np.ascontiguousarray(values).view(np.uint8), checksum)
         return f"{checksum:016x}"
 
-    @checked
+    @validate_args
     def frequency(self, term: str) -> int:
-        """Return how many items hold a term, as the analyser makes it."""
+        """Return how many items hold a term, as the analyzer makes it."""
         number = self.bag.terms.find(term)
         return int(self.frequencies[number]) if number >= 0 else 0
 
-    @checked
+    @validate_args
     def merged(self, other: Statistics) -> Statistics:
-        """Return the statistics of both catalogues, which must not share items; both must have the same analyser.
+        """Return the statistics of both catalogs, which must not share items; both must have the same analyzer.
 
         Every count is the same whichever comes first. Terms are numbered as here, and new ones follow: merged in the
         order of the items, they are numbered as in the whole, whose scores are then met to the last bit.
         """
-        if other.analyser != self.analyser:
+        if other.analyzer != self.analyzer:
             raise InputError(
-                f"Statistics to merge must have one analyser. Got {self.analyser} and {other.analyser}: count both "
-                "catalogues with the same."
+                f"Statistics to merge must have one analyzer. Got {self.analyzer} and {other.analyzer}: count both "
+                "catalogs with the same."
             )
         bag = self.bag.grown_to(other.bag)
         numbers = bag.terms.find_all(other.bag.terms)
@@ -393,8 +393,8 @@ class Statistics(Artifact):
 
         Items that were not counted raise: a word would have no weight, or a wrong one.
         """
-        if bag.analyser != self.analyser:
-            raise InputError(f"`statistics` must be of the same analyser ({bag.analyser}). Got {self.analyser}.")
+        if bag.analyzer != self.analyzer:
+            raise InputError(f"`statistics` must be of the same analyzer ({bag.analyzer}). Got {self.analyzer}.")
         numbers = self.bag.terms.find_all(bag.terms)
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
@@ -414,7 +414,7 @@ class Statistics(Artifact):
         return found
 
     def _check_languages(self) -> None:
-        counts, several = self.languages, len(self.analyser.languages)
+        counts, several = self.languages, len(self.analyzer.languages)
         if (counts is None) != (several < 2):
             raise InputError(f"`languages` must be given exactly for several languages. Got {several} of them.")
         if counts is None:
@@ -443,7 +443,7 @@ class Statistics(Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
         documents, length = reader.parameter("documents", int), reader.parameter("length", (int, float))
-        if len(bag.analyser.languages) < 2:
+        if len(bag.analyzer.languages) < 2:
             return cls(bag, frequencies, documents, length)
         try:
             counts = LanguageCounts(**{name: reader.array(f"language_{name}", kind) for name, kind in ARRAYS.items()})

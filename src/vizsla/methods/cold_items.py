@@ -12,7 +12,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds, noted
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import check_type
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SAID = {True: "nobody has clicked it yet", False: "it has clicks"}
 
 
-class Unclicked(Retriever):
+class ColdItemBoost(Retriever):
     """1 for every item without clicks and 0 for the others, whatever the query.
 
     What has learned from clicks ranks items that nobody clicked far down, however well they fit. In a sum, this term
@@ -47,7 +47,7 @@ class Unclicked(Retriever):
     --------
     >>> from vizsla.methods.bm25 import bm25
     >>> fruit = Dataset.of({"fig": "a sweet fruit", "pear": "a sweet fruit"}, clicks=[("sweet", "fig")])
-    >>> new = unclicked(fruit)
+    >>> new = cold_item_boost(fruit)
     >>> (bm25(fruit).scaled() + 0.1 * new)("sweet fruit").ids
     [['pear', 'fig']]
     >>> new.with_clicks([("juicy", "pear")])
@@ -56,8 +56,8 @@ class Unclicked(Retriever):
 
     kind = "unclicked"
     scale = "scaled"
-    proposes = False
-    follows_clicks = True
+    generates_candidates = False
+    tracks_clicks = True
 
     def __init__(self, items: Strings, units: Int64Array):
         check_type("items", items, Strings, "Strings")
@@ -120,7 +120,7 @@ class Unclicked(Retriever):
         numbers = kept_items(self.items, ids)
         return type(self)(left_ids(self.items, numbers), self.units[numbers])
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Count this dataset's clicks instead."""
         return type(self).of(dataset, self.items)
 
@@ -129,22 +129,22 @@ class Unclicked(Retriever):
         best, rows = numbers[:k], len(queries)
         offsets = np.arange(rows + 1, dtype=np.int64) * len(best)
         scores = np.ones(rows * len(best), np.float32)
-        return Candidates.trusted(offsets, np.tile(best, rows), scores, self.items, Stats(exact=True))
+        return Candidates.unchecked(offsets, np.tile(best, rows), scores, self.items, Stats(exact=True))
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
-        return Scored(self._scores[candidates.items], Stats(scored=len(candidates.items)))
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+        return PairScores(self._scores[candidates.items], Stats(scored=len(candidates.items)))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         lifted = bool(self.units[item] == 0)
         return Explanation(float(lifted), _SAID[lifted])
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.array("units", self.units)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        items, units = reader.catalogue("items"), reader.array("units", np.int64)
+        items, units = reader.catalog("items"), reader.array("units", np.int64)
         try:
             return cls(items, units)
         except InputError as error:
@@ -152,16 +152,16 @@ class Unclicked(Retriever):
 
 
 @builds("unclicked", data="dataset")
-def unclicked(dataset: Dataset) -> Unclicked:
+def cold_item_boost(dataset: Dataset) -> ColdItemBoost:
     """Return the items of a dataset that have no clicks, as a term of a sum.
 
     Examples
     --------
-    >>> unclicked(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=[("sweet", "fig")]))
+    >>> cold_item_boost(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=[("sweet", "fig")]))
     Unclicked(1 of 2 items)
     """
     check_type("dataset", dataset, Dataset, "a Dataset")
-    return Unclicked.of(dataset, dataset.item_ids)
+    return ColdItemBoost.of(dataset, dataset.item_ids)
 
 
 def _counted(clicks: Any, items: Strings) -> Int64Array:

@@ -15,12 +15,20 @@ from numpy.typing import NDArray
 from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
-from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, SHARE, caller_level, check_numbers, checked
+from vizsla.core.candidates import Candidates, PairScores, Stats
+from vizsla.core.validation import (
+    COUNT,
+    COUNT_FROM_0,
+    COUNT_OR_NONE,
+    SHARE,
+    check_numbers,
+    user_stacklevel,
+    validate_args,
+)
 from vizsla.errors import InputError, check_choice
-from vizsla.learning.checkpoints import TrainingState, Watch, Watched
+from vizsla.learning.checkpoints import TrainingProgress, TrainingState, Watch
 from vizsla.learning.clicks import ClickLog
-from vizsla.learning.data import Relevant
+from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher, distillation
 from vizsla.learning.losses import LOSSES
 from vizsla.learning.measures import ndcgs
@@ -136,7 +144,7 @@ class PairLessons:
 
     queries: list[str]
     texts: list[str]
-    relevant: Relevant
+    relevant: Positives
     confused: Int32Array
     teacher: Teacher | None = None
 
@@ -170,7 +178,7 @@ def lessons_of(
 ) -> PairLessons:
     """Make lessons of a log: the retriever is asked for every query once."""
     asked = Queries(log.take_queries(np.arange(len(log))))
-    relevant = Relevant.of(log.offsets, log.items, log.units.astype(np.float64))
+    relevant = Positives.of(log.offsets, log.items, log.units.astype(np.float64))
     found = Teacher(retriever, asked, depth=depth, threads=threads).best
     clicked = (found[:, :, None] == relevant.items[:, None, :]).any(axis=2)
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
@@ -219,7 +227,7 @@ class HeldOutPairs:
     def measured(self, learner: PairLearner) -> Float64Array:
         """Return each query's nDCG@10 with the weights as they are."""
         scores = learner.measured(self.queries, self.texts)
-        return ndcgs(self.found.rescored(Scored(scores, Stats()), k=DEPTH), self.clicks, depth=DEPTH)
+        return ndcgs(self.found.with_scores(PairScores(scores, Stats()), k=DEPTH), self.clicks, depth=DEPTH)
 
 
 class CrossEncoderRun:
@@ -238,7 +246,7 @@ class CrossEncoderRun:
     checkpoint : path, optional
         Where the state is kept after every look, and from where a run with the same settings and data goes on.
     watch : callable, optional
-        Gets a `Watched` after every step.
+        Gets a `TrainingProgress` after every step.
     """
 
     def __init__(
@@ -285,7 +293,7 @@ class CrossEncoderRun:
                 self._look()
                 self._save()
             if self.watch is not None:
-                self.watch(Watched(self.steps_done, self.steps, loss, self.means))
+                self.watch(TrainingProgress(self.steps_done, self.steps, loss, self.means))
             if looked and self._is_stuck():
                 break
         self.keep_best()
@@ -369,7 +377,7 @@ class CrossEncoderRun:
             self.best = [np.array(state.arrays[f"best{at}"]).reshape(shape) for at, shape in enumerate(shapes)]
 
 
-@checked
+@validate_args
 def train_cross_encoder(
     dataset: Dataset,
     model: str | Path,
@@ -412,7 +420,7 @@ def train_cross_encoder(
     checkpoint : path, optional
         Keep the state there.
     watch : callable, optional
-        Gets a `Watched` after every step.
+        Gets a `TrainingProgress` after every step.
     threads : int
         What the retriever may use.
     **settings
@@ -445,7 +453,7 @@ def _warn_of_nothing_gained(means: list[float]) -> None:
     if len(means) > 1 and max(means) <= means[0]:
         remedy = "Take more steps, a higher `rate`, or a larger `depth` for easier negatives."
         said = f"held-out clicks gained nothing: nDCG@10 was {means[0]:.4f} before training and never above it"
-        warnings.warn(f"{said}. {remedy}", ChoiceWarning, stacklevel=caller_level())
+        warnings.warn(f"{said}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
 
 
 def _learner(

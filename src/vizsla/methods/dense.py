@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Movable
+from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.batching import encode_items
 from vizsla.encoders.persistence import read_encoder, write_encoder
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
 
-class Dense(Movable):
+class Dense(RowSpaceRetriever):
     """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
 
     A query that the encoder turns into zeros says nothing, and finds nothing; scored, it gives every item 0.
@@ -59,14 +59,14 @@ class Dense(Movable):
     scale = "inner product"
     index: DenseIndex
 
-    @checked
+    @validate_args
     def __init__(self, items: Strings, encoder: Encoder, index: DenseIndex):
         if encoder.sparse:
             raise InputError("`encoder` must give dense vectors. Got a sparse one: see `InvertedIndex`.")
         super().__init__(items, encoder, index)
 
     @classmethod
-    @checked
+    @validate_args
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],
@@ -77,7 +77,7 @@ class Dense(Movable):
         vectors: NDArray[Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Encode a catalogue and index it; see `dense` for the parameters."""
+        """Encode a catalog and index it; see `dense` for the parameters."""
         stream = TextStream(items, ids)
         if vectors is None and not isinstance(index, DenseIndex):
             vectors = encode_items(encoder, stream)
@@ -138,14 +138,14 @@ class Dense(Movable):
         return Explanation(score, f"inner product of query and {what}: {lengths}", parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         write_encoder(writer, self.encoder)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         index = reader.child("index", DenseIndex)
-        return cls(reader.catalogue("items"), read_encoder(reader), index)
+        return cls(reader.catalog("items"), read_encoder(reader), index)
 
 
 @builds("dense", data="items")

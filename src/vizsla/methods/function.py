@@ -12,10 +12,10 @@ from vizsla.artifacts.writer import ArtifactWriter
 from vizsla.base.contract import checked_numbers
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError
 from vizsla.typing import Float32Array
@@ -51,7 +51,7 @@ class FunctionRetriever(Retriever):
     ([['fig']], [['pear']])
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         function: Callable[..., Any],
@@ -82,7 +82,7 @@ class FunctionRetriever(Retriever):
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         items = np.array([item for row in rows for item in row], np.int32)
         scores = np.array([score for row in rows for score in row.values()], np.float32)
-        everything = Candidates.ranked(offsets, items, scores, catalogue=self._items)
+        everything = Candidates.ranked(offsets, items, scores, catalog=self._items)
         return everything.top(k)
 
     def _best(self, query: str, k: int, filter: Filter | None) -> dict[int, float]:
@@ -104,13 +104,13 @@ class FunctionRetriever(Retriever):
         numbers = self._items.find_all(str(item) for item, _ in pairs)
         if (numbers < 0).any():
             unknown = pairs[int(np.argmax(numbers < 0))][0]
-            raise InputError(f"The function must find items of the catalogue. Got {unknown!r}: give it in `items`.")
+            raise InputError(f"The function must find items of the catalog. Got {unknown!r}: give it in `items`.")
         scores = checked_numbers([score for _, score in pairs], len(pairs))
         return dict(zip(numbers.tolist(), scores.tolist(), strict=True))
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         rows = [self._scored(text, candidates.row(row)[0].tolist()) for row, text in enumerate(queries.texts)]
-        return Scored(np.concatenate([np.zeros(0, np.float32), *rows]), Stats(scored=len(candidates.items)))
+        return PairScores(np.concatenate([np.zeros(0, np.float32), *rows]), Stats(scored=len(candidates.items)))
 
     def _scored(self, query: str, numbers: list[int]) -> Float32Array:
         if not numbers:
@@ -122,7 +122,7 @@ class FunctionRetriever(Retriever):
         if unknown is not None:
             raise CompositionError(
                 f"{self!r} has no score for {self._items[unknown]!r}, which it does not find. Give it `score=`, or "
-                'join by what needs none: `a | b`, `a.normalised("rank")`.'
+                'join by what needs none: `a | b`, `a.normalized("rank")`.'
             )
         return np.array([found[number] for number in numbers], np.float32)
 

@@ -14,10 +14,10 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.batching import ReadTexts
 from vizsla.encoders.late import TokenVectors, WordEncoder
@@ -37,7 +37,7 @@ class LateInteraction(Retriever):
     """Scores by MaxSim: the sum, over the query's tokens, of the best inner product with a token of the item.
 
     A query is encoded once a call; scoring a pair is arithmetic, not a model call. A search scores every item, so it is
-    exact, and slow for large catalogues: `bm25 >> late_interaction(…)` scores only what BM25 found. An item without
+    exact, and slow for large catalogs: `bm25 >> late_interaction(…)` scores only what BM25 found. An item without
     tokens scores 0, and a query without tokens, or with nothing but zeros, finds nothing.
 
     Parameters
@@ -64,7 +64,7 @@ class LateInteraction(Retriever):
     kind = "late-interaction"
     scale = "late interaction"
 
-    @checked
+    @validate_args
     def __init__(self, encoder: Encoder, tokens: TokenVectors):
         check_gives_tokens(encoder)
         if encoder.fingerprint != tokens.fingerprint:
@@ -104,16 +104,16 @@ class LateInteraction(Retriever):
         asked = self._query_tokens(queries)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
         rows = [numbers if says else numbers[:0] for says in asked.says().tolist()]
-        everything = Candidates.matches(rows, catalogue=self.items)
+        everything = Candidates.matches(rows, catalog=self.items)
         scored = self._score(queries, everything, filter, threads)
-        return everything.rescored(scored, k=k).with_stats(scored.stats.with_exact(True))
+        return everything.with_scores(scored, k=k).with_stats(scored.stats.with_exact(True))
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         counts = np.diff(candidates.offsets)
         rows = np.repeat(np.arange(len(counts)), counts)
         scores = self._max_sims(self._query_tokens(queries), rows, candidates, threads)
         read = np.diff(self.tokens.offsets)[candidates.items].sum() * self.tokens.dim * self.tokens.stored.rows.itemsize
-        return Scored(scores, Stats(scored=len(scores), bytes=int(read)))
+        return PairScores(scores, Stats(scored=len(scores), bytes=int(read)))
 
     def _query_tokens(self, queries: Queries) -> TokenRows:
         tokens: Any = queries.encoded(self._asking)
@@ -150,7 +150,7 @@ class LateInteraction(Retriever):
 
 
 @builds("late_interaction", data="items")
-@checked
+@validate_args
 def late_interaction(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     encoder: Encoder,
@@ -159,7 +159,7 @@ def late_interaction(
     storage: str = "float16",
     path: str | Path | None = None,
 ) -> LateInteraction:
-    """Encode a catalogue token by token, for exact late interaction.
+    """Encode a catalog token by token, for exact late interaction.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def late_interaction(
     storage : {"float16", "int8", "float32"}
         How the vectors' numbers are kept.
     path : path, optional
-        Where to write the token vectors, as an artefact that is memory-mapped; the same call continues after a kill.
+        Where to write the token vectors, as an artifact that is memory-mapped; the same call continues after a kill.
         One that is there is used, whatever its `storage`, if it is this encoder's, and these items' and texts'; another
         raises. In memory unless given.
     """
@@ -185,7 +185,7 @@ def late_interaction(
 
 
 def _opened(path: str | Path, stream: TextStream) -> TokenVectors:
-    """Load token vectors; those of other items raise, or a search would be over a catalogue that nobody gave."""
+    """Load token vectors; those of other items raise, or a search would be over a catalog that nobody gave."""
     tokens, read = TokenVectors.load(path), ReadTexts(stream)
     for _ in read:
         pass

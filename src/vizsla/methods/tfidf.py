@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Movable
+from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.core.candidates import Candidates
@@ -18,7 +18,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.linalg import largest_entries
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = EQUAL) -> NgramTfidf:
-    """Fit XR-Linear's n-grams to a catalogue's texts and, where it is a Dataset with clicks, to the clicked queries.
+    """Fit XR-Linear's n-grams to a catalog's texts and, where it is a Dataset with clicks, to the clicked queries.
 
     R@10 of 1,500 held-out queries, which were not counted: .476 so and .445 from the items' texts alone on tldr, .809
     and .793 on squad-sent.
@@ -45,7 +45,7 @@ def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = E
 
 
 def clicked_texts(items: Any) -> list[str]:
-    """Return the texts of the queries that have clicks, of a Dataset; nothing of any other catalogue.
+    """Return the texts of the queries that have clicks, of a Dataset; nothing of any other catalog.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _named(encoder: NgramTfidf, feature: int, value: float) -> str:
 ROW_LENGTHS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
 
 
-class Tfidf(Movable):
+class Tfidf(RowSpaceRetriever):
     """Exact search by the inner product of n-gram rows. Use `tfidf` or `Tfidf.build` to make one.
 
     Parameters
@@ -120,13 +120,13 @@ class Tfidf(Movable):
     encoder: NgramTfidf
     index: InvertedIndex
 
-    @checked
+    @validate_args
     def __init__(self, items: Strings, encoder: NgramTfidf, index: InvertedIndex, *, entries: int | None = None):
         super().__init__(items, encoder, index)
         self.entries = None if entries is None else check_positive("entries", entries)
 
     @classmethod
-    @checked
+    @validate_args
     def build(
         cls,
         items: Dataset | Mapping[str, str] | Iterable[Any],
@@ -136,7 +136,7 @@ class Tfidf(Movable):
         kind_shares: Sequence[float] = EQUAL,
         entries: int | None = None,
     ) -> Self:
-        """Read a catalogue and index it; see `tfidf` for the parameters."""
+        """Read a catalog and index it; see `tfidf` for the parameters."""
         if entries is not None:
             check_positive("entries", entries)
         check_shares(kind_shares)
@@ -199,13 +199,13 @@ class Tfidf(Movable):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(entries=self.entries)
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("encoder", self.encoder)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        items, entries = reader.catalogue("items"), reader.parameter("entries", (int, type(None)))
+        items, entries = reader.catalog("items"), reader.parameter("entries", (int, type(None)))
         encoder, index = reader.child("encoder", NgramTfidf), reader.child("index", InvertedIndex)
         return cls(items, encoder, index, entries=entries)
 

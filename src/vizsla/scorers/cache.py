@@ -15,8 +15,8 @@ import numpy as np
 
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer, unwrapped
-from vizsla.core.candidates import Candidates, Scored, Stats, chosen_pairs
-from vizsla.core.validation import checked
+from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, ScorerError, check_positive
 from vizsla.scorers.sqlite import ScoreFile
@@ -181,7 +181,7 @@ class ScoreCache(WrappedScorer):
     >>> folder.cleanup()
     """
 
-    @checked
+    @validate_args
     def __init__(self, scorer: Scorer, path: str | Path, *, chunk: int = 512):
         super().__init__(scorer)
         self._text_scorer = _text_scorer(scorer)
@@ -206,11 +206,11 @@ class ScoreCache(WrappedScorer):
         Past queries can so become further anchors: see `reused_anchors`.
         """
         asked = Queries.of(queries)
-        every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalogue=self.items)
+        every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalog=self.items)
         pairs, _, places = _distinct(*self._text_scorer.pairs(asked, every))
         scores = self._store.get(self._text_scorer.fingerprint, pairs)[places]
         stored = np.flatnonzero(~np.isnan(scores))
-        return chosen_pairs(every, stored).rescored(Scored(scores[stored], Stats()))
+        return chosen_pairs(every, stored).with_scores(PairScores(scores[stored], Stats()))
 
     def clear(self) -> None:
         """Forget all scores of this scorer; those of others in the same file stay."""
@@ -223,7 +223,7 @@ class ScoreCache(WrappedScorer):
     def __repr__(self) -> str:
         return f"ScoreCache({self.wrapped}, {str(self.path)!r})"
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         pairs, first, places = _distinct(*self._text_scorer.pairs(queries, candidates))
         scores = np.full(len(pairs), np.nan, np.float32)
         missing = self._look_up(pairs, scores, np.arange(len(pairs)))
@@ -237,11 +237,11 @@ class ScoreCache(WrappedScorer):
                 asked, wanted = chosen_pairs(candidates, first[chunk]), [pairs[at] for at in chunk.tolist()]
                 scored = self._kept(queries, asked, wanted, filter, threads)
                 scores[chunk], stats = scored.scores, stats + scored.stats
-        return Scored(scores[places], stats)
+        return PairScores(scores[places], stats)
 
     def _kept(
         self, queries: Queries, asked: Candidates, pairs: list[Pair], filter: Filter | None, threads: int
-    ) -> Scored:
+    ) -> PairScores:
         """Score pairs and store them; of a call that fails, what was answered before."""
         try:
             scored = self.wrapped._score(queries, asked, filter, threads)

@@ -10,7 +10,7 @@ import numpy as np
 
 from vizsla.artifacts.artifact import Artifact
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError
 from vizsla.scorers.pair_models import PairModel, open_pair_model, read_pair_model, write_pair_model
 from vizsla.scorers.text import TextScorer
@@ -43,7 +43,7 @@ class CrossEncoder(TextScorer, Artifact):
 
     kind = "cross-encoder"
 
-    @checked
+    @validate_args
     def __init__(
         self,
         texts: Mapping[str, str] | Dataset,
@@ -79,14 +79,14 @@ class CrossEncoder(TextScorer, Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(scale=self.scale)
-        writer.catalogue("items", self._items)
+        writer.catalog("items", self._items)
         texts = self._item_texts(np.arange(len(self._items), dtype=np.int32))
         writer.strings("texts", Strings.of(texts))
         write_pair_model(writer, self.model)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        items, texts = reader.catalogue("items"), reader.strings("texts", findable=False)
+        items, texts = reader.catalog("items"), reader.strings("texts", findable=False)
         if len(items) != len(texts):
             raise FormatError(f"{reader.path}: expected a text for each of {len(items)} items. Got {len(texts)}.")
         return cls(StoredTexts(items, texts), read_pair_model(reader), scale=reader.parameter("scale", str))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.base.contract import checked_numbers
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError, check_choice
 from vizsla.scorers.text import TextScorer
 from vizsla.typing import Float32Array
@@ -49,7 +49,7 @@ class FunctionScorer(TextScorer):
     {'0': {'b': 3.0, 'a': 0.0}}
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         function: Callable[..., Any],

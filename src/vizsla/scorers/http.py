@@ -22,7 +22,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 import numpy as np
 
 from vizsla.artifacts import strict_json
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError, ScorerError, check_positive
 from vizsla.scorers.text import TextScorer
 from vizsla.typing import Float32Array
@@ -227,7 +227,7 @@ class HttpReranker(TextScorer):
     HttpReranker(https://rerank.example/v2/rerank, rerank-v3.5, 1 items)
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         texts: Mapping[str, str] | Dataset,

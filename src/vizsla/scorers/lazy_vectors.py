@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from vizsla.base.encoder import Encoder, Rows, checked_rows
 from vizsla.base.queries import Queries, encoded_queries
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows, are_rising
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.token_table import token_shares
 from vizsla.errors import FormatError, check_positive
@@ -223,7 +223,7 @@ class LateParametric(TextScorer):
     >>> folder.cleanup()
     """
 
-    @checked
+    @validate_args
     def __init__(self, encoder: Encoder, texts: Any, path: str | Path, *, chunk: int = 64):
         super().__init__(texts, scale="late parametric", model_calls=False)
         self.encoder, self.chunk = encoder, check_positive("chunk", chunk)
@@ -241,7 +241,7 @@ class LateParametric(TextScorer):
 
     @property
     def encoded(self) -> int:
-        """How many items have a vector by now; texts that are no longer in the catalogue count too."""
+        """How many items have a vector by now; texts that are no longer in the catalog count too."""
         return len(self._store)
 
     @property
@@ -262,16 +262,16 @@ class LateParametric(TextScorer):
     def score_pairs(self, queries: list[str], texts: list[str]) -> Any:
         """Score pairs of texts."""
         offsets = np.arange(len(queries) + 1)
-        found = Candidates.trusted(offsets, offsets[:-1].astype(np.int32), None, None, Stats())
+        found = Candidates.unchecked(offsets, offsets[:-1].astype(np.int32), None, None, Stats())
         return _index(self._vectors(texts)).scores(encoded_queries(self.encoder, queries), found).scores
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         if not len(candidates.items):
-            return Scored(np.zeros(0, np.float32), Stats())
+            return PairScores(np.zeros(0, np.float32), Stats())
         distinct, places = np.unique(candidates.items, return_inverse=True)
         rows = self._vectors(self._item_texts(distinct))
-        inside = Candidates.trusted(candidates.offsets, places.astype(np.int32), None, None, Stats())
-        scored: Scored = _index(rows).scores(queries.encoded(self.encoder), inside, threads=threads)
+        inside = Candidates.unchecked(candidates.offsets, places.astype(np.int32), None, None, Stats())
+        scored: PairScores = _index(rows).scores(queries.encoded(self.encoder), inside, threads=threads)
         return scored
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:

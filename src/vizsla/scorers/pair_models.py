@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.forking import ForkLock
 from vizsla._internal.lazy import cached_property, import_extra, stored_model, typed_errors
-from vizsla._internal.terminal import progress, short_text
+from vizsla._internal.terminal import abbreviate, progress
 from vizsla.artifacts import strict_json
-from vizsla.core.validation import checked
-from vizsla.encoders.batching import batch_for, by_length, of_one_length
+from vizsla.core.validation import validate_args
+from vizsla.encoders.batching import batch_for, by_length, same_length_batches
 from vizsla.encoders.onnx import MODEL, TOKENIZER, OnnxTokenizer, files_checksum, onnx_bytes, onnx_run, onnx_session
 from vizsla.encoders.persistence import (
     PAIR_SETTINGS as SETTINGS,
@@ -72,7 +72,7 @@ class PairModel(ABC):
     @property
     @abstractmethod
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers, to load the model again: kind, name, options."""
+        """What an artifact remembers, to load the model again: kind, name, options."""
 
     @abstractmethod
     def score_batch(self, queries: list[str], texts: list[str]) -> Float32Array:
@@ -171,7 +171,7 @@ class OnnxPairModel(PairModel):
         What ONNX Runtime may use.
     """
 
-    @checked
+    @validate_args
     def __init__(self, path: str | Path, *, max_tokens: int | None = None, batch: int = 16, threads: int = 1):
         self.path, self.batch = Path(path), check_positive("batch", batch)
         self.threads = check_positive("threads", threads)
@@ -183,11 +183,11 @@ class OnnxPairModel(PairModel):
         self._together = batch_for(np.fromfile(self.path / MODEL, np.uint8), self.batch)
 
     def __repr__(self) -> str:
-        return short_text(f"OnnxPairModel({self.path}", ")")
+        return abbreviate(f"OnnxPairModel({self.path}", ")")
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's files, the tokeniser and the limit of tokens."""
+        """Changes with the model's files, the tokenizer and the limit of tokens."""
         return f"onnx-pairs:{checksum_of(self.settings.max_tokens, files_checksum(self.path)):016x}"
 
     @property
@@ -197,7 +197,7 @@ class OnnxPairModel(PairModel):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers, to load the model again."""
+        """What an artifact remembers, to load the model again."""
         options = {"max_tokens": self.settings.max_tokens}
         return {"kind": "onnx", "name": str(self.path.absolute()), "options": options, "bytes": self.nbytes}
 
@@ -205,7 +205,7 @@ class OnnxPairModel(PairModel):
         """Score a few pairs, those of one length together."""
         cut = self._tokenizer.encode_batch(list(zip(queries, texts, strict=True)))
         found = np.zeros(len(texts), np.float32)
-        for chosen in of_one_length([len(pair.ids) for pair in cut], self._together):
+        for chosen in same_length_batches([len(pair.ids) for pair in cut], self._together):
             found[chosen] = self._run([cut[place] for place in chosen])
         return found
 
@@ -246,7 +246,7 @@ class TorchPairModel(PairModel):
         Fixes the weights of such a head.
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         name: str | Path,
@@ -278,11 +278,11 @@ class TorchPairModel(PairModel):
         self.max_tokens = min(wanted, _positions(self.model))
 
     def __repr__(self) -> str:
-        return short_text(f"TorchPairModel({self.name}", f", {self.form})")
+        return abbreviate(f"TorchPairModel({self.name}", f", {self.form})")
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the weights, the tokeniser, the form and the limit of tokens."""
+        """Changes with the weights, the tokenizer, the form and the limit of tokens."""
         return f"pairs:{checksum_of((self.form, self.max_tokens), self._weights):016x}"
 
     @cached_property
@@ -297,7 +297,7 @@ class TorchPairModel(PairModel):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers, to load the model again."""
+        """What an artifact remembers, to load the model again."""
         name = str(Path(self.name).absolute()) if Path(self.name).is_dir() else self.name
         options = {"form": self.form, "max_tokens": self.max_tokens}
         kept = {} if self.layers is None else {"layers": self.layers}
@@ -316,7 +316,7 @@ class TorchPairModel(PairModel):
         return pair_scores(self.model, dict(given), self.form)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> TorchPairModel:
-        """Write weights and tokeniser to a folder, and return the model of it."""
+        """Write weights and tokenizer to a folder, and return the model of it."""
         setattr(self.model.config, FORM, self.form)
         self.tokenizer.model_max_length = self.max_tokens
         with writing_folder(folder, overwrite=overwrite) as made:
@@ -326,7 +326,7 @@ class TorchPairModel(PairModel):
 
 
 def pair_scores(model: Any, given: dict[str, Any], form: str) -> Any:
-    """Return the scores of tokenised pairs: the head's only number, or the inner product of first and last token."""
+    """Return the scores of tokenized pairs: the head's only number, or the inner product of first and last token."""
     if form == "head":
         return model(**given).logits[:, 0]
     states = model(**given).last_hidden_state
@@ -372,7 +372,7 @@ def _positions(model: Any) -> int:
     return int(getattr(model.config, "max_position_embeddings", 512))
 
 
-@checked
+@validate_args
 def open_pair_model(name: str | Path, **options: Any) -> PairModel:
     """Return the cross-encoder that a folder holds, or the one with this hub id.
 
@@ -384,7 +384,6 @@ def open_pair_model(name: str | Path, **options: Any) -> PairModel:
         What `OnnxPairModel` or `TorchPairModel` takes.
     """
     if (Path(name) / MODEL).exists():
-
         return OnnxPairModel(name, **options)
 
     return TorchPairModel(name, **options)
@@ -421,9 +420,9 @@ def read_pair_model(reader: ArtifactReader) -> StoredPairModel:
 
 
 class StoredPairModel(PairModel):
-    """A cross-encoder that an artefact holds or names; only used if it is the one that was saved.
+    """A cross-encoder that an artifact holds or names; only used if it is the one that was saved.
 
-    Nothing is downloaded because an artefact says so, unless `VIZSLA_DOWNLOAD=1` is in the environment.
+    Nothing is downloaded because an artifact says so, unless `VIZSLA_DOWNLOAD=1` is in the environment.
 
     Parameters
     ----------
@@ -451,8 +450,8 @@ class StoredPairModel(PairModel):
         self._lock = ForkLock()
 
     def __repr__(self) -> str:
-        where = "inside the artefact" if self.files else self._described["name"]
-        return short_text(f"StoredPairModel({self._described['kind']}, {where}", ")")
+        where = "inside the artifact" if self.files else self._described["name"]
+        return abbreviate(f"StoredPairModel({self._described['kind']}, {where}", ")")
 
     @property
     def fingerprint(self) -> str:
@@ -466,7 +465,7 @@ class StoredPairModel(PairModel):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What an artefact remembers."""
+        """What an artifact remembers."""
         return {name: self._described[name] for name in ("kind", "name", "options", "bytes") if name in self._described}
 
     def scores(self, queries: Any, texts: Any) -> Float32Array:
@@ -487,7 +486,7 @@ class StoredPairModel(PairModel):
     def _checked(self) -> PairModel:
         if not self.files:
             return self._same(self._made(self._described["name"], download=download_allowed()))
-        with stored_model("The model inside the artefact"), unpacked(self.files) as folder:
+        with stored_model("The model inside the artifact"), unpacked(self.files) as folder:
             return self._same(self._made(folder, download=False))  # the fingerprint is taken before the files go
 
     def _same(self, model: PairModel) -> PairModel:
@@ -500,7 +499,6 @@ class StoredPairModel(PairModel):
     def _made(self, name: str, *, download: bool) -> PairModel:
         options = self._described["options"]
         if self._described["kind"] == "onnx":
-
             return OnnxPairModel(name, **options)
 
         return TorchPairModel(name, download=download, **options)

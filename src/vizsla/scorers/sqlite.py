@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vizsla._internal.forking import ForkGate
-from vizsla.core.validation import path_of
+from vizsla.core.validation import as_path
 from vizsla.errors import FormatError, InputError, VizslaError
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class ScoreFile:
     what = "score cache"
 
     def __init__(self, path: str | Path):
-        self.path = path_of(path)
+        self.path = as_path(path)
         self._local = threading.local()
         with self.writing():  # a file that cannot be written is found now, not after the first paid call
             pass

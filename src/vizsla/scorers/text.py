@@ -12,7 +12,7 @@ import numpy as np
 from vizsla.base.contract import checked_numbers
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
@@ -90,12 +90,12 @@ class TextScorer(Scorer):
         counts = np.diff(candidates.offsets).tolist()
         return list(chain.from_iterable(map(repeat, queries.texts, counts))), self._item_texts(candidates.items)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         pairs = len(candidates.items)
         if not pairs:
-            return Scored(np.zeros(0, np.float32), Stats())
+            return PairScores(np.zeros(0, np.float32), Stats())
         scores = checked_numbers(self.score_pairs(*self.pairs(queries, candidates)), pairs)
-        return Scored(scores, Stats(model_calls=pairs) if self.model_calls else Stats(scored=pairs))
+        return PairScores(scores, Stats(model_calls=pairs) if self.model_calls else Stats(scored=pairs))
 
     def _item_texts(self, numbers: Int32Array) -> list[str]:
         distinct, places = np.unique(numbers, return_inverse=True)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from vizsla._internal.forking import ForkLock
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Candidates, Scored, Stats, chosen_pairs
+from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import BudgetError, CompositionError, InputError, ScorerError, check_positive
 from vizsla.typing import Float32Array, Int64Array
@@ -58,7 +58,7 @@ class WrappedScorer(Scorer):
     def _byte_counts(self) -> dict[Any, int]:
         return self.wrapped._byte_counts()
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         return self.wrapped._score(queries, candidates, filter, threads)
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:
@@ -73,7 +73,7 @@ class WrappedScorer(Scorer):
         return other
 
 
-class Spending:
+class CallCounter:
     """Counts calls against limits.
 
     Parameters
@@ -85,7 +85,7 @@ class Spending:
 
     Examples
     --------
-    >>> spending, queries = Spending(3, None), Queries(["fig"])
+    >>> spending, queries = CallCounter(3, None), Queries(["fig"])
     >>> spending.reserve(queries, np.array([2]))
     >>> spending.spent
     2
@@ -117,7 +117,7 @@ class Spending:
         with self._lock:
             self.spent = 0
 
-    def __deepcopy__(self, memo: object) -> Spending:
+    def __deepcopy__(self, memo: object) -> CallCounter:
         """Copies of a composition spend from one budget."""
         return self
 
@@ -195,7 +195,7 @@ class Budget(WrappedScorer):
             raise InputError("`calls` or `per_query` must say how many calls are allowed. Got neither.")
         self.calls = None if calls is None else check_positive("calls", calls)
         self.per_query = None if per_query is None else check_positive("per_query", per_query)
-        self._spending = spending = Spending(self.calls, self.per_query)
+        self._spending = spending = CallCounter(self.calls, self.per_query)
         self._given = scorer
         self.wrapped = scorer._inserted(lambda inner: _Metered(inner, spending))
 
@@ -222,11 +222,11 @@ class Budget(WrappedScorer):
 class _Metered(WrappedScorer):
     """Stands right before the scorer that makes the calls, and reserves them."""
 
-    def __init__(self, scorer: Scorer, spending: Spending):
+    def __init__(self, scorer: Scorer, spending: CallCounter):
         super().__init__(scorer)
         self._spending = spending
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         pairs = np.diff(candidates.offsets)
         self._spending.reserve(queries, pairs)
         try:
@@ -285,7 +285,7 @@ class Retrying(WrappedScorer):
     ({'0': {'a': 3.0}}, 2)
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         scorer: Scorer,
@@ -309,12 +309,12 @@ class Retrying(WrappedScorer):
     def __repr__(self) -> str:
         return f"Retrying({self.wrapped}, attempts={self.attempts})"
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         scores, stats, left, failed = np.zeros(0, np.float32), Stats(), candidates, 0
         while True:
             try:
                 last = self.wrapped._score(queries, left, filter, threads)
-                return Scored(np.concatenate([scores, last.scores]), stats + last.stats)
+                return PairScores(np.concatenate([scores, last.scores]), stats + last.stats)
             except self.failures as failure:
                 known = np.array(getattr(failure, "answered", ()), np.float32)
                 scores, stats = np.concatenate([scores, known]), stats + self._bill(failure, left)

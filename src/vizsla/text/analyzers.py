@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.core.strings import Strings
-from vizsla.core.validation import is_several
+from vizsla.core.validation import is_iterable
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.text.languages import (
     LANGUAGES,
@@ -96,7 +96,7 @@ MOST_CHARS = 64
 
 
 @dataclass(frozen=True)
-class Analyser:
+class Analyzer:
     """Cuts a text into tokens, and may drop stop words and stem what is left.
 
     A word is a maximal run of letters, marks, numbers (Unicode's categories L, M, N) and underscores;
@@ -117,9 +117,9 @@ class Analyser:
 
     Examples
     --------
-    >>> Analyser(stop_words="english")("The Café's 2 doors_open")
+    >>> Analyzer(stop_words="english")("The Café's 2 doors_open")
     ['café', '2', 'doors_open']
-    >>> Analyser("chars", min_chars=2)("東京都 港")
+    >>> Analyzer("chars", min_chars=2)("東京都 港")
     ['東京', '京都', '港']
     """
 
@@ -144,7 +144,7 @@ class Analyser:
 
         Examples
         --------
-        >>> Analyser.named("english")("Searching the indexes")
+        >>> Analyzer.named("english")("Searching the indexes")
         ['search', 'index']
         """
         if not isinstance(name, str):
@@ -167,7 +167,7 @@ class Analyser:
 
     @property
     def rule(self) -> tuple[bool, int, int, bool]:
-        """What the native tokeniser needs to know: lower, min_chars, max_chars (0 for words), each script apart."""
+        """What the native tokenizer needs to know: lower, min_chars, max_chars (0 for words), each script apart."""
         return self.lower, self.min_chars or 0, self.max_chars or 0, False
 
     @cached_property
@@ -199,7 +199,7 @@ class Analyser:
 
         Examples
         --------
-        >>> Analyser().query_counts("to be or not to be")
+        >>> Analyzer().query_counts("to be or not to be")
         {'to': 2, 'be': 2, 'or': 1, 'not': 1}
         """
         return dict(Counter(self.query_tokens(text)))
@@ -224,8 +224,8 @@ class Analyser:
         """The tokens that are not even counted while texts are read."""
         return self.dropped
 
-    def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Analyser, NDArray[np.int32]]:
-        """Return the analyser as the texts settle it, and the place of each text's language, if several."""
+    def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Analyzer, NDArray[np.int32]]:
+        """Return the analyzer as the texts settle it, and the place of each text's language, if several."""
         return self, np.zeros(0, np.int32)
 
     @property
@@ -239,7 +239,7 @@ class Analyser:
         return _native.BagLookup(*self.rule, forms.data, forms.offsets, forms.slots, *table)
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
-        """Store the analyser among an artefact's files."""
+        """Store the analyzer among an artifact's files."""
         writer.json(name, self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,20 +249,20 @@ class Analyser:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build an analyser from what `to_dict` gave; anything else raises FormatError.
+        """Build an analyzer from what `to_dict` gave; anything else raises FormatError.
 
         Examples
         --------
-        >>> Analyser.from_dict(Analyser(stem="german").to_dict()).stem
+        >>> Analyzer.from_dict(Analyzer(stem="german").to_dict()).stem
         'german'
         """
         names = [field.name for field in fields(cls)]
         if not isinstance(values, Mapping) or set(values) != set(names):
-            raise FormatError(f"An analyser must have the keys {', '.join(names)}. Got {values!r:.200}.")
+            raise FormatError(f"An analyzer must have the keys {', '.join(names)}. Got {values!r:.200}.")
         try:
             return cls(**values)
         except InputError as error:
-            raise FormatError(f"An analyser cannot be read: {error}") from error
+            raise FormatError(f"An analyzer cannot be read: {error}") from error
 
     def _check_stem(self) -> None:
         if self.stem is None:
@@ -290,7 +290,7 @@ def _checked_stop_words(words: Any) -> str | tuple[str, ...] | None:
     if isinstance(words, str):
         check_choice("stop_words", words, sorted(STOP_WORDS))
         return words
-    if not is_several(words):
+    if not is_iterable(words):
         raise InputError(f"`stop_words` must be a language or a list of words. Got {words!r}.")
     listed = tuple(words)
     for word in listed:
@@ -305,18 +305,18 @@ KEYS = {"kind", "language", "content", "drop", "roots"}
 HALF = 0.5
 """What an English word counts as its root."""
 VOTERS = 20_000
-"""How many items say which languages a larger catalogue is in; they lie at even distances."""
+"""How many items say which languages a larger catalog is in; they lie at even distances."""
 PARTS = re.compile("[0-9_]")
 """What a word is cut at into parts."""
 
 
-class AnyLanguage(Analyser):
+class AnyLanguage(Analyzer):
     """Words of every language: each script is cut in its own way, and each item is stemmed in its own language.
 
     Scripts with spaces give words. Chinese, Japanese, Korean, Thai, Lao, Khmer and Myanmar give single characters and
-    pairs of neighbours. Numbers with letters or joiners (``WH-1000XM4``, ``3/8``) are found whole and in parts. Stop
+    pairs of neighbors. Numbers with letters or joiners (``WH-1000XM4``, ``3/8``) are found whole and in parts. Stop
     words are dropped and words stemmed in the language that an item is found to be in; a query is read in all languages
-    of its catalogue. English words lose their inflections only, and count by half as their roots, too, so that
+    of its catalog. English words lose their inflections only, and count by half as their roots, too, so that
     ``flexibility`` finds ``flexible``, after what says ``flexibility`` itself.
 
     Parameters
@@ -366,7 +366,7 @@ class AnyLanguage(Analyser):
 
     @classmethod
     def asked_for(cls, names: str) -> Self:
-        """Return the analyser for "auto", or for names with commas between them: as they are typed on a command line.
+        """Return the analyzer for "auto", or for names with commas between them: as they are typed on a command line.
 
         Examples
         --------
@@ -392,7 +392,7 @@ class AnyLanguage(Analyser):
 
     @property
     def rule(self) -> tuple[bool, int, int, bool]:
-        """What the native tokeniser needs to know."""
+        """What the native tokenizer needs to know."""
         return True, 0, 0, True
 
     @cached_property
@@ -471,7 +471,7 @@ class AnyLanguage(Analyser):
         return [self.dropped | listed([language] if self.drop else []) for language in self.languages]
 
     def settled_by(self, builder: _native.BagBuilder, surface: Strings) -> tuple[Self, NDArray[np.int32]]:
-        """Return the analyser with languages as the texts have them, and the language's place of each text."""
+        """Return the analyzer with languages as the texts have them, and the language's place of each text."""
         if self.settled:
             return self, self.columns(builder, surface)
         table = evidence_of(surface)
@@ -498,14 +498,14 @@ class AnyLanguage(Analyser):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build an analyser from what `to_dict` gives, or gave before there were roots; all else raises FormatError."""
+        """Build an analyzer from what `to_dict` gives, or gave before there were roots; all else raises FormatError."""
         values = {"roots": False} | values if isinstance(values, dict) else values
         if not isinstance(values, Mapping) or set(values) != KEYS or values["kind"] != KIND:
-            raise FormatError(f"An analyser must have the keys {', '.join(sorted(KEYS))}. Got {values!r:.200}.")
+            raise FormatError(f"An analyzer must have the keys {', '.join(sorted(KEYS))}. Got {values!r:.200}.")
         try:
             return cls(values["language"], content=values["content"], drop=values["drop"], roots=values["roots"])
         except InputError as error:
-            raise FormatError(f"An analyser cannot be read: {error}") from error
+            raise FormatError(f"An analyzer cannot be read: {error}") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyLanguage) and self.to_dict() == other.to_dict()
@@ -528,24 +528,24 @@ class AnyLanguage(Analyser):
         return found
 
 
-def analyser_of(values: Mapping[str, Any]) -> Analyser:
-    """Build what `to_dict` of an Analyser or an AnyLanguage gave; anything else raises FormatError.
+def analyzer_of(values: Mapping[str, Any]) -> Analyzer:
+    """Build what `to_dict` of an Analyzer or an AnyLanguage gave; anything else raises FormatError.
 
     Examples
     --------
-    >>> analyser_of(AnyLanguage("english").to_dict()), analyser_of(Analyser().to_dict()) == Analyser()
+    >>> analyzer_of(AnyLanguage("english").to_dict()), analyzer_of(Analyzer().to_dict()) == Analyzer()
     (AnyLanguage(english), True)
     """
     known = isinstance(values, Mapping) and values.get("kind") == KIND
-    return AnyLanguage.from_dict(values) if known else Analyser.from_dict(values)
+    return AnyLanguage.from_dict(values) if known else Analyzer.from_dict(values)
 
 
 def _restored(values: dict[str, Any]) -> AnyLanguage:
     return AnyLanguage.from_dict(values)
 
 
-def _read(analyser: AnyLanguage, text: str) -> tuple[_native.BagBuilder, Strings]:
-    builder = _native.BagBuilder(*analyser.rule, [])
+def _read(analyzer: AnyLanguage, text: str) -> tuple[_native.BagBuilder, Strings]:
+    builder = _native.BagBuilder(*analyzer.rule, [])
     builder.add([text])
     return builder, surface_of(builder)
 
@@ -581,7 +581,7 @@ def _checked(language: object) -> str | tuple[str, ...]:
 
 
 def _words(content: Any) -> tuple[str, ...]:
-    if not is_several(content):
+    if not is_iterable(content):
         raise InputError(f"`content` must be a list of words. Got {content!r:.60}.")
     words = tuple(content)
     if not all(isinstance(word, str) for word in words):

@@ -15,7 +15,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
-from vizsla.text.analyzers import Analyser, analyser_of, surface_of
+from vizsla.text.analyzers import Analyzer, analyzer_of, surface_of
 from vizsla.text.streams import batches, call_with, listed
 from vizsla.text.wordpiece import WordPiece
 
@@ -62,11 +62,11 @@ def length_norms(lengths: NDArray[np.integer[Any]], mean: float, b: float) -> ND
     return (1 / (FLOOR + 1 - b + b * relative)).astype(np.float32)
 
 
-ANALYSER = "analyser"
+ANALYZER = "analyzer"
 
 
 class BagOfWords(Encoder, Artifact):
-    """An analyser and the vocabulary it met; turns a text into counts of known terms.
+    """An analyzer and the vocabulary it met; turns a text into counts of known terms.
 
     Terms are numbered by their first occurrence. With stemming, `forms` holds the words as they were written,
     and `term_of_form` the term of each (-1 for a stop word): only a form never seen has to be stemmed. With several
@@ -75,14 +75,14 @@ class BagOfWords(Encoder, Artifact):
 
     Parameters
     ----------
-    analyser : Analyser
+    analyzer : Analyzer
         How texts become tokens.
     terms : Strings
         The vocabulary.
     forms : Strings, optional
-        The words as written, when the analyser stems.
+        The words as written, when the analyzer stems.
     term_of_form : int32 array, optional
-        A term for each form in each of the analyser's languages, and its root where the analyser has some.
+        A term for each form in each of the analyzer's languages, and its root where the analyzer has some.
 
     Examples
     --------
@@ -100,38 +100,38 @@ class BagOfWords(Encoder, Artifact):
 
     def __init__(
         self,
-        analyser: Analyser,
+        analyzer: Analyzer,
         terms: Strings,
         forms: Strings | None = None,
         term_of_form: NDArray[np.int32] | None = None,
     ):
-        self.analyser, self.terms = analyser, terms
+        self.analyzer, self.terms = analyzer, terms
         self.forms = terms if forms is None else forms
         self.term_of_form = np.zeros(0, np.int32) if term_of_form is None else term_of_form
         self._check_forms()
-        self._lookup = analyser._lookup(self.forms, self.term_of_form)
+        self._lookup = analyzer._lookup(self.forms, self.term_of_form)
 
     @classmethod
-    def fit(cls, texts: Iterable[str], analyser: Analyser | None = None) -> tuple[Self, SparseRows]:
+    def fit(cls, texts: Iterable[str], analyzer: Analyzer | None = None) -> tuple[Self, SparseRows]:
         """Read texts once; return the bag and the texts' rows.
 
         Parameters
         ----------
         texts : iterable of str
             Read in batches, so it may be larger than memory.
-        analyser : Analyser, optional
+        analyzer : Analyzer, optional
             Plain lower-cased words unless given.
         """
-        bag, rows, _ = cls.fit_items(texts, analyser)
+        bag, rows, _ = cls.fit_items(texts, analyzer)
         return bag, rows
 
     @classmethod
     def fit_items(
-        cls, texts: Iterable[str], analyser: Analyser | None = None
+        cls, texts: Iterable[str], analyzer: Analyzer | None = None
     ) -> tuple[Self, SparseRows, NDArray[np.int32]]:
-        """Read texts as `fit` does; return also the place of each text's language among the analyser's.
+        """Read texts as `fit` does; return also the place of each text's language among the analyzer's.
 
-        The places are an empty array where the analyser has one language at most.
+        The places are an empty array where the analyzer has one language at most.
 
         Examples
         --------
@@ -140,24 +140,24 @@ class BagOfWords(Encoder, Artifact):
         >>> places.tolist()
         [0, 1]
         """
-        analyser = Analyser() if analyser is None else analyser
-        if analyser.vocabulary is not None:
-            bag = cls(analyser, analyser.vocabulary)
+        analyzer = Analyzer() if analyzer is None else analyzer
+        if analyzer.vocabulary is not None:
+            bag = cls(analyzer, analyzer.vocabulary)
             rows = SparseRows.stacked([bag.queries(batch) for batch in batches(texts)], bag.dim)
             return bag, rows, np.zeros(0, np.int32)
-        builder = _native.BagBuilder(*analyser.rule, sorted(analyser.skipped))
+        builder = _native.BagBuilder(*analyzer.rule, sorted(analyzer.skipped))
         for batch in batches(texts):
             call_with(builder.add, batch)
         surface = surface_of(builder)
-        analyser, columns = analyser.settled_by(builder, surface)
-        if not analyser.languages:
+        analyzer, columns = analyzer.settled_by(builder, surface)
+        if not analyzer.languages:
             rows = _rows(builder, np.zeros((0, 1), np.int32), columns, len(surface))
-            return cls(analyser, surface), rows, columns
-        terms, table = analyser.terms_of(surface)
-        rows = _rows(builder, table, columns, len(terms), analyser.rooted)
-        absent = [word for word in sorted(analyser.dropped) if word not in surface]
+            return cls(analyzer, surface), rows, columns
+        terms, table = analyzer.terms_of(surface)
+        rows = _rows(builder, table, columns, len(terms), analyzer.rooted)
+        absent = [word for word in sorted(analyzer.dropped) if word not in surface]
         term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
-        return cls(analyser, terms, joined(surface, Strings.of(absent)), term_of_form), rows, columns
+        return cls(analyzer, terms, joined(surface, Strings.of(absent)), term_of_form), rows, columns
 
     def grown(self, texts: Iterable[str]) -> Self:
         """Return a bag that also knows the words of these texts; all that this one knows keeps its number.
@@ -173,16 +173,16 @@ class BagOfWords(Encoder, Artifact):
         >>> list(bag.grown(["be quick", "or be dead"]).terms)
         ['to', 'be', 'or', 'not', 'quick', 'dead']
         """
-        if self.analyser.vocabulary is not None:
+        if self.analyzer.vocabulary is not None:
             return self
         new: dict[str, None] = {}
         for batch in batches(texts):
-            forms = _forms(self.analyser, batch)
+            forms = _forms(self.analyzer, batch)
             new.update(dict.fromkeys(form for form, known in zip(forms, self._knows(forms), strict=True) if not known))
         return self._with_forms(list(new))
 
     def grown_to(self, other: BagOfWords) -> Self:
-        """Return a bag that also knows the words of another with the same analyser, as `grown` would from its texts.
+        """Return a bag that also knows the words of another with the same analyzer, as `grown` would from its texts.
 
         Examples
         --------
@@ -190,28 +190,28 @@ class BagOfWords(Encoder, Artifact):
         >>> list(one.grown_to(other).terms)
         ['a', 'fig', 'tree']
         """
-        if other.analyser != self.analyser:
-            raise InputError(f"`other` must have the same analyser ({self.analyser}). Got {other.analyser}.")
+        if other.analyzer != self.analyzer:
+            raise InputError(f"`other` must have the same analyzer ({self.analyzer}). Got {other.analyzer}.")
         forms = list(other.forms)
         new = ~self._knows(forms)
-        if self.analyser.languages:
+        if self.analyzer.languages:
             new &= (other._table >= 0).any(axis=1)
         return self._with_forms([forms[place] for place in np.flatnonzero(new).tolist()])
 
     def _with_forms(self, forms: list[str]) -> Self:
-        """Return a bag that also knows these words, which are new and given once, as the analyser cuts them."""
+        """Return a bag that also knows these words, which are new and given once, as the analyzer cuts them."""
         if not forms:
             return self
-        if not self.analyser.languages:
-            return type(self)(self.analyser, joined(self.terms, Strings.of(forms)))
-        terms, table = _more_terms(self.terms, self.analyser.folded(forms))
+        if not self.analyzer.languages:
+            return type(self)(self.analyzer, joined(self.terms, Strings.of(forms)))
+        terms, table = _more_terms(self.terms, self.analyzer.folded(forms))
         known = joined(self.forms, Strings.of(forms))
-        return type(self)(self.analyser, terms, known, np.append(self.term_of_form, table.reshape(-1)))
+        return type(self)(self.analyzer, terms, known, np.append(self.term_of_form, table.reshape(-1)))
 
     @property
     def _table(self) -> NDArray[np.int32]:
         """A row of terms for each form, a column for each way to read it."""
-        return self.term_of_form.reshape(len(self.forms), self.analyser.ways)
+        return self.term_of_form.reshape(len(self.forms), self.analyzer.ways)
 
     @property
     def dim(self) -> int:
@@ -220,9 +220,9 @@ class BagOfWords(Encoder, Artifact):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the analyser, its stop words, and the vocabulary."""
-        tables = (self.terms.fingerprint, self.forms.fingerprint, sorted(self.analyser.dropped))
-        text = repr((self.analyser.to_dict(), tables)).encode() + self.term_of_form.tobytes()
+        """Changes with the analyzer, its stop words, and the vocabulary."""
+        tables = (self.terms.fingerprint, self.forms.fingerprint, sorted(self.analyzer.dropped))
+        text = repr((self.analyzer.to_dict(), tables)).encode() + self.term_of_form.tobytes()
         return f"bag:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
     @property
@@ -245,17 +245,17 @@ class BagOfWords(Encoder, Artifact):
 
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Count the known terms of each item: as a query's, but each in its own language."""
-        if len(self.analyser.languages) < 2:
+        if len(self.analyzer.languages) < 2:
             return self.queries(texts)
-        builder = _native.BagBuilder(*self.analyser.rule, [])
+        builder = _native.BagBuilder(*self.analyzer.rule, [])
         call_with(builder.add, listed(texts))
         surface = surface_of(builder)
-        columns = self.analyser.settled_by(builder, surface)[1]
-        return _rows(builder, self.readings(list(surface)), columns, self.dim, self.analyser.rooted)
+        columns = self.analyzer.settled_by(builder, surface)[1]
+        return _rows(builder, self.readings(list(surface)), columns, self.dim, self.analyzer.rooted)
 
     def __repr__(self) -> str:
-        spoken = f": {', '.join(self.analyser.languages)}" if getattr(self.analyser, "languages", ()) else ""
-        return f"BagOfWords({self.dim:,} terms, {self.analyser.kind}{spoken})"
+        spoken = f": {', '.join(self.analyzer.languages)}" if getattr(self.analyzer, "languages", ()) else ""
+        return f"BagOfWords({self.dim:,} terms, {self.analyzer.kind}{spoken})"
 
     def readings(self, words: list[str]) -> NDArray[np.int32]:
         """Return the terms that each word may stand for, a column for each way to read it; -1 for none.
@@ -268,7 +268,7 @@ class BagOfWords(Encoder, Artifact):
         [['dog', 'dog'], []]
         """
         numbers = self.forms.find_all(words)
-        if not self.analyser.languages:
+        if not self.analyzer.languages:
             return numbers.astype(np.int32).reshape(-1, 1)
         table = self._table[numbers]
         unknown = np.flatnonzero(numbers < 0)
@@ -278,30 +278,30 @@ class BagOfWords(Encoder, Artifact):
 
     def _terms_of(self, forms: list[str]) -> NDArray[np.int32]:
         """Return the known terms of forms that are not known, a column for each way to read them."""
-        ways = [self.terms.find_all([stem or "" for stem in stems]) for stems in self.analyser.folded(forms)]
+        ways = [self.terms.find_all([stem or "" for stem in stems]) for stems in self.analyzer.folded(forms)]
         return np.stack(ways, axis=1).astype(np.int32)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        self.analyser.write(writer, ANALYSER)
-        if self.analyser.vocabulary is not None:
+        self.analyzer.write(writer, ANALYZER)
+        if self.analyzer.vocabulary is not None:
             return
         writer.strings("terms", self.terms)
-        if self.analyser.languages:
+        if self.analyzer.languages:
             writer.strings("forms", self.forms)
             writer.array("term_of_form", self.term_of_form)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        analyser = _analyser(reader)
+        analyzer = _analyzer(reader)
         forms, term_of_form = None, None
         try:
-            if analyser.vocabulary is not None:
-                return cls(analyser, analyser.vocabulary)
+            if analyzer.vocabulary is not None:
+                return cls(analyzer, analyzer.vocabulary)
             terms = read_vocabulary(reader, "terms")
-            if analyser.languages:
+            if analyzer.languages:
                 forms = read_vocabulary(reader, "forms")
                 term_of_form = reader.array("term_of_form", np.int32)
-            return cls(analyser, terms, forms, term_of_form)
+            return cls(analyzer, terms, forms, term_of_form)
         except ValueError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
@@ -309,15 +309,15 @@ class BagOfWords(Encoder, Artifact):
         return self.forms.find_all(forms) >= 0
 
     def _check_forms(self) -> None:
-        if self.analyser.vocabulary is not None and self.terms is not self.analyser.vocabulary:
-            raise InputError("`terms` must be the analyser's own vocabulary. Got others.")
-        if not self.analyser.settled:
-            raise InputError("`analyser` must have settled languages. Got 'auto': use BagOfWords.fit.")
-        if bool(self.analyser.languages) != (self.forms is not self.terms):
-            raise InputError("`forms` must be given exactly when the analyser stems.")
+        if self.analyzer.vocabulary is not None and self.terms is not self.analyzer.vocabulary:
+            raise InputError("`terms` must be the analyzer's own vocabulary. Got others.")
+        if not self.analyzer.settled:
+            raise InputError("`analyzer` must have settled languages. Got 'auto': use BagOfWords.fit.")
+        if bool(self.analyzer.languages) != (self.forms is not self.terms):
+            raise InputError("`forms` must be given exactly when the analyzer stems.")
         if self.forms is self.terms:
             return
-        numbers, count = self.term_of_form, len(self.forms) * self.analyser.ways
+        numbers, count = self.term_of_form, len(self.forms) * self.analyzer.ways
         if len(numbers) != count:
             raise InputError(f"`term_of_form` must have an entry for each of {count} forms. Got {len(numbers)}.")
         if count and (numbers.min() < -1 or numbers.max() >= self.dim):
@@ -347,19 +347,19 @@ def _more_terms(terms: Strings, ways: list[list[str | None]]) -> tuple[Strings, 
     return joined(terms, Strings.of(new)), numbers.astype(np.int32).reshape(-1, len(ways))
 
 
-def _forms(analyser: Analyser, texts: list[str]) -> list[str]:
+def _forms(analyzer: Analyzer, texts: list[str]) -> list[str]:
     """Return the distinct words of texts as they are written, without stop words, by first occurrence."""
-    builder = _native.BagBuilder(*analyser.rule, sorted(analyser.dropped))
+    builder = _native.BagBuilder(*analyzer.rule, sorted(analyzer.dropped))
     call_with(builder.add, texts)
     data, offsets = builder.forms()
     return list(Strings(data, offsets, np.zeros(0, np.uint32)))
 
 
-def _analyser(reader: ArtifactReader) -> Analyser:
-    values = reader.json(ANALYSER)
+def _analyzer(reader: ArtifactReader) -> Analyzer:
+    values = reader.json(ANALYZER)
     if isinstance(values, dict) and values.get("kind") == "wordpiece":
         return WordPiece.read(reader, values)
     try:
-        return analyser_of(values)
+        return analyzer_of(values)
     except FormatError as error:
-        raise FormatError(f"{reader.path / ANALYSER}.json: {error}") from error
+        raise FormatError(f"{reader.path / ANALYZER}.json: {error}") from error

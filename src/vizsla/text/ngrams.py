@@ -16,7 +16,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, checked
+from vizsla.core.validation import as_array, validate_args
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.text.bag_of_words import joined, read_vocabulary
 from vizsla.text.streams import batches, call_with, listed
@@ -105,7 +105,7 @@ RULES = {"bins", "lower", "norm", "shares", "sublinear"}
 class NgramTfidf(Encoder, Artifact):
     """Word unigrams, word bigrams and character trigrams, each with a vocabulary of its own, weighed by TF-IDF.
 
-    Words are those of a plain `Analyser`. The bigrams of "artistic iphone 6s" are ``artistic#iphone`` and
+    Words are those of a plain `Analyzer`. The bigrams of "artistic iphone 6s" are ``artistic#iphone`` and
     ``iphone#6s``. Trigrams stay within words, whose ends are marked: ``#6s`` and ``6s#``. With N texts at the fit, of
     which n hold an n-gram, a text that holds it c times gives it
 
@@ -126,7 +126,7 @@ class NgramTfidf(Encoder, Artifact):
     bins : sequence of int
         For each kind, how many features the n-grams outside its vocabulary share; 0 drops them.
     lower : bool
-        Lower-case texts as `Analyser` does.
+        Lower-case texts as `Analyzer` does.
     sublinear : bool
         Whether counts are damped by the logarithm.
     norm : {"row", "kinds"}
@@ -148,7 +148,7 @@ class NgramTfidf(Encoder, Artifact):
     kind = "ngrams"
     sparse = True
 
-    @checked
+    @validate_args
     def __init__(
         self,
         names: Sequence[Strings],
@@ -162,7 +162,7 @@ class NgramTfidf(Encoder, Artifact):
     ):
         check_shares(shares)
         self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
-        self.weights = array_of("weights", weights, np.float32)
+        self.weights = as_array("weights", weights, np.float32)
         self.lower, self.sublinear, self.norm = lower, sublinear, norm
         self._check()
         sizes = [len(table) + extra for table, extra in zip(self.names, self.bins, strict=True)]
@@ -171,7 +171,7 @@ class NgramTfidf(Encoder, Artifact):
         self._lookup = self.native_lookup(self.names, self.weights)
 
     @classmethod
-    @checked
+    @validate_args
     def fit(
         cls,
         texts: Iterable[str],
@@ -227,7 +227,7 @@ class NgramTfidf(Encoder, Artifact):
         weights = np.power(weights, np.float32(idf_power), where=weights > 0, out=np.zeros_like(weights))
         return cls(names, weights, bins=used, lower=lower, sublinear=sublinear, norm=norm, shares=shares)
 
-    @checked
+    @validate_args
     def grown(self, texts: Iterable[str]) -> NgramTfidf | GrownNgrams:
         """Return an encoder that also knows the n-grams of these texts; all that this one knows keep their columns.
 
@@ -245,7 +245,7 @@ class NgramTfidf(Encoder, Artifact):
 
         return grow_ngrams(self, texts)
 
-    @checked
+    @validate_args
     def with_shares(self, shares: Sequence[float]) -> Self:
         """Return the same n-grams with other shares of the kinds, by the norm "kinds"; a share of 0 drops the kind.
 
@@ -305,7 +305,7 @@ class NgramTfidf(Encoder, Artifact):
         """Encode item texts: as queries."""
         return self.queries(texts, threads=threads)
 
-    @checked
+    @validate_args
     def feature_kind(self, feature: int) -> str:
         """Return "unigram", "bigram" or "trigram".
 
@@ -316,7 +316,7 @@ class NgramTfidf(Encoder, Artifact):
         """
         return KINDS[self._place(feature)[0]]
 
-    @checked
+    @validate_args
     def feature_name(self, feature: int) -> str:
         """Return the n-gram, or for a feature of n-grams outside the vocabulary a name in angle brackets.
 

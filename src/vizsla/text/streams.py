@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_listed, is_several
+from vizsla.core.validation import check_listed, is_iterable
 from vizsla.data.metadata_builder import described
 from vizsla.errors import InputError
 from vizsla.io.frames import plain_items, series_of
@@ -57,7 +57,7 @@ def call_with(function: Any, texts: list[str], *rest: Any) -> Any:
 
 
 class TextStream:
-    """Yields a catalogue's texts, once; `ids` are known when it is through.
+    """Yields a catalog's texts, once; `ids` are known when it is through.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TextStream:
         known = getattr(items, "item_ids", getattr(items, "ids", None))
         self._known = known if isinstance(known, Strings) else None  # a dataset's ids are checked, and carry details
         self._items = getattr(items, "items", items) if not isinstance(items, Mapping) else items.items()
-        if not is_several(self._items):
+        if not is_iterable(self._items):
             raise InputError(f"`items` must be texts, a mapping, pairs or a dataset. Got {type(items).__name__}.")
         self._given = None if ids is None else Strings.unique(ids)
         self._ids: Strings | None = None
@@ -148,7 +148,7 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
     [('b', 'a fig')]
     """
     items = plain_items(items)
-    if not is_several(items) and not hasattr(items, "item_ids"):
+    if not is_iterable(items) and not hasattr(items, "item_ids"):
         raise InputError(f"`items` must be texts by id, or (id, text) pairs. Got {type(items).__name__}.")
     if isinstance(getattr(items, "item_ids", None), Strings):
         items = items.items  # type: ignore[union-attr, assignment]
@@ -172,7 +172,7 @@ def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
     """
     if isinstance(ids, str):
         raise InputError(f"`ids` must be several ids. Got the text {ids!r:.60}: put it into a list.")
-    if not is_several(ids):
+    if not is_iterable(ids):
         raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
     kept = np.ones(len(known), dtype=np.bool_)
     kept[[known.number(item) for item in ids]] = False
@@ -182,7 +182,7 @@ def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
 
 
 def grown_ids(known: Strings, ids: Strings | Iterable[str], source: Any = None) -> Strings:
-    """Return the ids of a catalogue and of new items, with what both sides know of theirs.
+    """Return the ids of a catalog and of new items, with what both sides know of theirs.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def grown_ids(known: Strings, ids: Strings | Iterable[str], source: Any = None) 
     """
     both = Strings.unique([*known, *ids], what="item id")
     given = None if source is None else plain_items(source)
-    return described(both, [known, *_catalogues(given, ids)], settled=True)
+    return described(both, [known, *_catalogs(given, ids)], settled=True)
 
 
 def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:
@@ -199,7 +199,7 @@ def left_ids(known: Strings, kept: NDArray[np.int64]) -> Strings:
     return described(Strings.of(known.take(kept.astype(np.int32))), [known])
 
 
-def _catalogues(*sources: Any) -> list[Strings]:
+def _catalogs(*sources: Any) -> list[Strings]:
     found = [getattr(source, "item_ids", getattr(source, "ids", source)) for source in sources]
     return [source for source in found if isinstance(source, Strings)]
 

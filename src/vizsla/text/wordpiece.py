@@ -14,9 +14,9 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property, import_extra
 from vizsla.base.encoder import check_texts
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_unicode, checked
+from vizsla.core.validation import check_unicode, validate_args
 from vizsla.errors import DataError, FormatError, InputError, check_positive
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.streams import batches, call_with
 from vizsla.typing import Int64Array
 
@@ -112,8 +112,8 @@ MOST_CHARS = 10_000
 Ids = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
-class WordPiece(Analyser):
-    """An analyser whose tokens are the pieces of a vocabulary, as BERT's uncased and cased tokenizers cut them.
+class WordPiece(Analyzer):
+    """An analyzer whose tokens are the pieces of a vocabulary, as BERT's uncased and cased tokenizers cut them.
 
     Control characters go; accents and capitals too, when `lower`; punctuation and Chinese characters are words of their
     own. A word becomes the longest pieces that the vocabulary has, from the left; one that cannot be cut, or that has
@@ -147,7 +147,7 @@ class WordPiece(Analyser):
     [0, 4]
     """
 
-    @checked
+    @validate_args
     def __init__(
         self,
         tokens: Sequence[str],
@@ -225,7 +225,7 @@ class WordPiece(Analyser):
         Parameters
         ----------
         texts : iterable of str
-            The catalogue's texts, read once.
+            The catalog's texts, read once.
         size : int
             How many tokens at most.
         lower : bool
@@ -273,7 +273,7 @@ class WordPiece(Analyser):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Refuse: the vocabulary is stored in arrays of its own."""
-        raise FormatError(f"A WordPiece analyser must be read with its vocabulary. Got {values!r:.200} alone.")
+        raise FormatError(f"A WordPiece analyzer must be read with its vocabulary. Got {values!r:.200} alone.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WordPiece) and self.fingerprint == other.fingerprint
@@ -288,7 +288,7 @@ class WordPiece(Analyser):
         return _restored, (self.vocabulary, self._rules)
 
     def write(self, writer: ArtifactWriter, name: str) -> None:
-        """Store rules and vocabulary among an artefact's files."""
+        """Store rules and vocabulary among an artifact's files."""
         writer.json(name, self.to_dict())
         writer.strings("pieces", self.vocabulary)
 
@@ -301,9 +301,9 @@ class WordPiece(Analyser):
         try:
             made = cls(read_vocabulary(reader, "pieces"), **rules)
         except (TypeError, ValueError) as error:
-            raise FormatError(f"{reader.path}: not a sound WordPiece analyser ({error}).") from error
+            raise FormatError(f"{reader.path}: not a sound WordPiece analyzer ({error}).") from error
         if made.fingerprint != values.get("fingerprint"):
-            raise FormatError(f"{reader.path}: the vocabulary is not that of the analyser.")
+            raise FormatError(f"{reader.path}: the vocabulary is not that of the analyzer.")
         return made
 
     @property

@@ -11,7 +11,7 @@ from tests.fuzz.resigning import resign
 from vizsla.artifacts.inspect import inspect
 from vizsla.core.catalog import Item, details_of
 from vizsla.data.columns import ColumnFile
-from vizsla.data.metadata import Details
+from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.errors import FormatError, VizslaError
 
@@ -56,7 +56,7 @@ def test_five_thousand_columns_are_a_few_files(tmp_path):
 
 
 def test_every_kind_comes_back(tmp_path):
-    made, read = details(), Details.load(details().save(tmp_path / "details"))
+    made, read = details(), ItemMetadata.load(details().save(tmp_path / "details"))
     for number in range(len(ROWS)):
         assert read.of(number) == made.of(number)
     assert read.of(1) == {"n": "n/a", "d": "soon", "t": "ä", "l": ["b"], "b": False}
@@ -99,7 +99,7 @@ def test_wild_bytes_are_refused_or_answer(tmp_path, verify):
 def use(saved, verify):
     """Load and use a prepared artifact: FormatError, or another answer, and never anything else."""
     try:
-        read = Details.load(saved, verify=verify)
+        read = ItemMetadata.load(saved, verify=verify)
         for name in list(read.columns):
             read.column(name)
         for number in range(min(read.count, 5)):
@@ -120,4 +120,4 @@ def test_another_layout_says_build_anew(tmp_path):
     del manifest["parameters"]["layout"]
     write_manifest(saved, manifest)
     with pytest.raises(FormatError, match="build the artifact anew"):
-        Details.load(saved)
+        ItemMetadata.load(saved)

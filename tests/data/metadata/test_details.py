@@ -55,7 +55,7 @@ def test_what_is_no_condition_raises(text) -> None:
 
 def test_conditions_on_what_is_not_known_say_what_is(search) -> None:
     with pytest.raises(InputError, match=r"that the items have \(title, price, brand, fresh, tags, day, text\)"):
-        search(ALL, where=vizsla.where("colour=red"))
+        search(ALL, where=vizsla.where("color=red"))
     with pytest.raises(InputError, match="must give a number. Got 'cheap'"):
         search(ALL, where=vizsla.where("price<cheap"))
     with pytest.raises(InputError, match="nothing else is known of these items"):
@@ -70,7 +70,7 @@ def test_compositions_know_what_their_parts_know(search, tmp_path) -> None:
     assert {id: row.get("price") for id, row in zip(found.ids[0], found.known(0), strict=True)} == {"x": None, "f": 3.5}
 
 
-def test_parts_over_one_catalogue_share_their_details(search, tmp_path) -> None:
+def test_parts_over_one_catalog_share_their_details(search, tmp_path) -> None:
     folder = (search | search.with_effort(1) if search.effort else search | search).save(tmp_path / "union")
     assert len(list(folder.rglob("details"))) == 1
 

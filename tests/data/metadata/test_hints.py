@@ -27,7 +27,7 @@ def search():
         ("tags=sweat", ("no item has tags = 'sweat'; did you mean 'sweet'?",)),
         ("price=5", ("no item has price = '5'; values are from 3.5 to 7",)),
         ("price>100", ("no item has 'price > 100'; values are from 3.5 to 7",)),
-        ("brand=Ace and price>5", ("no item fulfils all of the conditions, though each value occurs",)),
+        ("brand=Ace and price>5", ("no item fulfills all of the conditions, though each value occurs",)),
         ("brand=zzzz", ("no item has brand = 'zzzz'",)),
         ("brand contains q", ("no item has 'brand contains \"q\"'",)),
     ],

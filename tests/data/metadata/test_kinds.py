@@ -199,8 +199,8 @@ def test_kinds_are_declared(meta):
 def test_a_star_keeps_the_other_fields():
     items = shop(["5", "7"], meta="*,price:text").item_ids
     assert details_of(items).of(0) == {"price": "5"}
-    with pytest.warns(DatasetWarning, match="1 fields that `meta` declares and no item has, such as 'colour'"):
-        shop(["5"], meta={"*": None, "colour": "text"})
+    with pytest.warns(DatasetWarning, match="1 fields that `meta` declares and no item has, such as 'color'"):
+        shop(["5"], meta={"*": None, "color": "text"})
     with pytest.raises(InputError, match="one of the kinds number, date"):
         shop(["5"], meta={"price": "money"})
 

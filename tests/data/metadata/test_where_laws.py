@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vizsla
-from vizsla.core.catalog import Catalogue, Item
+from vizsla.core.catalog import Catalog, Item
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import And, Comparison, Condition, Not, Or
 from vizsla.data.metadata_builder import DetailsCollector
@@ -76,7 +76,7 @@ def catalog(rows):
     collector.add_all(items)
     whole = [Item("x", "", metadata={"price": 1, "day": "1970-01-01", "brand": "x", "tags": ["x"], "sold": True})]
     collector.add_all(whole)  # so that every column exists
-    return Catalogue(Strings.of([item.id for item in items + whole]), collector.details())
+    return Catalog(Strings.of([item.id for item in items + whole]), collector.details())
 
 
 # The twin: one item at a time, with nothing but Python's own values.

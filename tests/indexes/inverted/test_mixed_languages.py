@@ -40,7 +40,7 @@ def part(count: float, length: float, mean: float) -> float:
 
 @pytest.fixture(scope="module")
 def search():
-    return bm25(ITEMS, analyser=BOTH)
+    return bm25(ITEMS, analyzer=BOTH)
 
 
 def scores(search, query):
@@ -94,14 +94,14 @@ def test_stop_words_of_both_sides_count(search):
     """`war` is dropped from German items and from queries that are clearly German, but is no stop word of its own."""
     assert search("war").ids == search("what is the war").ids == [["en dog"]]
     assert search("was war das").ids == search("the und der").ids == [[]]
-    german = bm25({"a": "was war das für ein hund", "b": "das war der hund und die katze"}, analyser=BOTH)
+    german = bm25({"a": "was war das für ein hund", "b": "das war der hund und die katze"}, analyzer=BOTH)
     assert "war" not in german.bag.terms or german("war").ids == [[]]
 
 
-def test_one_language_of_a_mixed_catalogue_scores_as_it_does_alone():
+def test_one_language_of_a_mixed_catalog_scores_as_it_does_alone():
     """For a clear query, 1.5 times what the items of its language would get without the others."""
     english = {id: text for id, text in ITEMS.items() if id.startswith("en")}
-    alone, mixed = bm25(english, analyser=AnyLanguage("english")), bm25(ITEMS, analyser=BOTH)
+    alone, mixed = bm25(english, analyzer=AnyLanguage("english")), bm25(ITEMS, analyzer=BOTH)
     for query in ("what is the dog", "where are the dogs and the roof", "the war of the cats"):
         expected = {id: 1.5 * score for id, score in scores(alone, query).items()}
         assert {id: score for id, score in scores(mixed, query).items() if id in english} == pytest.approx(expected)
@@ -136,7 +136,7 @@ WORDS = [
     "水果",
 ]
 texts = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
-catalogues = st.lists(texts, min_size=1, max_size=14)
+catalogs = st.lists(texts, min_size=1, max_size=14)
 
 
 def stems(word: str, place: int) -> str | None:
@@ -169,9 +169,9 @@ def item_terms(text: str) -> tuple[int, dict[str, float]]:
 NO_LANGUAGE = AnyLanguage([])
 
 
-def twin_scores(catalogue: list[str], query: str) -> list[float]:
+def twin_scores(catalog: list[str], query: str) -> list[float]:
     """Score every item by the rules, in plain Python."""
-    items = [item_terms(text) for text in catalogue]
+    items = [item_terms(text) for text in catalog]
     sizes = [sum(place == own for own, _ in items) for place in (0, 1)]
     means = [sum(sum(terms.values()) for own, terms in items if own == place) / (sizes[place] or 1) for place in (0, 1)]
 
@@ -202,21 +202,21 @@ def twin_scores(catalogue: list[str], query: str) -> list[float]:
     return scores
 
 
-@given(catalogues, texts)
-def test_scores_are_those_of_the_twin(catalogue, query):
-    search = bm25(catalogue, analyser=BOTH)
-    expected = twin_scores(catalogue, query)
+@given(catalogs, texts)
+def test_scores_are_those_of_the_twin(catalog, query):
+    search = bm25(catalog, analyzer=BOTH)
+    expected = twin_scores(catalog, query)
     found = scores(search, query)
     assert found == pytest.approx({str(n): score for n, score in enumerate(expected) if score}, rel=1e-5)
 
 
-@given(catalogues, st.lists(texts, min_size=1, max_size=4), st.sampled_from(VARIANTS), st.integers(0, 14))
-def test_shards_batches_and_exhaustive_scores_are_the_same_bits(catalogue, queries, variant, cut):
-    items = {str(number): text for number, text in enumerate(catalogue)}
+@given(catalogs, st.lists(texts, min_size=1, max_size=4), st.sampled_from(VARIANTS), st.integers(0, 14))
+def test_shards_batches_and_exhaustive_scores_are_the_same_bits(catalog, queries, variant, cut):
+    items = {str(number): text for number, text in enumerate(catalog)}
     pairs = list(items.items())
     parts = [dict(pairs[:cut]), dict(pairs[cut:])]
-    whole = bm25(items, analyser=BOTH, variant=variant)
-    counted = reduce(Statistics.merged, [Statistics.of(one, analyser=BOTH) for one in parts])
+    whole = bm25(items, analyzer=BOTH, variant=variant)
+    counted = reduce(Statistics.merged, [Statistics.of(one, analyzer=BOTH) for one in parts])
     assert counted == whole.statistics and counted.fingerprint == whole.statistics.fingerprint
     found = whole(queries, k=9)
     assert shards([bm25(one, statistics=counted, variant=variant) for one in parts])(queries, k=9) == found
@@ -231,11 +231,11 @@ def test_shards_batches_and_exhaustive_scores_are_the_same_bits(catalogue, queri
     ]
 
 
-@given(catalogues, catalogues)
+@given(catalogs, catalogs)
 def test_counts_of_items_that_go_are_the_difference(kept, gone):
     """Whole numbers that add up: what is left after a deletion is the sum less what the deleted items had."""
-    both = Statistics.of([*kept, *gone], analyser=BOTH)
-    left, less = Statistics.of(kept, analyser=BOTH).languages, Statistics.of(gone, analyser=BOTH)
+    both = Statistics.of([*kept, *gone], analyzer=BOTH)
+    left, less = Statistics.of(kept, analyzer=BOTH).languages, Statistics.of(gone, analyzer=BOTH)
     numbers = both.bag.terms.find_all(less.bag.terms)
     difference = dict(zip(both.languages.keys.tolist(), both.languages.frequencies.tolist(), strict=True))
     theirs = less.languages
@@ -276,12 +276,12 @@ def test_files_keep_the_counts_and_damage_is_told(search, tmp_path: Path):
 
 def test_a_shard_with_a_word_in_another_language_is_refused():
     """The statistics know `gag` from German items alone."""
-    counted = Statistics.of(ITEMS, analyser=BOTH)
+    counted = Statistics.of(ITEMS, analyzer=BOTH)
     with pytest.raises(InputError, match="must count the items"):
         bm25({"x": "the gag of the cat"}, statistics=counted)
 
 
-def test_clicks_move_items_of_a_mixed_catalogue(search):
+def test_clicks_move_items_of_a_mixed_catalog(search):
     """PEFA moves rows of lists: a word that no item holds finds what was clicked for it, in both languages."""
     clicks = [("unseenword running", "de haus"), ("unseenword", "de haus"), ("canine", "en dog")]
     moved = vizsla.pefa_xs(search, clicks, weight=0.5, calibrated=False)

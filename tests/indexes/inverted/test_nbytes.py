@@ -1,4 +1,4 @@
-"""`nbytes` counts every byte that answering needs: the artefact's own arrays, and what is derived from them."""
+"""`nbytes` counts every byte that answering needs: the artifact's own arrays, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import vizsla
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import VARIANTS
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 TEXTS = [f"the running of {n} shoes in w{n % 17} and w{n % 5}" for n in range(700)]
 BLOCK = 128
@@ -29,9 +29,9 @@ def block_bytes(offsets: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("analyser", [Analyser(), Analyser.named("english")], ids=["words", "english"])
-def test_nbytes_is_what_was_saved_and_the_bounds(tmp_path: Path, variant: str, analyser: Analyser) -> None:
-    search = bm25(TEXTS, variant=variant, analyser=analyser)
+@pytest.mark.parametrize("analyzer", [Analyzer(), Analyzer.named("english")], ids=["words", "english"])
+def test_nbytes_is_what_was_saved_and_the_bounds(tmp_path: Path, variant: str, analyzer: Analyzer) -> None:
+    search = bm25(TEXTS, variant=variant, analyzer=analyzer)
     saved = search.save(tmp_path / "saved")
     bounds = block_bytes(np.load(saved / "index" / "offsets.npy"))
     assert search.nbytes == array_bytes(saved) + bounds
@@ -40,7 +40,7 @@ def test_nbytes_is_what_was_saved_and_the_bounds(tmp_path: Path, variant: str, a
 
 def test_every_array_that_a_bm25_holds_is_counted() -> None:
     """Whatever array hangs on the object: none is left out, none is counted twice."""
-    search = bm25(TEXTS, analyser=Analyser.named("english"), variant="bm25+")
+    search = bm25(TEXTS, analyzer=Analyzer.named("english"), variant="bm25+")
     search(["running"], 5)
     search.explain("running", "3")
     held = held_arrays(search, leave_out=search.items)

@@ -1,1 +1,1 @@
-"""Product quantisation."""
+"""Product quantization."""

@@ -13,8 +13,8 @@ from vizsla.indexes.pq.pq_index import PqIndex
 def vectors(count: int = 1500, dim: int = 24, seed: int = 0) -> np.ndarray:
     """Return clustered vectors with dimensions of very different size, as a PCA leaves them."""
     random = np.random.default_rng(seed)
-    centres = random.standard_normal((12, dim))
-    rows = centres[random.integers(0, 12, count)] + 0.7 * random.standard_normal((count, dim))
+    centers = random.standard_normal((12, dim))
+    rows = centers[random.integers(0, 12, count)] + 0.7 * random.standard_normal((count, dim))
     return (rows * np.geomspace(3, 0.1, dim)).astype(np.float32)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.indexes.pq.made import vectors
 from vizsla import _native
 from vizsla.errors import InputError
-from vizsla.indexes.flat import FlatIndex, Guard
+from vizsla.indexes.flat import FlatIndex, Int8Prefilter
 from vizsla.indexes.vectors import ItemVectors
 
 
@@ -68,14 +68,14 @@ def test_one_number_far_above_the_others_costs_time_and_no_answer():
 
 def test_the_portable_kernel_answers_the_same():
     stored = ItemVectors.of(vectors(900, 24))
-    guard = Guard.of(stored)
+    guard = Int8Prefilter.of(stored)
     parts = asked(2, 24), stored.rows, guard.codes, guard.scales, guard.errors, stored.longest, 5, None, 1
     assert _native.search_guarded(*parts, portable=True) == _native.search_guarded(*parts)
 
 
 def test_bounds_hold_for_every_row():
     stored = ItemVectors.of(vectors(900, 24))
-    guard = Guard.of(stored)
+    guard = Int8Prefilter.of(stored)
     about = guard.codes[:, :24].astype(np.float64) * guard.scales[:, None].astype(np.float64)
     assert (np.linalg.norm(stored.rows - about, axis=1) <= guard.errors).all()
 

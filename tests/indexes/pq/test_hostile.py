@@ -11,7 +11,7 @@ from tests.contract.registry import INDEXES
 from tests.indexes.pq.made import made
 from vizsla import _native
 from vizsla.errors import InputError, VizslaError
-from vizsla.indexes.flat import Guard
+from vizsla.indexes.flat import Int8Prefilter
 from vizsla.indexes.pq.codebook import Codebook, PqCodes
 from vizsla.indexes.pq.pq_index import PqIndex
 
@@ -114,7 +114,7 @@ def test_the_native_border_trusts_nobody():
 
 def test_guards_that_are_none():
     fine = {"codes": np.zeros((2, 16), np.int8), "scales": np.ones(2, np.float32), "errors": np.ones(2, np.float32)}
-    Guard(**fine)
+    Int8Prefilter(**fine)
     for name, value in [
         ("codes", np.zeros((2, 15), np.int8)),
         ("codes", np.zeros((3, 16), np.int8)),
@@ -122,4 +122,4 @@ def test_guards_that_are_none():
         ("errors", np.array([1, -1], np.float32)),
     ]:
         with pytest.raises(InputError):
-            Guard(**(fine | {name: value}))
+            Int8Prefilter(**(fine | {name: value}))

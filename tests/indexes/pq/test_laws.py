@@ -7,7 +7,7 @@ import pytest
 
 from tests.indexes.pq.made import made, twin_best, twin_scores, vectors
 from vizsla.errors import InputError
-from vizsla.indexes._memory import in_lines, let_go, zeros_in_lines
+from vizsla.indexes._memory import aligned, release_pages, zeros_in_lines
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 
@@ -78,11 +78,11 @@ def test_pages_that_were_read_are_let_go_and_nothing_else_is_touched(tmp_path):
         mapped = np.load(tmp_path / "rows.npy", mmap_mode=mode)
         if mode == "c":
             mapped[0] = 7
-        let_go(mapped[3:])
+        release_pages(mapped[3:])
         assert mapped[1:].tolist() == vectors()[1:].tolist()
         assert mapped[0].tolist() == ([7] * 24 if mode == "c" else vectors()[0].tolist())
-    let_go(vectors())
-    let_go([1, 2])
+    release_pages(vectors())
+    release_pages([1, 2])
 
 
 def test_a_small_memory_takes_a_small_sample():
@@ -117,5 +117,5 @@ def test_what_a_search_reads_begins_with_a_line_of_the_cache():
     arrays = (index.stored_codes.stored, index.codebook.rotation, index.codebook.transposed)
     assert [array.ctypes.data % 64 for array in arrays] == [0, 0, 0]
     across = np.frombuffer(bytearray(33 * 4 + 1), np.uint8)[1:].view(np.float32).reshape(3, 11)
-    assert np.array_equal(in_lines(across), across) and in_lines(across).ctypes.data % 64 == 0
-    assert in_lines(zeros_in_lines((0, 5), np.float32)).shape == (0, 5)
+    assert np.array_equal(aligned(across), across) and aligned(across).ctypes.data % 64 == 0
+    assert aligned(zeros_in_lines((0, 5), np.float32)).shape == (0, 5)

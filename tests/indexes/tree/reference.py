@@ -52,7 +52,7 @@ def _solve_hinge(X, y, cost) -> NDArray[np.float64]:
 
 
 def solve(X, y, cost, loss: str) -> NDArray[np.float64]:
-    """The minimiser of the primal."""
+    """The minimizer of the primal."""
     return _solve_hinge(X, y, cost) if loss == "hinge" else _solve_smooth(X, y, cost, loss)
 
 

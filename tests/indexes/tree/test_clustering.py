@@ -14,9 +14,9 @@ from vizsla.methods.xrlinear.tree import LabelTree, cluster_items, tree_shape
 def topics(count, each, *, noise=0.3, width=40, seed=0):
     """Items around `count` random directions, shuffled; returns vectors and topics."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(count, width))
+    centers = rng.normal(size=(count, width))
     topic = rng.permutation(np.repeat(np.arange(count), each))
-    return (centres[topic] + noise * rng.normal(size=(count * each, width))).astype(np.float32), topic
+    return (centers[topic] + noise * rng.normal(size=(count * each, width))).astype(np.float32), topic
 
 
 def words(count, each, seed=0):
@@ -47,7 +47,7 @@ def test_shapes_keep_their_limits_and_are_balanced(items, branching, max_leaf):
         assert sizes.min() >= 1
 
 
-def test_small_catalogues_need_no_layers_between():
+def test_small_catalogs_need_no_layers_between():
     assert [layer.tolist() for layer in tree_shape(7)] == [[0, 7]]
 
 

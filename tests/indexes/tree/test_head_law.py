@@ -77,7 +77,7 @@ def test_a_filter_that_allows_everything_is_none(seed, fanouts, beam, k):
         for threads in (1, 2):
             found = index.search(queries, k, filter=filter, threads=threads)
             assert found == alone and found.stats == alone.stats
-            assert np.array_equal(found.ceilings, alone.ceilings)
+            assert np.array_equal(found.upper_bounds, alone.upper_bounds)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

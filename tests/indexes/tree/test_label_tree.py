@@ -16,7 +16,7 @@ def test_a_tree_can_be_read():
     assert OWN.depth == 2 and OWN.widths == (3, 5) and len(OWN) == 5
     assert OWN.path(0) == (0, 1) and OWN.path(4) == (2, 4)
     assert [OWN.leaf_of(item) for item in range(5)] == [0, 2, 2, 0, 2]
-    assert OWN.neighbours(1).tolist() == [1, 2, 4]
+    assert OWN.neighbors(1).tolist() == [1, 2, 4]
     assert OWN.items_under(0, 0).tolist() == [3, 0, 1, 2, 4]
     assert OWN.items_under(1, 1).tolist() == []
     assert OWN.parents(0).tolist() == [0, 0, 0] and OWN.parents(1).tolist() == [0, 0, 2, 2, 2]

@@ -72,10 +72,10 @@ def test_weights_are_what_float_reads(tmp_path_factory: pytest.TempPathFactory, 
 
 
 @pytest.mark.parametrize("separator", ["\t", " ", "\u3000 "])
-def test_grades_of_both_shapes_of_judgements(tmp_path: Path, separator: str) -> None:
+def test_grades_of_both_shapes_of_judgments(tmp_path: Path, separator: str) -> None:
     grades = {"1": 1, "0": 0, "-1": -1, "2.0": 2, "-2.": -2, "1e1": 10, "2147483647": 2147483647, "+3": 3}
     middle = [] if separator == "\t" else ["0"]
-    path = tmp_path / "judgements"
+    path = tmp_path / "judgments"
     path.write_text("".join(separator.join(["q", *middle, "a", grade]) + "\n" for grade in grades))
     pairs = Pairs(None, None, dangling="warn")
     read_qrels(path).into(pairs)

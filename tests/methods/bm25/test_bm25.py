@@ -13,7 +13,7 @@ from vizsla.core.catalog import Item
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.bm25_statistics import VARIANTS
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
 TEXTS = ["fig fig tree", "apple tree", "pear", "fig"]
 
@@ -71,7 +71,7 @@ def test_parts_of_an_explanation_add_up(variant):
     ],
     ids=["mapping", "pairs", "iterator", "items", "dataset"],
 )
-def test_shapes_of_a_catalogue(items):
+def test_shapes_of_a_catalog(items):
     search = bm25(items)
     assert list(search.items) == ["a", "b"]
     assert search("tree").ids == [["a"]]
@@ -119,7 +119,7 @@ def test_extreme_parameters_give_finite_scores(variant, k1, b):
 
 
 def test_save_and_load(tmp_path):
-    search = bm25(TEXTS, variant="bm25+", k1=0.9, analyser=Analyser(stop_words=("tree",)))
+    search = bm25(TEXTS, variant="bm25+", k1=0.9, analyzer=Analyzer(stop_words=("tree",)))
     loaded = vizsla.load(search.save(tmp_path / "index"))
     assert isinstance(loaded, Bm25) and loaded.weighting == search.weighting
     assert loaded(["fig tree", "pear"]) == search(["fig tree", "pear"])

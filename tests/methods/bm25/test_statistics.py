@@ -17,44 +17,44 @@ from vizsla.errors import FormatError, InputError
 from vizsla.methods import bm25_statistics
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 
-ANALYSERS = [Analyser(), Analyser.named("english"), Analyser("chars"), Analyser(stop_words=["a"])]
+ANALYZERS = [Analyzer(), Analyzer.named("english"), Analyzer("chars"), Analyzer(stop_words=["a"])]
 WORDS = ["The", "the", "run", "runs", "running", "a", "be", "café", "東京都"]
-catalogues = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=12)
-analysers = st.sampled_from(ANALYSERS)
+catalogs = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=12)
+analyzers = st.sampled_from(ANALYZERS)
 
 
 def counts(found: Statistics) -> dict[str, int]:
     return dict(zip(found.bag.terms, found.frequencies.tolist(), strict=True))
 
 
-@given(catalogues, analysers)
-def test_they_are_the_counts_of_a_counter(texts: list[str], analyser: Analyser) -> None:
-    found = Statistics.of(iter(texts), analyser=analyser)
-    tokens = [twin.tokens(text, analyser) for text in texts]
+@given(catalogs, analyzers)
+def test_they_are_the_counts_of_a_counter(texts: list[str], analyzer: Analyzer) -> None:
+    found = Statistics.of(iter(texts), analyzer=analyzer)
+    tokens = [twin.tokens(text, analyzer) for text in texts]
     assert counts(found) == Counter(term for row in tokens for term in set(row))
     assert (found.documents, found.length) == (len(texts), sum(map(len, tokens)))
     assert found.mean_length == (sum(map(len, tokens)) / len(texts) if texts else 0)
-    assert bm25(texts, analyser=analyser).statistics == found
+    assert bm25(texts, analyzer=analyzer).statistics == found
 
 
-@given(catalogues, catalogues, analysers)
-def test_merged_they_are_those_of_both(one: list[str], two: list[str], analyser: Analyser) -> None:
-    a, b = Statistics.of(one, analyser=analyser), Statistics.of(two, analyser=analyser)
+@given(catalogs, catalogs, analyzers)
+def test_merged_they_are_those_of_both(one: list[str], two: list[str], analyzer: Analyzer) -> None:
+    a, b = Statistics.of(one, analyzer=analyzer), Statistics.of(two, analyzer=analyzer)
     both, swapped = a.merged(b), b.merged(a)
-    assert both == Statistics.of([*one, *two], analyser=analyser)
-    assert list(both.bag.terms) == list(bm25([*one, *two], analyser=analyser).bag.terms)
+    assert both == Statistics.of([*one, *two], analyzer=analyzer)
+    assert list(both.bag.terms) == list(bm25([*one, *two], analyzer=analyzer).bag.terms)
     assert counts(both) == counts(swapped)
     assert (both.documents, both.length) == (swapped.documents, swapped.length)
 
 
-@given(catalogues, analysers, st.integers(1, 4))
-def test_chunks_change_nothing(texts: list[str], analyser: Analyser, size: int) -> None:
-    expected = Statistics.of(texts, analyser=analyser)
+@given(catalogs, analyzers, st.integers(1, 4))
+def test_chunks_change_nothing(texts: list[str], analyzer: Analyzer, size: int) -> None:
+    expected = Statistics.of(texts, analyzer=analyzer)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25_statistics, "CHUNK", size)
-        assert Statistics.of(iter(texts), analyser=analyser) == expected
+        assert Statistics.of(iter(texts), analyzer=analyzer) == expected
 
 
 def test_they_read_what_bm25_reads() -> None:
@@ -64,27 +64,27 @@ def test_they_read_what_bm25_reads() -> None:
     assert repr(Statistics.of(items)) == "Statistics(2 items, 3 terms, mean length 1.50)"
 
 
-def test_they_differ_by_every_count_and_by_the_analyser() -> None:
+def test_they_differ_by_every_count_and_by_the_analyzer() -> None:
     texts = ["a b", "b"]
     others = [["a b", "b b"], [*texts, ""], ["b a", "b"], ["a b", "a"]]
-    every = [*map(Statistics.of, [texts, *others]), Statistics.of(texts, analyser=Analyser(lower=False))]
+    every = [*map(Statistics.of, [texts, *others]), Statistics.of(texts, analyzer=Analyzer(lower=False))]
     assert len(set(every)) == len(every)
 
 
-def test_unlike_analysers_do_not_merge() -> None:
-    with pytest.raises(InputError, match="must have one analyser"):
-        Statistics.of(["a"]).merged(Statistics.of(["a"], analyser=Analyser(lower=False)))
+def test_unlike_analyzers_do_not_merge() -> None:
+    with pytest.raises(InputError, match="must have one analyzer"):
+        Statistics.of(["a"]).merged(Statistics.of(["a"], analyzer=Analyzer(lower=False)))
 
 
-@pytest.mark.parametrize("analyser", ANALYSERS)
+@pytest.mark.parametrize("analyzer", ANALYZERS)
 @pytest.mark.parametrize("mmap", [True, False])
-def test_what_is_saved_is_loaded(tmp_path: Path, analyser: Analyser, mmap: bool) -> None:
-    found = Statistics.of(WORDS, analyser=analyser)
+def test_what_is_saved_is_loaded(tmp_path: Path, analyzer: Analyzer, mmap: bool) -> None:
+    found = Statistics.of(WORDS, analyzer=analyzer)
     loaded = vizsla.load(found.save(tmp_path / "counts"), mmap=mmap)
     assert isinstance(loaded, Statistics) and loaded == found and loaded.nbytes == found.nbytes
     assert loaded.merged(found) == found.merged(found)
     index = bm25(WORDS, statistics=loaded)
-    assert index(["run"], 5) == bm25(WORDS, analyser=analyser)(["run"], 5)
+    assert index(["run"], 5) == bm25(WORDS, analyzer=analyzer)(["run"], 5)
     assert Statistics.load(tmp_path / "counts") == found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.methods.cur.scorers import ITEMS, truth
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Scored, Stats
+from vizsla.core.candidates import PairScores, Stats
 from vizsla.core.strings import Strings
 
 TEXTS = list(ITEMS.values())
@@ -34,7 +34,7 @@ class CountedScorer(Scorer, Artifact):
         pairs = [(query, TEXTS[item]) for query, item in zip(asked, candidates.items.tolist(), strict=True)]
         CALLS.setdefault(self.name, Counter()).update(pairs)
         scores = np.array([truth(*pair) for pair in pairs], np.float32)
-        return Scored(scores, Stats(model_calls=len(pairs)))
+        return PairScores(scores, Stats(model_calls=len(pairs)))
 
     def _write(self, writer):
         writer.parameters(name=self.name)

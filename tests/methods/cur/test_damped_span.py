@@ -11,7 +11,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, adacur, anncur
 from vizsla.methods.cur.estimates import CurEstimates
 from vizsla.methods.cur.factors import Factors, damping
-from vizsla.methods.cur.least_squares import DampedSpan
+from vizsla.methods.cur.least_squares import IncrementalRidge
 from vizsla.methods.cur.plan import Plan, best_places, spend
 
 PICK = np.random.default_rng(11)
@@ -23,7 +23,7 @@ PICK = np.random.default_rng(11)
 def test_is_the_ridge_regression_of_all_columns(rounds, count, ridge):
     columns, scores = PICK.normal(size=(count, 30)), PICK.normal(size=count)
     columns[count // 2 :: 7] = columns[0]  # repeated items do no harm
-    span = DampedSpan(30, ridge)
+    span = IncrementalRidge(30, ridge)
     for part in np.array_split(np.arange(count), rounds):
         span.add(columns[part], scores[part])
         seen = slice(0, part[-1] + 1)
@@ -34,7 +34,7 @@ def test_is_the_ridge_regression_of_all_columns(rounds, count, ridge):
 
 def test_a_tiny_ridge_is_the_pseudo_inverse():
     columns, scores = PICK.normal(size=(12, 30)), PICK.normal(size=12)
-    span = DampedSpan(30, 1e-9)
+    span = IncrementalRidge(30, 1e-9)
     span.add(columns, scores)
     assert np.allclose(span.weights(), np.linalg.pinv(columns) @ scores, atol=1e-8)
 

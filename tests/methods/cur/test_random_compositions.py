@@ -109,13 +109,13 @@ class Whole:
         if shape == 0:
             return inner % int(self.pick.integers(1, 30))
         if shape == 1:
-            return inner.normalised(self._scale(), depth=int(self.pick.integers(2, 50)))
+            return inner.normalized(self._scale(), depth=int(self.pick.integers(2, 50)))
         if shape == 2:
             return (inner | self._any(depth - 1)) >> self._scores_all(depth)
         if shape == 3:
             return inner.rerank(self._scores_all(depth), depth=int(self.pick.integers(1, 30)))
         scale = self._scale()
-        return 0.3 * inner.normalised(scale) + 0.7 * self._any(depth - 1).normalised(scale)
+        return 0.3 * inner.normalized(scale) + 0.7 * self._any(depth - 1).normalized(scale)
 
     def _scores_all(self, depth):
         return self._budgeted() if self.pick.random() < 0.7 else CHEAP[0]
@@ -177,7 +177,7 @@ def _adds_up(why):
 
 def test_what_was_not_bought_is_estimated_and_the_answer_says_so():
     search = adacur(CountedScorer("one"), _all_anchors(), budget=10, rounds=5)
-    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalogue=search.items)
+    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalog=search.items)
     scored = search.score(QUERIES[0], everything)
     assert scored.stats.model_calls == 10 and scored.stats.estimated == 50
     trace, exact = search.trace(QUERIES[0]), full(QUERIES)[0]
@@ -190,7 +190,7 @@ def test_what_was_not_bought_is_estimated_and_the_answer_says_so():
 
 def test_a_composition_over_estimates_is_not_called_exact():
     search = adacur(CountedScorer("one"), _all_anchors(), budget=10, rounds=5)
-    over_all = (search.normalised() + CHEAP[0].normalised()).exact(QUERIES[0])
+    over_all = (search.normalized() + CHEAP[0].normalized()).exact(QUERIES[0])
     assert over_all.stats.estimated and not over_all.stats.exact
     assert search.exact(QUERIES[0]).stats.exact
 
@@ -198,7 +198,7 @@ def test_a_composition_over_estimates_is_not_called_exact():
 def test_re_ranking_takes_what_it_did_not_score_for_the_least_that_it_did():
     search = rerank(CHEAP[0], CountedScorer("one"), budget=3)
     found = search(QUERIES[0])
-    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalogue=search.items)
+    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalog=search.items)
     scored = search.score(QUERIES[0], everything)
     assert scored.stats.model_calls == 3 and scored.stats.estimated == 57
     assert scored.row(0)[1][3:].tolist() == [found[0][2].score] * 57
@@ -224,7 +224,7 @@ def test_a_limit_around_the_scorer_still_holds(seed):
     limit = int(pick.choice([5, 17, 40, 60]))
     search = _one(pick, Budget(scorer(books), per_query=limit), int(pick.integers(1, 2 * limit)))
     scale = str(pick.choice(["minmax", "rank", "zscore"]))
-    whole = search.normalised(scale) + CHEAP[pick.integers(3)].normalised(scale)
+    whole = search.normalized(scale) + CHEAP[pick.integers(3)].normalized(scale)
     asked, options = _question(pick)
     try:
         assert whole(asked, **options).stats.model_calls == len(books.pairs)

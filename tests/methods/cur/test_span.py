@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vizsla.methods.cur.least_squares import CarefulSpan, Span
+from vizsla.methods.cur.least_squares import IncrementalLstsq, RankRevealingLstsq
 
 PICK = np.random.default_rng(5)
 
@@ -33,7 +33,7 @@ def test_agrees_with_pinv_after_every_round(name, rounds):
     if name == "near twins":  # scores that such columns can have: others would blow up in both
         scores = (PICK.normal(size=30) @ columns).astype(np.float32)
     everything = PICK.normal(size=(30, 200)).astype(np.float32)
-    span, seen = Span(30), 0
+    span, seen = IncrementalLstsq(30), 0
     for part in np.array_split(np.arange(columns.shape[1]), rounds):
         span.add(columns[:, part].T, scores[part])
         seen += len(part)
@@ -46,7 +46,7 @@ def test_agrees_with_pinv_after_every_round(name, rounds):
 
 def test_clearly_independent_columns_take_the_quick_way_and_others_leave_it():
     plain = PICK.normal(size=(40, 30)).astype(np.float32)
-    span = Span(30)
+    span = IncrementalLstsq(30)
     span.add(plain[:20], PICK.normal(size=20))
     span.weights()
     assert span.is_quick
@@ -62,7 +62,7 @@ def test_both_ways_agree_with_pinv_however_steep_the_spectrum(decay):
     scores_of_anchors = 50 * (left * np.logspace(0, -decay, dim)) @ right.T
     columns = scores_of_anchors[:, PICK.permutation(300)[:count]].T
     scores = columns @ PICK.normal(size=dim)
-    span, careful = Span(dim), CarefulSpan(dim)
+    span, careful = IncrementalLstsq(dim), RankRevealingLstsq(dim)
     for part in np.array_split(np.arange(count), 5):
         span.add(columns[part], scores[part])
         careful.add(columns[part], scores[part])

@@ -46,7 +46,7 @@ def test_noise_gets_nothing_among_parts_that_help_each_other():
 def test_the_weight_that_is_right_for_every_query_is_found(lowest, highest):
     parts = opposed(QUERIES, lowest=lowest, highest=highest)
     fusion = learn_fusion(dict(zip("ab", parts, strict=True)), log_of(QUERIES))
-    plain = [trial for trial in fusion.choice.trials if trial["normalisation"] == "none"]
+    plain = [trial for trial in fusion.choice.trials if trial["normalization"] == "none"]
     perfect = [trial["weights"][0] for trial in plain if trial["all"] == 1.0]
     assert perfect
     assert all(lowest < weight < highest for weight in perfect)
@@ -75,7 +75,7 @@ class Memory(TableRetriever):
         table = {texts[q]: {dataset.item_ids[i]: 1.0} for q, i in zip(clicks.row, clicks.col, strict=True)}
         return cls(table, list(dataset.item_ids), scale="memory")
 
-    def refitted(self, dataset, *, threads=1):
+    def refit_on(self, dataset, *, threads=1):
         return Memory.of(dataset)
 
 
@@ -100,7 +100,7 @@ def fruit_log() -> Dataset:
 def fruit_fusion(log: Dataset) -> Sum:
     """Return a sum as `fuse` makes it: of words, and of vectors that clicks have moved."""
     adapted = pefa_xs(dense(log, letters), log, weight=0.5, calibrated=False)
-    return Sum([(0.25, bm25(log).normalised("zscore")), (0.75, adapted.normalised("zscore"))])
+    return Sum([(0.25, bm25(log).normalized("zscore")), (0.75, adapted.normalized("zscore"))])
 
 
 def test_parts_that_learn_from_clicks_are_fused_saved_and_loaded(tmp_path):
@@ -144,13 +144,13 @@ def test_the_same_seed_gives_the_same_choice_with_any_threads():
 
 
 @pytest.mark.parametrize("clicks", [0, 3])
-def test_too_few_clicks_give_an_equal_sum_of_normalised_parts_and_a_warning(clicks):
+def test_too_few_clicks_give_an_equal_sum_of_normalized_parts_and_a_warning(clicks):
     parts = [knows(QUERIES, 0.5, seed=1, scale="one"), noise(QUERIES, scale="other")]
     with pytest.warns(ChoiceWarning, match="equal weights") as told:
         search = fuse(parts, log_of(clicks))
     assert told[0].filename == __file__
     asked = [text(q) for q in range(40)]
-    expected = Sum([(0.5, part.normalised("zscore")) for part in parts])
+    expected = Sum([(0.5, part.normalized("zscore")) for part in parts])
     assert search(asked, 9).to_dict() == expected(asked, 9).to_dict()
 
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_fused_is_refused():
     with pytest.raises(InputError, match="must return a Retriever"):
         fuse([noise(QUERIES), lambda dataset: 3], log)
     with pytest.raises(CompositionError, match="same items"):
-        fuse([noise(QUERIES), bm25(["another catalogue"])], log)
+        fuse([noise(QUERIES), bm25(["another catalog"])], log)
     with pytest.raises(InputError, match="match set"):
         fuse([noise(QUERIES), noise(QUERIES) | noise(QUERIES)], log)
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_fused_is_refused():
 def test_the_record_tells_what_was_tried(tmp_path):
     parts = {"one": knows(QUERIES, 0.5, seed=1, scale="a"), "two": knows(QUERIES, 0.4, seed=2, scale="b")}
     fusion = learn_fusion(parts, log_of(QUERIES))
-    tried = {trial["normalisation"] for trial in fusion.choice.trials}
+    tried = {trial["normalization"] for trial in fusion.choice.trials}
     assert tried == {"none", "minmax", "zscore", "rank", "linear"}
     assert {(gain["part"], gain["queries"]) for gain in fusion.gains} == {
         (part, kind) for part in parts for kind in ("all", "repeated", "warm", "cold")

@@ -11,19 +11,19 @@ from tests.support.table_retriever import TableRetriever
 from vizsla import learn_fusion
 from vizsla.data.dataset import Dataset
 from vizsla.learning.selection import Judge
-from vizsla.methods.cold_items import Unclicked
-from vizsla.methods.fusion.rules import Lifting, Standing
-from vizsla.methods.fusion.scaling import Trial
+from vizsla.methods.cold_items import ColdItemBoost
+from vizsla.methods.fusion.rules import ColdBoostRule, SignificanceRule
+from vizsla.methods.fusion.scaling import FusionTrial
 
 QUERIES = 1200
-LIFTED = Trial("exp", (0.5, 0.5), 1.0)
+LIFTED = FusionTrial("exp", (0.5, 0.5), 1.0)
 
 
-def chosen(*measured: np.ndarray, share: float = 0.5) -> Trial:
+def chosen(*measured: np.ndarray, share: float = 0.5) -> FusionTrial:
     trials = [*SINGLES, SUM, LIFTED]
     judge = Judge.of_cold(COLD, share)
-    stands = Standing.of(judge, measured[:2]).chosen(trials, measured)
-    return trials[Lifting.of(judge, measured[:2], measured[stands]).chosen(trials, measured, stands)]
+    stands = SignificanceRule.of(judge, measured[:2]).chosen(trials, measured)
+    return trials[ColdBoostRule.of(judge, measured[:2], measured[stands]).chosen(trials, measured, stands)]
 
 
 def test_a_lift_that_ends_a_loss_stands():
@@ -50,7 +50,7 @@ def test_a_lift_that_ends_a_loss_on_rare_queries_must_be_soundly_better_than_the
 
 def test_a_lift_is_as_good_as_the_worse_kind():
     singles = [values(0.5, 0.1), values(0.1, 0.5)]
-    lifting = Lifting.of(Judge.of_cold(COLD, 0.5), singles, values(0.4, 0.52))
+    lifting = ColdBoostRule.of(Judge.of_cold(COLD, 0.5), singles, values(0.4, 0.52))
     assert lifting.rank(values(0.9, 0.6)) == pytest.approx((0.0, 0.1))
     assert lifting.rank(values(0.45, 0.6)) == pytest.approx((0.0, -0.05))
     assert lifting.rank(values(0.38, 0.6)) == pytest.approx((-0.02, -0.12))
@@ -73,7 +73,7 @@ class Clicked(TableRetriever):
             table[text(query)] = scores
         return cls(table, ITEMS, scale="clicked")
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Clicked:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Clicked:
         return Clicked.of(dataset)
 
 
@@ -90,7 +90,7 @@ def test_items_that_a_part_ranks_down_for_want_of_clicks_are_lifted():
     assert fusion.lift > 0
     assert f"+ {fusion.lift:g} for items without clicks" in fusion.said
     assert "Without the lift, " in fusion.said
-    assert isinstance(fusion.retriever.parts[-1], Unclicked)
+    assert isinstance(fusion.retriever.parts[-1], ColdItemBoost)
     assert fusion.retriever.weights[-1] == fusion.lift
     assert all(gain["gain"] >= 0 for gain in fusion.gains)
     level = max((trial for trial in fusion.choice.trials if not trial["lift"]), key=lambda trial: trial["all"])

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from tests.methods.fusion.logs import ITEMS, text
 from tests.support.table_retriever import TableRetriever
 from vizsla.learning.measures import ndcgs
-from vizsla.methods.cold_items import Unclicked
+from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.fusion.candidate_pool import make_pool
-from vizsla.methods.fusion.scaling import Trial
+from vizsla.methods.fusion.scaling import FusionTrial
 from vizsla.methods.fusion.weight_search import grid
 
 QUERIES, DEPTH = 60, 15
@@ -41,7 +41,7 @@ def test_every_trial_is_its_composition(how):
     texts, clicks = [text(query) for query in range(QUERIES)], wanted()
     pool = make_pool(parts, texts, clicks, depth=DEPTH)
     for weights in grid(3):
-        trial = Trial(how, weights)
+        trial = FusionTrial(how, weights)
         found = trial.composed(parts, pool.rules, depth=DEPTH)(texts, 10)
         assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
 
@@ -51,10 +51,10 @@ def test_every_trial_is_its_composition(how):
 def test_a_lifted_trial_is_its_composition(how, lift):
     parts = [sparse_part(seed, scale="log relevance" if seed else "points") for seed in range(2)]
     texts, clicks = [text(query) for query in range(QUERIES)], wanted()
-    new = Unclicked.of([("some query", item) for item in ITEMS[::3]], parts[0].items)
+    new = ColdItemBoost.of([("some query", item) for item in ITEMS[::3]], parts[0].items)
     pool = make_pool(parts, texts, clicks, depth=DEPTH, unclicked=new.units == 0)
     for weights in [weights for weights in grid(2) if min(weights) > 0]:
-        trial = Trial(how, weights, lift)
+        trial = FusionTrial(how, weights, lift)
         found = trial.composed(parts, pool.rules, depth=DEPTH, lifted=new)(texts, 10)
         assert pool.measured(trial) == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12), trial
 
@@ -62,7 +62,7 @@ def test_a_lifted_trial_is_its_composition(how, lift):
 def test_parts_may_number_their_items_differently():
     parts = [sparse_part(0), sparse_part(1, items=ITEMS[::-1])]
     texts, clicks = [text(query) for query in range(QUERIES)], wanted()
-    trial = Trial("zscore", (0.3, 0.7))
+    trial = FusionTrial("zscore", (0.3, 0.7))
     pool = make_pool(parts, texts, clicks, depth=DEPTH)
     measured, found = pool.measured(trial), trial.composed(parts, pool.rules, depth=DEPTH)(texts, 10)
     assert measured == pytest.approx(ndcgs(found, clicks, depth=10), abs=1e-12)
@@ -71,5 +71,5 @@ def test_parts_may_number_their_items_differently():
 def test_threads_change_nothing():
     parts, texts = [sparse_part(0), sparse_part(1)], [text(query) for query in range(QUERIES)]
     one, two = (make_pool(parts, texts, wanted(), depth=DEPTH, threads=threads) for threads in (1, 2))
-    trial = Trial("minmax", (0.5, 0.5))
+    trial = FusionTrial("minmax", (0.5, 0.5))
     assert np.array_equal(one.measured(trial), two.measured(trial))

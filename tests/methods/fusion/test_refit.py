@@ -24,7 +24,7 @@ from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 LOG = fruit_log()
 TRAIN = draw_fold(LOG).train
 ASKED = LOG.query_texts()[1]
-XL = {"weight": 0.5, "neighbours": 4, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
+XL = {"weight": 0.5, "neighbors": 4, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
 
 def same(one, other) -> bool:
@@ -40,25 +40,25 @@ def same(one, other) -> bool:
         lambda log: pefa_xl(dense(LOG, letters), log, **XL),
         lambda log: pefa_xl(train_xrlinear(log, kind_shares=(1, 1, 1)), log, encoder=letters, **XL),
         lambda log: train_xrlinear(log, C=0.5, kind_shares=(1.0, 0.5, 0.0), click_weights="none", beam=3),
-        lambda log: bm25(LOG).normalised() + train_xrlinear(log, kind_shares=(1, 1, 1)).normalised(),
+        lambda log: bm25(LOG).normalized() + train_xrlinear(log, kind_shares=(1, 1, 1)).normalized(),
     ],
     ids=["xs", "xs over words", "xl", "xl over a tree", "tree", "sum"],
 )
 def test_a_refitted_part_is_built_as_if_it_had_not_seen_the_others(build):
     assert not same(build(LOG), build(TRAIN))
-    assert same(build(LOG).refitted(TRAIN), build(TRAIN))
+    assert same(build(LOG).refit_on(TRAIN), build(TRAIN))
 
 
 def test_settings_that_were_chosen_stay():
     adapted = pefa_max(dense(LOG, letters), LOG, weight=0.5, margin=1.0)
-    assert adapted.refitted(TRAIN).settings == adapted.settings
-    assert len(adapted.refitted(TRAIN).log) < len(adapted.log)
+    assert adapted.refit_on(TRAIN).settings == adapted.settings
+    assert len(adapted.refit_on(TRAIN).log) < len(adapted.log)
 
 
 def test_what_has_learned_from_no_clicks_stays_itself():
     words = bm25(LOG)
-    assert words.refitted(TRAIN) is words
-    assert (whole := words.normalised() + dense(LOG, letters).normalised()).refitted(TRAIN) is whole
+    assert words.refit_on(TRAIN) is words
+    assert (whole := words.normalized() + dense(LOG, letters).normalized()).refit_on(TRAIN) is whole
 
 
 def test_a_loaded_model_knows_how_it_was_trained(tmp_path):
@@ -66,8 +66,8 @@ def test_a_loaded_model_knows_how_it_was_trained(tmp_path):
     model.save(tmp_path / "tree")
     again = load(tmp_path / "tree")
     assert again.recipe == model.recipe
-    assert same(again.refitted(TRAIN), train_xrlinear(TRAIN, max_leaf=7, threshold=0.05, **chosen(model)))
-    assert same(again.refitted(LOG), model)
+    assert same(again.refit_on(TRAIN), train_xrlinear(TRAIN, max_leaf=7, threshold=0.05, **chosen(model)))
+    assert same(again.refit_on(LOG), model)
 
 
 def chosen(model) -> dict:
@@ -76,13 +76,13 @@ def chosen(model) -> dict:
 
 def test_a_model_of_an_encoder_of_ones_own_keeps_it():
     model = train_xrlinear(LOG, encoder=letters)
-    assert same(model.refitted(TRAIN), train_xrlinear(TRAIN, encoder=letters))
+    assert same(model.refit_on(TRAIN), train_xrlinear(TRAIN, encoder=letters))
 
 
 def test_a_model_whose_options_are_no_plain_values_is_refused():
     model = train_xrlinear(LOG, tree=train_xrlinear(LOG).tree)
     with pytest.raises(InputError, match="Give a function"):
-        model.refitted(TRAIN)
+        model.refit_on(TRAIN)
 
 
 def tokens(log):
@@ -97,12 +97,12 @@ def codes(log):
 def test_learned_tokens_and_codes_are_learned_again_without_a_function(build, tmp_path):
     model = build(LOG)
     assert not same(model, build(TRAIN))
-    assert same(model.refitted(TRAIN), build(TRAIN))
+    assert same(model.refit_on(TRAIN), build(TRAIN))
     model.save(tmp_path / "saved")
     loaded = load(tmp_path / "saved")
     if build is codes:
         loaded = loaded.with_encoder(letters)
-    assert same(loaded.refitted(TRAIN), build(TRAIN))
+    assert same(loaded.refit_on(TRAIN), build(TRAIN))
     pair = {"words": bm25(LOG), "learned": model}
     functions = {"words": bm25(LOG), "learned": build}
     assert learn_fusion(pair, LOG).choice == learn_fusion(functions, LOG).choice
@@ -118,13 +118,13 @@ def test_a_base_or_a_prior_that_cannot_forget_is_refused_inside_of_others():
     coded = jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
     coded._recipe = None  # as one that nothing tells how it was made
     with pytest.raises(InputError, match="cannot be trained again"):
-        pefa_xl(coded, LOG, encoder=letters, **XL).refitted(TRAIN)
+        pefa_xl(coded, LOG, encoder=letters, **XL).refit_on(TRAIN)
     adapted = pefa_xs(dense(LOG, letters), LOG, weight=0.5, calibrated=False)
     with pytest.raises(InputError, match="cannot be trained again"):
-        PefaXs(coded, adapted.log, XsSettings(1.0), coded.index).refitted(TRAIN)
+        PefaXs(coded, adapted.log, XsSettings(1.0), coded.index).refit_on(TRAIN)
     tree, words = train_xrlinear(LOG, kind_shares=(1, 1, 1)), bm25(LOG)
     anchors = AnchorScores.of(LOG.item_ids, ASKED[:8], np.random.default_rng(0).random((8, len(LOG.items))))
     with pytest.raises(InputError, match="learned from no clicks"):
-        adacur(words, anchors, budget=10, first=tree).refitted(TRAIN)
+        adacur(words, anchors, budget=10, first=tree).refit_on(TRAIN)
     search = adacur(words, anchors, budget=10, first=words)
-    assert search.refitted(TRAIN) is search
+    assert search.refit_on(TRAIN) is search

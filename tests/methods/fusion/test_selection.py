@@ -10,11 +10,11 @@ from tests.support.table_retriever import TableRetriever
 from vizsla import learn_fusion
 from vizsla.data.dataset import Dataset
 from vizsla.learning.selection import Judge
-from vizsla.methods.fusion.rules import ROUNDS, Standing, cross_fitted, is_sound, protected, select
-from vizsla.methods.fusion.scaling import Trial, alone
+from vizsla.methods.fusion.rules import ROUNDS, SignificanceRule, cross_fitted, is_sound, protected, select
+from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 KINDS = np.repeat(["repeated", "warm", "cold"], 200)
-SUM = Trial("minmax", (0.5, 0.5))
+SUM = FusionTrial("minmax", (0.5, 0.5))
 TRIALS = [alone(0, 2), alone(1, 2), SUM]
 
 
@@ -39,20 +39,20 @@ def test_a_kind_of_a_tenth_or_more_may_lose_less_than_a_standard_error(kind, err
 
 @pytest.mark.parametrize(("errors", "replaces"), [(1.97, False), (2.03, True)])
 def test_more_parts_must_be_better_by_two_standard_errors(errors, replaces):
-    standing = Standing.of(Judge(np.repeat(["warm"], 600), {"warm": 1.0}), [np.zeros(600)])
+    standing = SignificanceRule.of(Judge(np.repeat(["warm"], 600), {"warm": 1.0}), [np.zeros(600)])
     assert standing.replaces(gains(600, errors), np.zeros(600)) == replaces
 
 
 @pytest.mark.parametrize(("errors", "lost"), [(-0.97, 0), (-1.03, 1)])
 def test_a_loss_is_a_standard_error_behind_the_best_part_of_the_kind(errors, lost):
     best, other = np.where(KINDS == "cold", 0.5, 0.0), np.where(KINDS == "warm", 0.5, 0.0)
-    standing = Standing.of(judge(0.2, 0.4, 0.4), [best, other])
+    standing = SignificanceRule.of(judge(0.2, 0.4, 0.4), [best, other])
     sum_of_both = 0.5 + np.where(KINDS == "cold", np.tile(gains(200, errors), 3), 0.1)
     assert len(standing.losses(sum_of_both)) == lost
     assert standing.ranks(sum_of_both[None]) == [standing.rank(sum_of_both)]
 
 
-def chosen(judge: Judge, *measured: np.ndarray) -> Trial:
+def chosen(judge: Judge, *measured: np.ndarray) -> FusionTrial:
     return TRIALS[select(judge, TRIALS, [values + np.tile([-0.01, 0.01], 300) for values in measured]).best]
 
 
@@ -88,7 +88,7 @@ def test_repeated_queries_count_where_they_are_common():
 def test_a_trial_is_never_selected_by_the_queries_that_judge_it():
     """Whatever the left-out queries say, the trial that is selected for them is the same."""
     pick = np.random.default_rng(2)
-    trials = [alone(0, 2), alone(1, 2), *(Trial("minmax", (share, 1 - share)) for share in (0.2, 0.4, 0.6, 0.8))]
+    trials = [alone(0, 2), alone(1, 2), *(FusionTrial("minmax", (share, 1 - share)) for share in (0.2, 0.4, 0.6, 0.8))]
     measured = pick.random((6, 600)) + np.arange(6)[:, None] / 100
     own = judge(0.2, 0.4, 0.4)
     kinds = protected(own)
@@ -108,7 +108,7 @@ def test_a_trial_is_never_selected_by_the_queries_that_judge_it():
 
 def test_the_best_of_many_that_know_nothing_is_not_taken():
     pick = np.random.default_rng(0)
-    trials = [alone(0, 2), alone(1, 2), *(Trial("minmax", (at / 1000, 1 - at / 1000)) for at in range(1, 400))]
+    trials = [alone(0, 2), alone(1, 2), *(FusionTrial("minmax", (at / 1000, 1 - at / 1000)) for at in range(1, 400))]
     hits = 0
     for _ in range(10):
         measured = pick.random((len(trials), 600))

@@ -6,12 +6,12 @@ import numpy as np
 
 from vizsla.learning.query_mix import Mix
 from vizsla.learning.selection import Judge
-from vizsla.methods.fusion.rules import Standing, said_of, select
-from vizsla.methods.fusion.scaling import Trial, alone
+from vizsla.methods.fusion.rules import SignificanceRule, said_of, select
+from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 COLD = np.arange(200) < 100
 SINGLES = [alone(0, 2), alone(1, 2)]
-SUM = Trial("minmax", (0.5, 0.5))
+SUM = FusionTrial("minmax", (0.5, 0.5))
 
 
 def values(cold: float, warm: float) -> np.ndarray:
@@ -19,9 +19,9 @@ def values(cold: float, warm: float) -> np.ndarray:
     return np.where(COLD, cold, warm) + np.tile([-0.05, 0.05], 100)
 
 
-def chosen(*measured: np.ndarray) -> Trial:
+def chosen(*measured: np.ndarray) -> FusionTrial:
     trials = [*SINGLES, SUM]
-    standing = Standing.of(Judge.of_cold(COLD, 0.5), measured[:2])
+    standing = SignificanceRule.of(Judge.of_cold(COLD, 0.5), measured[:2])
     return trials[standing.chosen(trials, measured)]
 
 
@@ -50,7 +50,7 @@ def test_a_sum_that_loses_to_neither_stands_where_every_part_loses_somewhere():
 def test_too_few_queries_prove_nothing():
     few = np.arange(20) < 10
     measured = [np.zeros(20), np.zeros(20), np.ones(20)]
-    standing = Standing.of(Judge.of_cold(few, 0.5), measured[:2])
+    standing = SignificanceRule.of(Judge.of_cold(few, 0.5), measured[:2])
     assert [*SINGLES, SUM][standing.chosen([*SINGLES, SUM], measured)] == SINGLES[0]
 
 

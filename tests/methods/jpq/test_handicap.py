@@ -1,11 +1,11 @@
-"""What items with clicks must be better by: chosen on held-out clicks, kept in the artefact."""
+"""What items with clicks must be better by: chosen on held-out clicks, kept in the artifact."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.methods.jpq.catalogue import CLICKS, ENCODER, IDS, coded, flat, reciprocal_rank
+from tests.methods.jpq.catalog import CLICKS, ENCODER, IDS, coded, flat, reciprocal_rank
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.errors import InputError

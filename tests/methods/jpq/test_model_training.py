@@ -19,18 +19,18 @@ from vizsla.methods.dense import Dense, dense  # noqa: E402
 from vizsla.methods.jpq.query_adapter import QueryModel  # noqa: E402
 from vizsla.methods.jpq.train_jpq import jpq, prepared_run, train_jpq, trained_retriever  # noqa: E402
 
-SIZES, COLOURS = ("big", "small", "tiny", "huge"), ("red", "blue", "green", "black", "white")
+SIZES, COLORS = ("big", "small", "tiny", "huge"), ("red", "blue", "green", "black", "white")
 THINGS = ("fig", "pear", "plum", "apple", "quince", "tree", "leaf", "root")
-TEXTS = [f"{size} {colour} {thing}" for size in SIZES for colour in COLOURS for thing in THINGS]
+TEXTS = [f"{size} {color} {thing}" for size in SIZES for color in COLORS for thing in THINGS]
 WORDS = [text.split() for text in TEXTS]
-CLICKS = [(f"{thing} that is {colour} and {size}", str(n)) for n, (size, colour, thing) in enumerate(WORDS)]
+CLICKS = [(f"{thing} that is {color} and {size}", str(n)) for n, (size, color, thing) in enumerate(WORDS)]
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     """Return a transformer of one layer with random weights."""
     folder = tmp_path_factory.mktemp("tiny")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "that", "is", "and", *SIZES, *COLOURS, *THINGS]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "that", "is", "and", *SIZES, *COLORS, *THINGS]
     torch.manual_seed(0)
     shape = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=32, **shape)

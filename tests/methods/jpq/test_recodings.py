@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.methods.jpq.catalogue import CLICKS, ENCODER, coded, flat, reciprocal_rank
+from tests.methods.jpq.catalog import CLICKS, ENCODER, coded, flat, reciprocal_rank
 from tests.methods.jpq.test_resume import StoppedError, stop_after
 from vizsla.errors import FormatError, InputError
 from vizsla.learning.checkpoints import TrainingState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.methods.jpq.catalogue import CLICKS, coded, flat
+from tests.methods.jpq.catalog import CLICKS, coded, flat
 from vizsla.errors import FormatError, InputError
 from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever

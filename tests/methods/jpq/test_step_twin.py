@@ -12,7 +12,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.indexes.pq.click_flag import marked_index
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.learning.data import Relevant
+from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.settings import JpqSettings
@@ -53,7 +53,7 @@ def teacher():
 def relevant():
     offsets = np.concatenate([[0], np.cumsum([len(clicked) for clicked in CLICKS])])
     items = np.array([item for clicked in CLICKS for item in clicked], np.int32)
-    return Relevant.of(offsets, items, np.array([weight for clicked in CLICKS for weight in clicked.values()]))
+    return Positives.of(offsets, items, np.array([weight for clicked in CLICKS for weight in clicked.values()]))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.methods.jpq.catalogue import CLICKS, ENCODER, IDS, coded, dataset, flat, reciprocal_rank
+from tests.methods.jpq.catalog import CLICKS, ENCODER, IDS, coded, dataset, flat, reciprocal_rank
 from vizsla.errors import InputError
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
@@ -97,7 +97,7 @@ def test_a_datasets_items_are_the_teacher_unless_one_is_given():
 def test_pefa_teaches_and_pefa_follows():
     teacher = pefa_xs(flat(), TRAIN, weight=0.8, calibrated=True)
     trained = train_jpq(coded(), TRAIN, teacher=teacher, share=0.5, **FAST)
-    adapted = pefa_xl(trained, TRAIN, weight=0.5, neighbours=5, votes="max", near=0.5, threshold=0.1)
+    adapted = pefa_xl(trained, TRAIN, weight=0.5, neighbors=5, votes="max", near=0.5, threshold=0.1)
     assert reciprocal_rank(adapted, HELD) >= reciprocal_rank(trained, HELD) - 0.02
     assert len(adapted("q3", 5)[0]) == 5
 

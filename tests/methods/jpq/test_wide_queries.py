@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.methods.jpq.catalogue import CLICKS, ITEMS, coded, flat
+from tests.methods.jpq.catalog import CLICKS, ITEMS, coded, flat
 from vizsla.learning import losses
 from vizsla.methods.jpq import trainer
 from vizsla.methods.jpq.settings import JpqSettings

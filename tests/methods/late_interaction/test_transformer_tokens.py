@@ -18,7 +18,7 @@ def make(request):
 
 
 def test_pooled_tokens_are_the_texts_vector(make):
-    encoder = make(normalise=False)
+    encoder = make(normalize=False)
     tokens = encoder.item_tokens(TEXTS)
     for number, row in enumerate(encoder.items(TEXTS)):
         pooled = tokens[np.array([number])].rows.mean(axis=0)

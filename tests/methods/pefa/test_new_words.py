@@ -8,7 +8,7 @@ from vizsla.artifacts.artifact import load
 from vizsla.base.queries import Queries
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xs
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords
 
 ITEMS = {"onion": "a bulb with layers", "fig": "a sweet fruit", "pear": "a green fruit"}
@@ -31,7 +31,7 @@ def test_a_word_that_no_item_has_finds_what_was_clicked_for_it(variant):
 
 
 def test_stemmed_words_too():
-    base = bm25(ITEMS, analyser=Analyser(stem="german"))
+    base = bm25(ITEMS, analyzer=Analyzer(stem="german"))
     assert pefa_xs(base, CLICKS, weight=0.5, calibrated=False)("zwiebeln", k=1).ids == [["onion"]]
 
 
@@ -70,7 +70,7 @@ def test_a_query_is_encoded_once(monkeypatch):
     assert calls == [found.encoder]
     found.score(QUERIES, answer)
     assert calls == [found.encoder] * 2
-    whole = found.normalised() + 0.5 * found.normalised()
+    whole = found.normalized() + 0.5 * found.normalized()
     whole(QUERIES)
     assert calls == [found.encoder] * 3
 

@@ -28,7 +28,7 @@ def random_log(pick: np.random.Generator, queries: int) -> ClickLog:
     return ClickLog.of(clicks, ids, lambda texts: np.eye(len(texts)))
 
 
-def random_neighbours(pick: np.random.Generator, rows: int, queries: int) -> Candidates:
+def random_neighbors(pick: np.random.Generator, rows: int, queries: int) -> Candidates:
     lists = [pick.permutation(queries)[: pick.integers(0, queries + 1)].astype(np.int32) for _ in range(rows)]
     scores = np.concatenate([np.sort(pick.uniform(-0.5, 1, len(one)))[::-1] for one in lists]).astype(np.float32)
     return Candidates(np.cumsum([0, *map(len, lists)]), np.concatenate(lists), scores)
@@ -38,7 +38,7 @@ def votes_twin(log: ClickLog, near: Candidates, row: int, how: XlSettings) -> di
     """One row's votes by item, added up in the order of the past queries' numbers."""
     items, similar = near.row(row)
     voters = sorted(zip(items.tolist(), similar.tolist(), strict=True), key=lambda pair: pair[0])
-    voters = [pair for pair in voters if pair[0] in set(items[: how.neighbours].tolist()) and pair[1] > how.near]
+    voters = [pair for pair in voters if pair[0] in set(items[: how.neighbors].tolist()) and pair[1] > how.near]
     said: dict[int, list[float]] = {}
     for query, similarity in voters:
         clicks = slice(int(log.offsets[query]), int(log.offsets[query + 1]))
@@ -47,17 +47,15 @@ def votes_twin(log: ClickLog, near: Candidates, row: int, how: XlSettings) -> di
             said.setdefault(item, []).append((similarity - how.near) * (units / heaviest))
     if how.votes == "max":
         return {item: max(values) for item, values in said.items()}
-    return {item: sum(values, 0.0) / how.neighbours for item, values in said.items()}
+    return {item: sum(values, 0.0) / how.neighbors for item, values in said.items()}
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 10**6), st.sampled_from(["mean", "max"]), st.integers(1, 9), st.sampled_from([0.0, 0.3, -0.4])
-)
-def test_votes_are_those_of_the_twin_to_the_last_bit(seed, votes, neighbours, near):
+@given(st.integers(0, 10**6), st.sampled_from(["mean", "max"]), st.integers(1, 9), st.sampled_from([0.0, 0.3, -0.4]))
+def test_votes_are_those_of_the_twin_to_the_last_bit(seed, votes, neighbors, near):
     pick = np.random.default_rng(seed)
-    log, how = random_log(pick, 8), XlSettings(0.5, neighbours, votes, near)
-    found = random_neighbours(pick, 5, 8)
+    log, how = random_log(pick, 8), XlSettings(0.5, neighbors, votes, near)
+    found = random_neighbors(pick, 5, 8)
     allowed = None if seed % 2 else Filter(pick.random(WIDTH) < 0.5)
     counted = VoteCounter(log).count(found, how, allowed)
     for row in range(5):
@@ -143,12 +141,12 @@ def test_a_log_that_does_not_fit_is_refused(at, value, said):
         (1, numbers(2), "past query"),
         (1, numbers(-1), "past query"),
         (2, np.ones(2, np.float32), "similarity for each"),
-        (3, 0, "neighbours"),
+        (3, 0, "neighbors"),
         (4, np.nan, "finite"),
         (6, np.ones(3, np.bool_), "flag for each"),
     ],
 )
-def test_neighbours_that_do_not_fit_are_refused(at, value, said):
+def test_neighbors_that_do_not_fit_are_refused(at, value, said):
     clicks = _native.ClickVotes(*LOG)
     assert clicks.count(*NEAR)
     with pytest.raises(ValueError, match=said):

@@ -11,7 +11,7 @@ from tests.methods.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vec
 from tests.methods.pefa.test_xs import QUERIES, answers, harmless
 from tests.support.table_retriever import TableRetriever
 from vizsla.artifacts.artifact import load
-from vizsla.core.candidates import Scored, Stats
+from vizsla.core.candidates import PairScores, Stats
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
@@ -19,7 +19,7 @@ from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
 from vizsla.methods.pefa.options import XlSettings, XsSettings
 
-FIXED = {"weight": 0.4, "neighbours": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
+FIXED = {"weight": 0.4, "neighbors": 5, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 
 
 def votes_twin(clicks: list, *, k: int, how: str, near: float) -> np.ndarray:
@@ -134,7 +134,7 @@ class Counted(TableRetriever):
 
     def _score(self, queries, candidates, filter, threads):
         scored = super()._score(queries, candidates, filter, threads)
-        return Scored(scored.scores, Stats(0, 50_000 * len(scored.scores), 600_000, 7_000_000, 80_000_000))
+        return PairScores(scored.scores, Stats(0, 50_000 * len(scored.scores), 600_000, 7_000_000, 80_000_000))
 
 
 def test_the_cost_is_that_of_the_base_of_what_only_votes_found_and_of_the_search_among_past_queries():
@@ -169,16 +169,16 @@ def test_bytes_count_an_encoder_once():
     assert found.nbytes == base.nbytes + past and base.nbytes >= lsa.nbytes > 0
     words = bm25(ITEMS)
     assert pefa_xl(words, clicks, encoder=lsa, **FIXED).nbytes == words.nbytes + past + lsa.nbytes
-    both = base.normalised() + found.normalised()
+    both = base.normalized() + found.normalized()
     assert both.nbytes == found.nbytes, "the base is in both, and is held once"
     other = dense(ITEMS, lsa)
-    assert (other.normalised() + found.normalised()).nbytes == found.nbytes + other.index.nbytes, "one encoder"
+    assert (other.normalized() + found.normalized()).nbytes == found.nbytes + other.index.nbytes, "one encoder"
     assert ((words >> base) % 3).nbytes == words.nbytes + base.nbytes
 
 
 def test_settings_of_another_method_are_no_settings():
     with pytest.raises(InputError, match="PEFA-XL"):
-        XlSettings.of({"weight": 0.5, "neighbours": 3, "below": 1})
+        XlSettings.of({"weight": 0.5, "neighbors": 3, "below": 1})
     with pytest.raises(InputError, match="PEFA-XS"):
         XsSettings.of({"weight": 0.5, "lean": 1})
 

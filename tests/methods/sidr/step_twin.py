@@ -32,7 +32,7 @@ class StepTwin:
         ]
         self.parameters = [each for group in groups for each in group["params"]]
         self.rates = [group["lr"] for group in groups]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=DECAY)
+        self.optimizer = torch.optim.AdamW(groups, weight_decay=DECAY)
 
     def values(self, text):
         """elu1p of the highest that the head says of each token at any position."""
@@ -119,14 +119,14 @@ class StepTwin:
 
     def step(self, pairs, *, factor):
         """Move everything by AdamW, after a gradient of length 1 at most; return the loss before."""
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss = self.loss(pairs)
         loss.backward()
         given = [each for each in self.parameters if each.grad is not None]
         length = float(np.sqrt(sum(float((each.grad.double() ** 2).sum()) for each in given)))
         for each in given:
             each.grad *= min(1.0, CLIP / length)
-        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = factor * rate
-        self.optimiser.step()
+        self.optimizer.step()
         return float(loss.detach())

@@ -110,11 +110,11 @@ def test_a_step_moves_against_the_gradient_of_the_whole_loss():
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.trainer import SidrTraining
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     bag, data = tiny_bag(), dataset()
     settings = SidrSettings(**{**FAST, "warm_up": 0.0, "rate": 1e-4, "head_rate": 1e-4, "bias_rate": 1e-4})
-    ready = prepared(bag, Clicked.of(data, bag.items), _texts(bag, data), settings)
+    ready = prepared(bag, ClickMatrix.of(data, bag.items), _texts(bag, data), settings)
     training = SidrTraining(VocabularyModel(model_folder()), ready.lessons, settings)
     clicks = np.arange(8)
     first = training.step(clicks)

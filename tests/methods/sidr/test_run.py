@@ -12,20 +12,20 @@ from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import ALONE, BESIDE_BAGS, DEPTH, FACTORS, MOST, begun_model, chosen_item_scale
 from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
 from vizsla.methods.sidr.training_data import learned_table, prepared, unseen_rows
-from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.methods.tokens.tuning import clicks_left, held_out_queries
 
 pytest.importorskip("torch", reason="the extra neural is not installed")
 pytest.importorskip("transformers", reason="the extra neural is not installed")
 
-SETTINGS = {"batch": 16, "vectors": 2, "tokens": 20, "max_tokens": 12, "retrieved": 3, "levelled": False}
+SETTINGS = {"batch": 16, "vectors": 2, "tokens": 20, "max_tokens": 12, "retrieved": 3, "leveled": False}
 TEXTS = list(ITEMS.values())
 
 
 @pytest.fixture(scope="module")
 def ready():
     bag, settings = tiny_bag(), SidrSettings(**SETTINGS, table_epochs=2, folds=3, seed=4)
-    clicked = Clicked.of(dataset(), bag.items)
+    clicked = ClickMatrix.of(dataset(), bag.items)
     return bag, clicked, settings, prepared(bag, clicked, TEXTS, settings)
 
 

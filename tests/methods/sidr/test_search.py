@@ -137,7 +137,7 @@ def test_inspect_says_how_far_the_store_is(encoder, late, capsys):
     assert "5 vectors" in capsys.readouterr().out
 
 
-def test_inspect_counts_the_texts_of_a_catalogue(encoder, late, tmp_path, capsys):
+def test_inspect_counts_the_texts_of_a_catalog(encoder, late, tmp_path, capsys):
     ((tiny_bag().with_table(encoder) % 5) >> late)("fig auto")
     late.close()
     lines = [json.dumps({"id": item, "text": text}) for item, text in {**ITEMS, "new": "a new text"}.items()]
@@ -239,7 +239,7 @@ def test_a_dense_second_stage_explains_itself_by_its_name(encoder, tmp_path):
 def test_a_trained_model_cannot_forget_clicks(encoder):
     for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
         with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
-            search.refitted(vizsla.Dataset.of(ITEMS))
+            search.refit_on(vizsla.Dataset.of(ITEMS))
 
 
 def test_beta_survives_its_files(encoder, tmp_path):

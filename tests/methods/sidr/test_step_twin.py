@@ -14,7 +14,7 @@ from vizsla.learning.distillation import Teacher
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.trainer import SidrTraining
-from vizsla.methods.sidr.training_data import Lessons
+from vizsla.methods.sidr.training_data import SidrTrainingData
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 pytest.importorskip("transformers", reason="the extra neural is not installed")
@@ -57,7 +57,7 @@ def problem(answers):
     tables = np.array([held(text) for text in LOG]) * np.random.default_rng(1).random((4, len(tokens())), np.float32)
     queries, items = [token_ids(text) for text in LOG], [token_ids(text) for text in texts]
     asked = np.array([held(text) for text in LOG])
-    lessons = Lessons(
+    lessons = SidrTrainingData(
         queries, items, SparseRows.of(asked), SparseRows.of(tables), SparseRows.of(clicks).to_scipy(), bag.index,
         answers, texts,
     )  # fmt: skip
@@ -77,9 +77,9 @@ def random_teacher():
 
 def same_weights(training, twin):
     """Compare weights and AdamW's moments; where a gradient is only rounding, weights say nothing."""
-    state = training.optimiser.state()
+    state = training.optimizer.state()
     for number, weight in enumerate(twin.parameters):
-        moments = twin.optimiser.state.get(weight)
+        moments = twin.optimizer.state.get(weight)
         if moments is None:
             continue
         mean, square = (moments[name].numpy().reshape(-1) for name in ("exp_avg", "exp_avg_sq"))

@@ -47,11 +47,11 @@ def test_the_whole_head_compares_items_by_their_strongest_tokens():
     from vizsla.methods.sidr.train_sidr import begun_model
     from vizsla.methods.sidr.trainer import SidrTraining
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     data, base = dataset(), tiny_bag()
     settings = SidrSettings(**{**FAST, "whole_head": True, "tokens": 7})
-    ready = prepared(base, Clicked.of(data, base.items), list(ITEMS.values()), settings)
+    ready = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings)
     training = SidrTraining(begun_model(base, ready.lessons, model_folder(), settings), ready.lessons, settings)
     assert training._scored(np.array([5])).tolist() == ready.lessons.held.tolist()
     said, kept = training._said(np.array([0, 3]), ready.lessons.held)
@@ -103,7 +103,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
         {"item_bags": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
-        {"levelled": False},
+        {"leveled": False},
         {"frozen_layers": 1, "dropout": 0.1},
     ],
 )
@@ -114,34 +114,34 @@ def test_every_switch_trains(changes):
 
 def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
     from vizsla.methods.sidr.training_data import learned_table
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     base, changes = tiny_bag(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
     found = train_sidr(base, dataset(), model_folder(), **{**FAST, **changes})
-    clicked = Clicked.of(dataset(), base.items)
+    clicked = ClickMatrix.of(dataset(), base.items)
     wanted = learned_table(base, clicked, clicked.clicks, epochs=2, seed=0)
     assert found.encoder.table.fingerprint == wanted.fingerprint
 
 
-def test_a_plain_head_begins_without_biases_and_a_level_one_without_favourites():
+def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
     from vizsla.learning.torch_vocabulary import LEVEL
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import begun_model
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     data, base = dataset(), tiny_bag()
-    for levelled in (False, True):
-        settings = SidrSettings(**{**FAST, "levelled": levelled})
-        lessons = prepared(base, Clicked.of(data, base.items), list(ITEMS.values()), settings).lessons
+    for leveled in (False, True):
+        settings = SidrSettings(**{**FAST, "leveled": leveled})
+        lessons = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings).lessons
         model = begun_model(base, lessons, model_folder(), settings)
         with model.no_gradients():
             means = [
                 model.highest(model.encode(texts), np.arange(model.tokens)).numpy().mean(axis=0)
                 for texts in (lessons.queries, lessons.items)
             ]
-        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=0.1) == levelled
-        assert bool((model.bias == 0).all()) == (not levelled)
+        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=0.1) == leveled
+        assert bool((model.bias == 0).all()) == (not leveled)
 
 
 def test_a_checkpoint_with_a_head_keeps_it():
@@ -160,10 +160,10 @@ def test_items_with_an_answer_are_no_negatives():
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_bag(), dataset()
-    clicked = Clicked.of(data, search.items)
+    clicked = ClickMatrix.of(data, search.items)
     answers = {clicked.texts[0]: ["Plum"]}
     lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
     items = np.arange(len(search.items))
@@ -182,25 +182,25 @@ def test_wrong_settings_are_refused(changes, message):
 
 
 def test_a_bag_of_words_is_refused():
-    with pytest.raises(InputError, match="analyser=vizsla.WordPiece"):
+    with pytest.raises(InputError, match="analyzer=vizsla.WordPiece"):
         train_sidr(bag(ITEMS), dataset(), model_folder(), **FAST)
 
 
 def test_int8_is_taken_only_if_recall_holds(trained):
-    from vizsla.methods.sidr.quantize import quantise_sidr
+    from vizsla.methods.sidr.quantize import quantize_sidr
 
-    small, check = quantise_sidr(trained[0], dataset(), most_loss=1.0)
+    small, check = quantize_sidr(trained[0], dataset(), most_loss=1.0)
     assert check.accepted and small.encoder.fingerprint != trained[0].encoder.fingerprint
-    same, check = quantise_sidr(trained[0], dataset(), most_loss=-2.0)
+    same, check = quantize_sidr(trained[0], dataset(), most_loss=-2.0)
     assert not check.accepted and same is trained[0]
 
 
 def test_an_int8_model_says_the_same_of_a_text_in_any_company(trained):
-    from vizsla.methods.sidr.quantize import quantise_sidr
+    from vizsla.methods.sidr.quantize import quantize_sidr
 
     texts, small = (
         ["fig auto", "a plum cake please in the old town", "orchard"],
-        quantise_sidr(trained[0], dataset(), most_loss=1.0)[0],
+        quantize_sidr(trained[0], dataset(), most_loss=1.0)[0],
     )
     together = small.encoder.queries(texts).toarray()
     assert (together == np.concatenate([small.encoder.queries([text]).toarray() for text in texts])).all()
@@ -229,10 +229,10 @@ def test_the_items_scale_is_chosen_on_held_out_clicks():
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import DEPTH, _texts, chosen_item_scale
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_bag(), dataset()
-    lessons, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    lessons, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     model = VocabularyModel(model_folder(), item_scale=0.5)
     choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
     assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and DEPTH >= 10
@@ -245,10 +245,10 @@ def test_some_held_out_queries_are_cold_and_warm_alike():
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import Clicked
+    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_bag(), dataset()
-    _, held = prepared(search, Clicked.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    _, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     some = held.some(2, seed=1)
     assert sorted(some.cold.tolist()) == [False, True]
     place = held.clicked.texts.index(some.clicked.texts[0])
@@ -287,7 +287,7 @@ def test_an_answer_must_stand_in_a_list():
 def test_items_without_any_token_are_refused():
     data = Dataset.of({"a": "?"}, queries={"1": "fig"}, clicks={"1": {"a": 1}})
     with pytest.raises(InputError, match="at least one token"):
-        train_sidr(bag(data, analyser=WordPiece(tokens())), data, model_folder(), **FAST)
+        train_sidr(bag(data, analyzer=WordPiece(tokens())), data, model_folder(), **FAST)
 
 
 def test_a_checkpoint_is_a_folder_of_the_same_teacher(tmp_path):

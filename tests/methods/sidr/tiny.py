@@ -1,4 +1,4 @@
-"""A catalogue, clicks, and a BERT of a few thousand random numbers."""
+"""A catalog, clicks, and a BERT of a few thousand random numbers."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def model_folder(*, head: bool = False) -> Path:
 
 def tiny_bag() -> Bag:
     """Return the items' bag over the model's tokens."""
-    return bag(ITEMS, analyser=WordPiece(tokens()))
+    return bag(ITEMS, analyzer=WordPiece(tokens()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from vizsla.errors import InputError
 from vizsla.learning.clicks import ClickLog
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xs
@@ -32,8 +32,8 @@ def twin(base, settings: XsSettings) -> np.ndarray:
     for query, item, weight in LOG:
         sums[names.index(item)] += weight * dense([query])[0]
     for number in np.flatnonzero(sums.any(axis=1)):
-        centre = sums[number] / np.linalg.norm(sums[number])
-        rows[number] = settings.weight * rows[number] + (1 - settings.weight) * settings.scale * centre
+        center = sums[number] / np.linalg.norm(sums[number])
+        rows[number] = settings.weight * rows[number] + (1 - settings.weight) * settings.scale * center
         if settings.length is not None:
             rows[number] *= settings.length / np.linalg.norm(rows[number])
     return dense(QUERIES) @ rows.T

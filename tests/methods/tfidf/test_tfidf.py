@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.contract.catalogue import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.text.ngram_twin import Twin
 from vizsla.cli import main
 from vizsla.data.dataset import Dataset

@@ -1,4 +1,4 @@
-"""Bags of tokens read by the default analyser of BM25: stems, languages, growth and files."""
+"""Bags of tokens read by the default analyzer of BM25: stems, languages, growth and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ITEMS = {
 
 
 def test_a_bag_reads_each_item_in_its_language(tmp_path):
-    search = vizsla.bag(ITEMS, analyser=AnyLanguage(), b=0.5)
+    search = vizsla.bag(ITEMS, analyzer=AnyLanguage(), b=0.5)
     search.save(tmp_path / "bag")
     for one in (search, vizsla.load(tmp_path / "bag")):
         assert one("haus").ids == [["haus"]] and one("dog").ids == [["dogs"]] and one("wheel").ids == [["bike"]]
@@ -24,15 +24,15 @@ def test_a_bag_reads_each_item_in_its_language(tmp_path):
 
 def test_new_items_are_read_in_their_own_language_too():
     first = {id: ITEMS[id] for id in ("haus", "hund", "dogs")} | {"war": "A short history of the war and what it was"}
-    analyser = AnyLanguage(["german", "english"])
-    grown = vizsla.bag(first, analyser=analyser, b=0.5).with_items({"bike": ITEMS["bike"]})
-    whole = vizsla.bag(first | {"bike": ITEMS["bike"]}, analyser=analyser, b=0.5)
+    analyzer = AnyLanguage(["german", "english"])
+    grown = vizsla.bag(first, analyzer=analyzer, b=0.5).with_items({"bike": ITEMS["bike"]})
+    whole = vizsla.bag(first | {"bike": ITEMS["bike"]}, analyzer=analyzer, b=0.5)
     for query in ("wheels", "häuser", "hunde", "repairing"):
         assert grown(query).to_dict() == whole(query).to_dict()
 
 
 def test_clicks_teach_a_bag_of_stems():
-    learned = vizsla.train_tokens(vizsla.bag(ITEMS, analyser=AnyLanguage()), [("cycling", "bike")] * 3, epochs=3)
+    learned = vizsla.train_tokens(vizsla.bag(ITEMS, analyzer=AnyLanguage()), [("cycling", "bike")] * 3, epochs=3)
     assert learned("cycling", k=1).ids == [["bike"]]
 
 

@@ -48,7 +48,7 @@ def test_an_item_is_added_once():
 
 
 def test_wordpiece_cuts_the_words():
-    found = bag(ITEMS, analyser=WordPiece(SMALL))("FIG")
+    found = bag(ITEMS, analyzer=WordPiece(SMALL))("FIG")
     assert sorted(found.ids[0]) == ["a", "c", "d"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.methods.tokens.step_twin import TableTwin
 from vizsla import bag
-from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 
 ITEMS = {
     "a": "fig tree",
@@ -33,7 +33,7 @@ B = 0.6
 def problem(settings):
     """Return the library's learner, and the twin made from the texts alone."""
     base = bag(ITEMS, b=B)
-    clicked = Clicked.of([(query, item) for query, items in LOG.items() for item in items], base.items)
+    clicked = ClickMatrix.of([(query, item) for query, items in LOG.items() for item in items], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, settings)
     terms, names = list(learner.bag.terms), list(ITEMS)
     bags = np.array([[term in text.split() for term in terms] for text in ITEMS.values()])

@@ -11,7 +11,7 @@ from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.learning.selection import ChoiceWarning, Judge
-from vizsla.methods.tokens.learner import STRANGERS, Clicked, LearningSettings, begun, items_met, softmax_loss
+from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
 from vizsla.methods.tokens.tuning import MOST_SPLITS, _splits, chosen_epochs, harmless_best
 from vizsla.text.bag_of_words import BagOfWords
 
@@ -22,13 +22,13 @@ OTHER = ["auto", "ship", "railway", "jet", "streetcar", "cycle", "lorry", "shutt
 def synonyms(seed: int = 0) -> Dataset:
     """Return items that name things one way, and queries that name them another way."""
     rng = np.random.default_rng(seed)
-    colours = ["red", "green", "blue", "white", "black", "pink"]
-    items = {f"{thing} {colour}": f"a {colour} {thing} for sale" for thing in THINGS for colour in colours}
+    colors = ["red", "green", "blue", "white", "black", "pink"]
+    items = {f"{thing} {color}": f"a {color} {thing} for sale" for thing in THINGS for color in colors}
     queries, clicks = {}, []
     for number in range(240):
-        thing, colour = int(rng.integers(len(THINGS))), str(rng.choice(colours))
-        queries[f"q{number}"] = f"{colour} {OTHER[thing]} {rng.choice(['please', 'now', 'here'])}"
-        clicks.append((f"q{number}", f"{THINGS[thing]} {colour}"))
+        thing, color = int(rng.integers(len(THINGS))), str(rng.choice(colors))
+        queries[f"q{number}"] = f"{color} {OTHER[thing]} {rng.choice(['please', 'now', 'here'])}"
+        clicks.append((f"q{number}", f"{THINGS[thing]} {color}"))
     return Dataset.of(items, queries=queries, clicks=clicks)
 
 
@@ -80,7 +80,7 @@ def test_a_learned_table_survives_new_items():
 def test_epochs_are_chosen_on_held_out_clicks():
     data = synonyms()
     base = bag(data)
-    clicked = Clicked.of(data, base.items)
+    clicked = ClickMatrix.of(data, base.items)
     choice = chosen_epochs(base.with_words(clicked.texts), clicked, LearningSettings(rate=0.3), seed=0)
     assert choice.warm > 0
     assert [trial["epochs"] for trial in choice.trials] == list(range(len(choice.trials)))
@@ -116,7 +116,7 @@ def test_a_first_step_is_as_long_as_the_evidence_allows():
     """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
     base = bag(items, b=0.5)
-    clicked = Clicked.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
+    clicked = ClickMatrix.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
     learner.epoch(np.random.default_rng(0))
     terms, table = learner.bag.terms, learner.table
@@ -162,7 +162,7 @@ def test_too_few_clicks_to_choose_by_are_said():
 
 def test_a_small_log_is_split_several_times():
     data = synonyms()
-    clicked = Clicked.of(data, bag(data).items)
+    clicked = ClickMatrix.of(data, bag(data).items)
     splits = _splits(clicked.clicks, 0)
     assert len(splits) == MOST_SPLITS
     assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
@@ -190,7 +190,7 @@ def test_the_slopes_are_those_of_the_loss():
 def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     data = synonyms()
     base = bag(data)
-    clicked = Clicked.of(data, base.items)
+    clicked = ClickMatrix.of(data, base.items)
     known = base.with_words(clicked.texts)
     learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
     queries, items = learner._pairs()

@@ -124,7 +124,7 @@ def liked(queries: int = 1500, *, noise: bool = False) -> Dataset:
     """
     pick = np.random.default_rng(0)
     topics = queries // 50
-    catalogue = {f"i{n}": f"item{n}" for n in range(10 * topics)}
+    catalog = {f"i{n}": f"item{n}" for n in range(10 * topics)}
     texts, clicks = {}, []
     for number in range(queries):
         topic = number % topics
@@ -133,14 +133,14 @@ def liked(queries: int = 1500, *, noise: bool = False) -> Dataset:
             item = 10 * topic + 2 * pick.integers(5) + half
             weight = np.ceil(np.exp(pick.normal(0, 2))) if noise else 1 + 99 * (half == 0)
             clicks.append((f"q{number}", f"i{item}", float(weight)))
-    return Dataset.of(catalogue, queries=texts, clicks=clicks)
+    return Dataset.of(catalog, queries=texts, clicks=clicks)
 
 
 def heavier_first(model, log) -> float:
     """The share of queries whose heavier item is scored above the lighter one."""
     clicks = log.clicks.sorted_indices()
     pairs = clicks.indices.reshape(-1, 2)
-    candidates = Candidates.matches(list(pairs.astype(np.int32)), catalogue=log.item_ids)
+    candidates = Candidates.matches(list(pairs.astype(np.int32)), catalog=log.item_ids)
     scores = model.score(log.query_texts()[1], candidates).to_dict().values()
     weights = clicks.data.reshape(-1, 2)
     first = [row[log.item_ids[a]] > row[log.item_ids[b]] for (a, b), row in zip(pairs, scores, strict=True)]

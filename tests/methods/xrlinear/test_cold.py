@@ -12,7 +12,7 @@ from vizsla.core.candidates import Candidates
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.tree import node_matcher
-from vizsla.methods.xrlinear.cold_start import Calibration, _fit, cold_matchers, matchers_by_item
+from vizsla.methods.xrlinear.cold_start import ColdCalibration, _fit, cold_matchers, matchers_by_item
 from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.methods.xrlinear.tree import LabelTree
 
@@ -32,7 +32,7 @@ def test_items_without_clicks_are_found_by_their_text(model):
 def test_without_cold_start_they_are_found_less(log, model, train):
     plain = train(log, cold_start=False)
     queries = [item_text(n).rpartition(" ")[0] for n in range(42, 48)]
-    wanted = Candidates.matches([np.array([n], np.int32) for n in range(42, 48)], catalogue=model.items)
+    wanted = Candidates.matches([np.array([n], np.int32) for n in range(42, 48)], catalog=model.items)
     ranks = [
         [row.index(f"i{n}") for n, row in zip(range(42, 48), m.exhaustive()(queries, k=48).ids, strict=True)]
         for m in (model, plain)
@@ -46,7 +46,7 @@ def test_a_cold_matcher_is_the_calibrated_mix(model):
     matchers = csr_array(pick.normal(size=(4, 6)).astype(np.float32))
     near = csr_array(np.array([[0.75, 0.25, 0, 0]], np.float32))
     text = csr_array(np.array([[0, 0, 1, 0, 0]], np.float32))
-    made = cold_matchers(near, matchers, text, Calibration(2.0, 3.0, -0.5)).toarray()
+    made = cold_matchers(near, matchers, text, ColdCalibration(2.0, 3.0, -0.5)).toarray()
     expected = 2 * (0.75 * matchers.toarray()[0] + 0.25 * matchers.toarray()[1])
     expected[2] += 3
     expected[5] -= 0.5
@@ -117,7 +117,7 @@ def test_a_leaf_can_overflow_into_others(model):
         (lambda model: model.without_items(["nobody"]), "nobody"),
         (lambda model: model.without_items("i1"), "several ids"),
         (lambda model: model.without_items(model.items), "At least one item must be left"),
-        (lambda model: model.with_items(NEW, neighbours=0), "`neighbours` must be"),
+        (lambda model: model.with_items(NEW, neighbors=0), "`neighbors` must be"),
     ],
 )
 def test_wrong_changes_are_refused(model, change, message):

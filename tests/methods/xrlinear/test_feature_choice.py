@@ -26,16 +26,16 @@ def made_up_words(items: int = 1500, *, misspelt: bool = False) -> Dataset:
     """
     pick = np.random.default_rng(0)
     words = ["".join(syllables) for syllables in product(SYLLABLES, repeat=3)]
-    catalogue, queries, clicks = {}, {}, []
+    catalog, queries, clicks = {}, {}, []
     for number in range(items):
         own = [words[at] for at in pick.choice(len(words), 3, replace=False)]
-        catalogue[f"i{number}"] = f"item{number}"
+        catalog[f"i{number}"] = f"item{number}"
         for ask in range(5):
             chosen = [own[at] for at in pick.choice(3, 2, replace=False)]
             chosen = [f"{word}{_letters(number * 5 + ask)}" for word in chosen] if misspelt else chosen
             queries[f"q{number}-{ask}"] = " ".join(chosen)
             clicks.append((f"q{number}-{ask}", f"i{number}"))
-    return Dataset.of(catalogue, queries=queries, clicks=clicks)
+    return Dataset.of(catalog, queries=queries, clicks=clicks)
 
 
 def _letters(number: int) -> str:

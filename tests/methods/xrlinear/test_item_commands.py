@@ -33,9 +33,9 @@ def contents(path):
 
 
 def test_added_items_are_those_that_python_adds(model, folder, vizsla_in, capsys):
-    assert vizsla_in("add", "@model", "@new.jsonl", "-o", "@more", "--neighbours", "3") == 0
+    assert vizsla_in("add", "@model", "@new.jsonl", "-o", "@more", "--neighbors", "3") == 0
     assert capsys.readouterr().out.startswith(f"{folder / 'more'}: 3 added, 51 items, ")
-    assert everything(vizsla.load(folder / "more")) == everything(model.with_items(NEW, neighbours=3))
+    assert everything(vizsla.load(folder / "more")) == everything(model.with_items(NEW, neighbors=3))
     assert vizsla_in("add", "@model", "@new.jsonl", "-o", "@more", "--overwrite") == 0
     assert everything(vizsla.load(folder / "more")) == everything(model.with_items(NEW))
 
@@ -109,7 +109,7 @@ def test_a_model_is_replaced_in_place_under_any_of_its_names(model, folder, vizs
         (["add", "@model", "@twice.jsonl"], "the id 'x' was given before, on line 1."),
         (["add", "@model", "@nowhere"], "nowhere"),
         (["add", "@nowhere", "@new.jsonl"], "nowhere: there is no such file or folder"),
-        (["add", "@model", "@new.jsonl", "--neighbours", "0"], "`neighbours` must be a whole number above 0. Got 0."),
+        (["add", "@model", "@new.jsonl", "--neighbors", "0"], "`neighbors` must be a whole number above 0. Got 0."),
         (["add", "@words", "@new.jsonl"], "pefa-xl, composition. Got kind 'bm25' in "),
         (["add", "@model/tree", "@new.jsonl"], "must be a retriever. Got kind 'tree'"),
         (["remove", "@model", "i1", "nobody"], "`item` must be a known id. Got 'nobody'."),
@@ -134,7 +134,7 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(folder, vizsla_in, c
     assert contents(folder) == before
 
 
-def test_another_artefact_is_not_replaced_unless_told(folder, vizsla_in, capsys):
+def test_another_artifact_is_not_replaced_unless_told(folder, vizsla_in, capsys):
     bm25({"fig": "a fig"}).save(folder / "words")
     before = contents(folder)
     assert vizsla_in("remove", "@model", "i1", "-o", "@words") == 2
@@ -153,7 +153,7 @@ def test_a_model_without_texts_says_how_to_train_it(log, train, folder, vizsla_i
 def test_any_kind_that_learns_to_change_its_items_gets_the_verb(folder, vizsla_in, monkeypatch, capsys):
     bm25({"fig": "a fig"}).save(folder / "words")
     monkeypatch.setattr(Bm25, "with_items", lambda self, items: bm25([("fig", "a fig"), *items]), raising=False)
-    assert vizsla_in("add", "@words", "@new.jsonl", "-o", "@words", "--neighbours", "3") == 2
-    assert "`--neighbours` must be left out for this kind of model. Got 3." in capsys.readouterr().err
+    assert vizsla_in("add", "@words", "@new.jsonl", "-o", "@words", "--neighbors", "3") == 2
+    assert "`--neighbors` must be left out for this kind of model. Got 3." in capsys.readouterr().err
     assert vizsla_in("add", "@words", "@new.jsonl", "-o", "@words") == 0
     assert vizsla.load(folder / "words")("crane", k=1).ids == [["new/2"]]

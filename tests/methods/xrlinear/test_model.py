@@ -80,7 +80,7 @@ def test_bytes_are_those_that_answering_needs(model, tmp_path):
     assert model.nbytes == sum(np.load(file, allow_pickle=False).nbytes for file in files) + way_bytes(model)
 
 
-def test_bytes_count_an_encoder_that_is_an_artefact(train, tmp_path):
+def test_bytes_count_an_encoder_that_is_an_artifact(train, tmp_path):
     log = toy(cold=2)
     model = train(log, encoder=LsaEncoder.fit([item.text for item in log.items], dim=12))
     saved = model.save(tmp_path / "saved")
@@ -120,7 +120,7 @@ def test_an_encoder_of_code_must_be_brought_again(train, tmp_path):
         loaded.with_encoder(FunctionEncoder(letters, dim=36, name="others"))
 
 
-def test_an_encoder_that_is_an_artefact_is_saved_along(train, tmp_path):
+def test_an_encoder_that_is_an_artifact_is_saved_along(train, tmp_path):
     log = toy(cold=2)
     model = train(log, encoder=LsaEncoder.fit([item.text for item in log.items], dim=12))
     assert vizsla.load(model.save(tmp_path / "saved"))(QUERIES) == model(QUERIES)

@@ -75,7 +75,7 @@ def test_given_negatives_reach_the_nodes_above_the_items():
         assert not dense[3:].any()
 
 
-def test_neighbours_are_the_most_alike_and_never_oneself():
+def test_neighbors_are_the_most_alike_and_never_oneself():
     pick = np.random.default_rng(3)
     vectors = random_sparse(pick, 25, 10)
     among, own = pick.random(25) < 0.7, np.array([2, 9, 11])
@@ -93,13 +93,13 @@ def test_neighbours_are_the_most_alike_and_never_oneself():
             assert near[row, best] / near[row, best].sum() == pytest.approx(expected)
 
 
-def test_cold_items_move_to_their_neighbours_leaf():
+def test_cold_items_move_to_their_neighbors_leaf():
     tree = LabelTree([[0, 3], [0, 2, 4, 6]], [0, 1, 2, 3, 4, 5])
     warm = np.array([True, False, True, True, False, True])
     near = csr_array(np.array([[0, 0, 0.6, 0, 0, 0.4], [0, 0, 0, 0, 0, 0]], np.float32))
     moved = with_cold_leaves(tree, warm, near)
-    assert moved.leaf_of(1) == 1  # item 1: most of its neighbours' shares
-    assert moved.leaf_of(4) == 0  # item 4 has no neighbour: the first of the emptiest
+    assert moved.leaf_of(1) == 1  # item 1: most of its neighbors' shares
+    assert moved.leaf_of(4) == 0  # item 4 has no neighbor: the first of the emptiest
     assert [moved.leaf_of(item) for item in (0, 2, 3, 5)] == [0, 1, 1, 2]
 
 
@@ -110,7 +110,7 @@ def test_full_leaves_take_nobody():
         choose_leaves(near, np.array([0, 1]), np.array([256, 256]))
 
 
-def test_calibration_minimises_its_loss():
+def test_calibration_minimizes_its_loss():
     pick = np.random.default_rng(4)
     labels = pick.random(400) < 0.2
     margins = np.column_stack([pick.normal(size=400) + labels, pick.normal(size=400) + 0.5 * labels, np.ones(400)])

@@ -94,7 +94,7 @@ def test_larger_cost_fits_the_log_more_closely(train, warm):
 def _pairs(dataset):
     from vizsla.core.candidates import Candidates
 
-    return Candidates.matches([np.array([n], np.int32) for n in range(42)], catalogue=dataset.item_ids)
+    return Candidates.matches([np.array([n], np.int32) for n in range(42)], catalog=dataset.item_ids)
 
 
 def test_without_item_texts_only_queries_teach(train, warm):
@@ -191,7 +191,7 @@ def test_a_few_items_without_anything_do_no_harm(train):
         ({"representation": np.zeros((3, 2), np.float32)}, "must have 48 rows"),
         ({"tree": LabelTree([[0, 2]], [0, 1])}, "`tree` must hold the dataset's 48 items. Got one of 2."),
         ({"C": -1.0}, "cost must be above 0"),
-        ({"neighbours": 0}, "`neighbours` must be"),
+        ({"neighbors": 0}, "`neighbors` must be"),
         ({"beam": 0}, "`beam` must be"),
     ],
 )

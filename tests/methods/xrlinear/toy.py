@@ -13,7 +13,7 @@ def item_text(number: int) -> str:
 
 def toy(items: int = 48, *, cold: int = 0, text: bool = True) -> Dataset:
     """The last `cold` items have no clicks; without `text`, no item has a text."""
-    catalogue = {f"i{number}": item_text(number) if text else "" for number in range(items)}
+    catalog = {f"i{number}": item_text(number) if text else "" for number in range(items)}
     queries, clicks = {}, []
     for number in range(items - cold):
         topic = TOPICS[number % len(TOPICS)]
@@ -21,4 +21,4 @@ def toy(items: int = 48, *, cold: int = 0, text: bool = True) -> Dataset:
         for way, words in enumerate(texts):
             queries[f"q{number}-{way}"] = words
             clicks.append((f"q{number}-{way}", f"i{number}", float(1 + way)))
-    return Dataset.of(catalogue, queries=queries, clicks=clicks)
+    return Dataset.of(catalog, queries=queries, clicks=clicks)

@@ -12,8 +12,8 @@ from vizsla.data.filter import Filter
 from vizsla.errors import InputError
 from vizsla.indexes._faiss import load_faiss, view_of
 from vizsla.indexes.approximate import ApproximateIndex
-from vizsla.indexes.hnsw import GraphWalk, HnswGraph, HnswIndex
-from vizsla.indexes.ivf import ListReading, Lists
+from vizsla.indexes.hnsw import HnswGraph, HnswIndex, HnswSearch
+from vizsla.indexes.ivf import IvfSearch, Lists
 from vizsla.indexes.pq.codebook import Codebook, PqCodes
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.indexes.vectors import ItemVectors, pair_dots
@@ -69,7 +69,7 @@ class PqStructure(ApproximateIndex, PqIndex):
         return dots.reshape(count, book.wide)
 
 
-class HnswPqIndex(GraphWalk, PqStructure):
+class HnswPqIndex(HnswSearch, PqStructure):
     """HNSW whose items are codes. The graph is built over the vectors themselves, which are then let go.
 
     Codes lie a row an item, as the walk reads them: Faiss looks at them where they are, in memory or in a mapped file.
@@ -79,7 +79,7 @@ class HnswPqIndex(GraphWalk, PqStructure):
     codes, codebook, coder
         As in `PqIndex`.
     graph : HnswGraph
-        The neighbours of every item.
+        The neighbors of every item.
     ef : int
         How many items a search keeps in view.
     """
@@ -188,7 +188,7 @@ class ListedCodes(PqCodes):
         return PqCodes.of(self.take(items), bits=8)
 
 
-class IvfPqIndex(ListReading, PqStructure):
+class IvfPqIndex(IvfSearch, PqStructure):
     """An inverted file over k-means lists of codes, on Faiss. Codes are of the vectors, not of their rests.
 
     Codes lie in memory in the order of the lists, where Faiss looks at them; the file holds them in that of the items.
@@ -197,8 +197,8 @@ class IvfPqIndex(ListReading, PqStructure):
     ----------
     codes, codebook, coder
         As in `PqIndex`.
-    centres : float32 array, lists × dimensions
-        The lists' centres.
+    centers : float32 array, lists × dimensions
+        The lists' centers.
     lists : int32 array
         Each item's list.
     probes : int
@@ -211,14 +211,14 @@ class IvfPqIndex(ListReading, PqStructure):
         self,
         codes: PqCodes,
         codebook: Codebook,
-        centres: Float32Array,
+        centers: Float32Array,
         lists: Int32Array,
         *,
         coder: Codebook | None = None,
         probes: int,
     ):
         super().__init__(codes, codebook, coder=coder)
-        self._take_lists(Lists(centres, lists, probes), codebook.dim)
+        self._take_lists(Lists(centers, lists, probes), codebook.dim)
         self.stored_codes = self._listed = ListedCodes.listed(codes, lists)
         self._fill(self._empty(), self._listed.take)
         self._holds_once = _looking_at(self._faiss.invlists, self._listed, lists)
@@ -249,13 +249,13 @@ class IvfPqIndex(ListReading, PqStructure):
         """
         coded, stored = PqIndex.build(vectors, seed=seed, **coding), ItemVectors.of(vectors)
         made = Lists.built(stored, lists, probes, recall=recall, rounds=20, seed=seed)
-        return cls(coded.stored_codes, coded.codebook, made.centres, made.members, probes=made.probes)
+        return cls(coded.stored_codes, coded.codebook, made.centers, made.members, probes=made.probes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of codes, lists with each item's number, codebooks and centres; and of an older Faiss's own codes."""
+        """Bytes of codes, lists with each item's number, codebooks and centers; and of an older Faiss's own codes."""
         copied = 0 if self._holds_once else self.bytes * len(self)
-        return super().nbytes + copied + 8 * len(self) + self.lists.nbytes + self.centres.nbytes
+        return super().nbytes + copied + 8 * len(self) + self.lists.nbytes + self.centers.nbytes
 
     def flat(self) -> PqIndex:
         """Return the exact twin: a scan over a copy of the codes, in the order of the items."""
@@ -267,7 +267,7 @@ class IvfPqIndex(ListReading, PqStructure):
 
         book, metric = self.codebook, faiss.METRIC_INNER_PRODUCT
         self._quantizer = faiss.IndexFlatIP(book.wide)  # holds nothing: lists are chosen by us
-        index = faiss.IndexIVFPQ(self._quantizer, book.wide, len(self.centres), book.parts, 8, metric)
+        index = faiss.IndexIVFPQ(self._quantizer, book.wide, len(self.centers), book.parts, 8, metric)
         index.by_residual = False
         faiss.copy_array_to_vector(np.ascontiguousarray(book.centroids).reshape(-1), index.pq.centroids)
         return index
@@ -278,17 +278,17 @@ class IvfPqIndex(ListReading, PqStructure):
             return super()._exactly(rows, k, filter, threads)
         some = PqIndex(self._listed.in_order(filter.numbers), self.codebook)
         found = some._search(rows, k, None, threads)
-        return Candidates.trusted(found.offsets, filter.numbers[found.items], found.scores, None, found.stats)
+        return Candidates.unchecked(found.offsets, filter.numbers[found.items], found.scores, None, found.stats)
 
     def _pairs(self, rows: Float32Array, numbers: NDArray[np.int64], items: Int32Array) -> Float32Array:
         return super()._pairs(rows, numbers, self._listed.places[items])
 
     def _with(self, codes: PqCodes, codebook: Codebook) -> Self:
-        return type(self)(codes, codebook, self.centres.rows, self.lists, coder=self.coder, probes=self.probes)
+        return type(self)(codes, codebook, self.centers.rows, self.lists, coder=self.coder, probes=self.probes)
 
     def _coded_anew(self, codes: PqCodes, codebook: Codebook) -> Self:
         wider = ((0, 0), (0, codebook.dim - self.dim))  # a dimension of marks says nothing about lists
-        return type(self)(codes, codebook, np.pad(self.centres.rows, wider), self.lists, probes=self.probes)
+        return type(self)(codes, codebook, np.pad(self.centers.rows, wider), self.lists, probes=self.probes)
 
     def _codes_in_order(self) -> PqCodes:
         return self._listed.in_order()
@@ -301,7 +301,7 @@ class IvfPqIndex(ListReading, PqStructure):
     def _read(cls, reader: ArtifactReader) -> Self:
         lists = Lists.read(reader)
         codes, book, coder = cls._read_parts(reader)
-        return cls(codes, book, lists.centres, lists.members, coder=coder, probes=lists.probes)
+        return cls(codes, book, lists.centers, lists.members, coder=coder, probes=lists.probes)
 
 
 def _looking_at(lists: Any, codes: ListedCodes, members: Int32Array) -> bool:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
-from vizsla.core.validation import array_of, check_type
+from vizsla.core.validation import as_array, check_type
 from vizsla.errors import InputError
 from vizsla.indexes._faiss import faiss_threads, load_faiss
-from vizsla.indexes._memory import in_lines, zeros_in_lines
+from vizsla.indexes._memory import aligned, zeros_in_lines
 from vizsla.indexes.vectors import MOST_ITEMS
 from vizsla.typing import Float32Array, Uint8Array
 
@@ -62,7 +62,7 @@ class Codebook:
         for name, given in (("centroids", centroids), ("rotation", rotation), ("lost", lost)):
             check_type(name, given, (np.ndarray, type(None)), "an array")
         self.centroids = centroids
-        self.rotation = None if rotation is None else in_lines(rotation)
+        self.rotation = None if rotation is None else aligned(rotation)
         self._check_centroids()
         self.dim = int(dim if dim is not None else self.wide if rotation is None else rotation.shape[-1])
         least = max(1, self.wide - 2 * self.parts + 1)  # two numbers of a sub-space may be fillers
@@ -108,7 +108,7 @@ class Codebook:
     @cached_property
     def transposed(self) -> Float32Array:
         """The centroids as a search reads them: sub-spaces × width × centroids."""
-        return in_lines(self.centroids.transpose(0, 2, 1))
+        return aligned(self.centroids.transpose(0, 2, 1))
 
     @property
     def nbytes(self) -> int:
@@ -120,7 +120,7 @@ class Codebook:
 
     def with_centroids(self, centroids: Float32Array) -> Self:
         """Return the same rotation with other centroids of the same shape."""
-        given: Float32Array = array_of("centroids", centroids, np.float32)
+        given: Float32Array = as_array("centroids", centroids, np.float32)
         if given.shape != self.centroids.shape:
             raise InputError(f"`centroids` must have shape {self.centroids.shape}. Got {given.shape}.")
         return type(self)(given, self.rotation, dim=self.dim, lost=self.lost)
@@ -153,9 +153,9 @@ class Codebook:
 
     def assigned_pieces(self, turned: Float32Array) -> NDArray[np.uint8]:
         """Return the same for vectors that are turned already."""
-        quantiser = self._quantiser()
+        quantizer = self._quantizer()
         with faiss_threads(1):
-            codes: NDArray[np.uint8] = quantiser.compute_codes(turned)
+            codes: NDArray[np.uint8] = quantizer.compute_codes(turned)
         return codes if self.bits == 8 else unpacked(codes)
 
     def decoded(self, codes: NDArray[np.uint8]) -> Float32Array:
@@ -164,7 +164,7 @@ class Codebook:
         return self.turned_back(pieces.reshape(len(codes), self.wide))
 
     def write(self, writer: ArtifactWriter) -> None:
-        """Store the arrays among an artefact's files."""
+        """Store the arrays among an artifact's files."""
         writer.array("centroids", self.centroids)
         if self.rotation is not None:
             writer.array("rotation", self.rotation)
@@ -179,12 +179,12 @@ class Codebook:
         lost = reader.array("lost", np.float32) if measured else None
         return cls(reader.array("centroids", np.float32, ndim=3), rotation, dim=dim, lost=lost)
 
-    def _quantiser(self) -> Any:
+    def _quantizer(self) -> Any:
         faiss = load_faiss()
 
-        quantiser = faiss.ProductQuantizer(self.wide, self.parts, self.bits)
-        faiss.copy_array_to_vector(np.ascontiguousarray(self.centroids).reshape(-1), quantiser.centroids)
-        return quantiser
+        quantizer = faiss.ProductQuantizer(self.wide, self.parts, self.bits)
+        faiss.copy_array_to_vector(np.ascontiguousarray(self.centroids).reshape(-1), quantizer.centroids)
+        return quantizer
 
     def _check_centroids(self) -> None:
         given = self.centroids
@@ -277,7 +277,7 @@ class PqCodes:
     @classmethod
     def of(cls, codes: Uint8Array, *, bits: int) -> Self:
         """Store codes that come as items × parts."""
-        given: Uint8Array = array_of("codes", codes, np.uint8)
+        given: Uint8Array = as_array("codes", codes, np.uint8)
         if given.ndim != 2 or not given.shape[1] or (bits == 4 and given.shape[1] % 2):
             raise InputError(f"`codes` must be items × sub-spaces, an even number for 4 bits. Got {given.shape}.")
         if bits == 4 and given.max(initial=0) > 15:

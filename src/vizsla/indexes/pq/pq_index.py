@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.explanation import Explanation
-from vizsla.core.validation import array_of, check_seed, check_type
+from vizsla.core.validation import as_array, check_seed, check_type
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.approximate import check_whole
@@ -102,7 +102,7 @@ ROUNDS = 50
 
 
 class PqIndex(DenseIndex):
-    """Product quantisation (Jégou et al., 2011), with OPQ's rotation (Ge et al., 2013) unless told otherwise.
+    """Product quantization (Jégou et al., 2011), with OPQ's rotation (Ge et al., 2013) unless told otherwise.
 
     An item's score is the sum over sub-spaces of the query's inner product with the item's centroid. These products
     are made once a query, in float64, and rounded to float32; they are added in float32 in the order of the sub-spaces.
@@ -249,7 +249,7 @@ class PqIndex(DenseIndex):
 
     def without_items(self, items: NDArray[Any]) -> Self:
         """Return an index without the items of these numbers; those after them move up."""
-        gone = array_of("items", items, np.int64)
+        gone = as_array("items", items, np.int64)
         if len(gone) and not 0 <= gone.min() <= gone.max() < len(self):
             raise InputError(f"`items` must be numbers from 0 to {len(self) - 1}. Got others.")
         return self.with_codes(np.delete(self.codes, gone, axis=0))
@@ -270,7 +270,7 @@ class PqIndex(DenseIndex):
         numbers = None if filter is None else filter.numbers
         found = pq_search(rows, self.codebook, self.stored_codes, k, numbers, threads=threads)
         read = found.reads * (len(self) if numbers is None else len(numbers)) * self.bytes
-        return Candidates.trusted(found.offsets, found.items, found.scores, None, Stats(bytes=read, exact=True))
+        return Candidates.unchecked(found.offsets, found.items, found.scores, None, Stats(bytes=read, exact=True))
 
     def _pairs(self, rows: Float32Array, numbers: NDArray[np.int64], items: Int32Array) -> Float32Array:
         return pq_pairs(rows, numbers, self.codebook, self.stored_codes, items)

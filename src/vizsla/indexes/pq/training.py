@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.terminal import progress
-from vizsla.core.validation import array_of, generator
+from vizsla.core.validation import as_array, generator
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes._faiss import bounded, faiss_seed, faiss_threads, in_threads, load_faiss
-from vizsla.indexes._memory import let_go
+from vizsla.indexes._memory import release_pages
 from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.pq.codebook import CENTROIDS, Codebook, PqCodes
 from vizsla.indexes.vectors import ItemVectors, blocks
@@ -70,7 +70,7 @@ def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> 
     sample = np.empty((most, vectors.shape[1]), np.float32)
     for start, end in blocks(most, vectors.shape[1]):
         sample[start:end] = vectors[chosen[start:end]]
-        let_go(vectors)
+        release_pages(vectors)
     return finite(sample)
 
 
@@ -82,9 +82,9 @@ def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: in
     dim = sample.shape[1]
     turn = faiss.OPQMatrix(dim, parts, wide)
     turn.niter, turn.max_train_points = rounds, len(sample)
-    quantiser = faiss.ProductQuantizer(wide, parts, bits)
-    _set_clustering(quantiser.cp, seed, 4)
-    turn.pq = quantiser
+    quantizer = faiss.ProductQuantizer(wide, parts, bits)
+    _set_clustering(quantizer.cp, seed, 4)
+    turn.pq = quantizer
     turn.train(sample)
     rotation: Float32Array = faiss.vector_to_array(turn.A).reshape(wide, dim)
     return rotation
@@ -105,10 +105,10 @@ def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
     """Return the centroids of one sub-space; they do not depend on the others."""
     faiss = load_faiss()
 
-    quantiser = faiss.ProductQuantizer(piece.shape[1], 1, bits)
-    _set_clustering(quantiser.cp, seed, 25)
-    quantiser.train(np.ascontiguousarray(piece))
-    centroids: Float32Array = faiss.vector_to_array(quantiser.centroids).reshape(CENTROIDS[bits], -1)
+    quantizer = faiss.ProductQuantizer(piece.shape[1], 1, bits)
+    _set_clustering(quantizer.cp, seed, 25)
+    quantizer.train(np.ascontiguousarray(piece))
+    centroids: Float32Array = faiss.vector_to_array(quantizer.centroids).reshape(CENTROIDS[bits], -1)
     return centroids
 
 
@@ -149,7 +149,7 @@ def finite(rows: Any) -> Float32Array:
 
 def checked_vectors(vectors: Any) -> Any:
     """Return vectors as a matrix of finite numbers, without copying one that is there."""
-    rows = vectors if isinstance(vectors, np.ndarray) else array_of("vectors", vectors, np.float32)
+    rows = vectors if isinstance(vectors, np.ndarray) else as_array("vectors", vectors, np.float32)
     if rows.ndim != 2 or not rows.shape[1]:
         raise InputError(f"`vectors` must have one row an item. Got shape {rows.shape}.")
     return ItemVectors.of(rows).rows if rows.dtype not in (np.float32, np.float16) else rows
@@ -170,7 +170,7 @@ def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) 
 
     def code(piece: tuple[int, int]) -> None:
         codes.put(piece[0], codebook.assigned(finite(vectors[slice(*piece)])))
-        let_go(vectors)
+        release_pages(vectors)
 
     with ThreadPoolExecutor(workers) as pool:
         for _ in progress(pool.map(code, pieces), total=len(pieces), what="coding"):

@@ -11,14 +11,14 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.compose.id_alignment import Aligned
+from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.candidates import Stats
-from vizsla.core.validation import check_seed, checked, generator
+from vizsla.core.validation import check_seed, generator, validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.methods.cur.anchors import AnchorScores
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, Pool
-from vizsla.methods.cur.components import check_catalogue, check_cheap, found_by, scorer_artifact
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, ItemPool
+from vizsla.methods.cur.components import check_catalog, check_cheap, found_by, scorer_artifact
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors, damping
 from vizsla.methods.cur.plan import Plan, read_plan, write_plan
@@ -69,7 +69,7 @@ class Adacur(BudgetedSearch):
         seed: int = 0,
     ):
         super().__init__(scorer, anchors.items, plan, pool=pool, pool_size=pool_size, seed=check_seed(seed))
-        check_catalogue("scorer", scorer, anchors.items)
+        check_catalog("scorer", scorer, anchors.items)
         check_cheap("first", first)
         if fixed is not None and len(fixed) and not 0 <= fixed.min() <= fixed.max() < len(anchors.items):
             raise InputError(f"`fixed` must be items below {len(anchors.items)}. Got others.")
@@ -78,7 +78,7 @@ class Adacur(BudgetedSearch):
         self.anchors, self.first, self.fixed = anchors, first, fixed
         self.ridge = float(check_range("ridge", ridge, 0, MOST_RIDGE))
         self._damping = damping(anchors.factors, self.ridge)
-        self._aligned_first = None if first is None else Aligned(first, anchors.items)
+        self._aligned_first = None if first is None else ReindexedPart(first, anchors.items)
 
     @property
     def nbytes(self) -> int:
@@ -93,7 +93,7 @@ class Adacur(BudgetedSearch):
         fixed = "" if self.fixed is None else f", {len(self.fixed):,} fixed items"
         return f"Adacur({self.anchors}, budget={self.budget}, rounds={self.plan.rounds}{fixed})"
 
-    def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
+    def _estimates(self, queries: Queries, rows: range, pool: ItemPool, threads: int) -> tuple[Estimates, Stats]:
         factors = self.anchors.factors
         if pool.numbers is None:
             return CurEstimates(factors, len(rows), threads, ridge=self._damping), Stats(exact=True)
@@ -113,7 +113,7 @@ class Adacur(BudgetedSearch):
         return 2 * min(columns, dim) * (columns + dim)
 
     def _firsts(
-        self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
+        self, queries: Queries, rows: range, pool: ItemPool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Int64Array] | None, Stats]:
         if self.fixed is not None:
             return [pool.places(at, self.fixed) for at in range(len(rows))], Stats(exact=True)
@@ -147,7 +147,7 @@ class Adacur(BudgetedSearch):
 
 
 @builds("adacur", data=None)
-@checked
+@validate_args
 def adacur(
     scorer: Scorer,
     anchors: AnchorScores,
@@ -162,7 +162,7 @@ def adacur(
     pool_size: int = 10_000,
     seed: int = 0,
 ) -> Adacur:
-    """Search a whole catalogue by an expensive scorer, with a budget of calls a query, adaptively (ADACUR).
+    """Search a whole catalog by an expensive scorer, with a budget of calls a query, adaptively (ADACUR).
 
     A round's items are scored; the combination of anchor queries that fits all scores so far estimates those of all
     other items; the next round takes the best of them.
@@ -187,7 +187,7 @@ def adacur(
         Share of the anchors' scores that is taken for noise. With 0 the combination is the pseudo-inverse's, as in the
         paper; it then fits noise where a query has about as many scored items as there are anchor queries.
     pool : Retriever, optional
-        Only its best `pool_size` items of a query are considered: a query's cost no longer grows with the catalogue.
+        Only its best `pool_size` items of a query are considered: a query's cost no longer grows with the catalog.
     pool_size : int
         How many these are.
     seed : int
@@ -208,7 +208,7 @@ def adacur(
 
 
 @builds("anncur", data=None)
-@checked
+@validate_args
 def anncur(
     scorer: Scorer,
     anchors: AnchorScores,

@@ -19,9 +19,9 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer, check_uncut, unwrapped
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked, generator
+from vizsla.core.validation import generator, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.resumable import chained, locked
 from vizsla.errors import InputError, check_choice, check_positive
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 HOW = ("random", "clicks", "clusters", "pseudo")
 
 
-@checked
+@validate_args
 def anchor_queries(
     dataset: Dataset, count: int = 200, *, how: str = "random", encoder: Encoder | None = None, seed: int = 0
 ) -> list[str]:
@@ -51,7 +51,7 @@ def anchor_queries(
     count : int
         How many, at most.
     how : {"random", "clicks", "clusters", "pseudo"}
-        "clicks": the most clicked. "clusters": those nearest to the centres of k-means over the encoder's vectors.
+        "clicks": the most clicked. "clusters": those nearest to the centers of k-means over the encoder's vectors.
         "pseudo": runs of words out of item texts.
     encoder : Encoder, optional
         For "clusters": a dense one.
@@ -98,7 +98,7 @@ def _dense(encoder: Encoder | None) -> Encoder:
 
 
 def _nearest(texts: list[str], encoder: Encoder, count: int, random: np.random.Generator, seed: int) -> list[int]:
-    """Return the query nearest to each cluster's centre, and random ones where two clusters share it."""
+    """Return the query nearest to each cluster's center, and random ones where two clusters share it."""
     import faiss
 
     rows = np.ascontiguousarray(encoder.queries(texts), np.float32)
@@ -112,7 +112,7 @@ def _nearest(texts: list[str], encoder: Encoder, count: int, random: np.random.G
 
 
 class AnchorScores(Artifact):
-    """Exact scores, anchor queries × items: what an expensive scorer says of the whole catalogue.
+    """Exact scores, anchor queries × items: what an expensive scorer says of the whole catalog.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class AnchorScores(Artifact):
 
     kind = "anchor-scores"
 
-    @checked
+    @validate_args
     def __init__(self, items: Strings, queries: Strings, factors: Factors):
         if (factors.dim, factors.count) != (len(queries), len(items)) or not len(queries):
             wanted = f"{len(queries)} × {len(items)}"
@@ -144,7 +144,7 @@ class AnchorScores(Artifact):
         self.items, self.queries, self.factors = items, queries, factors
 
     @classmethod
-    @checked
+    @validate_args
     def of(
         cls,
         items: Iterable[str],
@@ -175,7 +175,7 @@ class AnchorScores(Artifact):
         new = [item for item in dict.fromkeys(ids) if item not in self.items]
         if not new:
             return self
-        pair = Candidates.matches([np.arange(len(new), dtype=np.int32)] * len(self.queries), catalogue=Strings.of(new))
+        pair = Candidates.matches([np.arange(len(new), dtype=np.int32)] * len(self.queries), catalog=Strings.of(new))
         scored = scorer._score(Queries(list(self.queries)), scorer._own(pair), None, threads)
         columns = scored.scores.reshape(len(self.queries), len(new))
         joined = Strings.unique([*self.items, *new], what="item id")
@@ -203,14 +203,14 @@ class AnchorScores(Artifact):
         return Factors(values, self.factors.steps)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.strings("queries", self.queries)
         writer.child("factors", self.factors)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         factors = reader.child("factors", Factors)
-        return cls(reader.catalogue("items"), reader.strings("queries"), factors)
+        return cls(reader.catalog("items"), reader.strings("queries"), factors)
 
 
 def _finite(scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -271,7 +271,7 @@ class AnchorCost:
         return f"{self.calls:,} calls, about {took} {pace}"
 
 
-@checked
+@validate_args
 def anchor_cost(
     scorer: Scorer, queries: Sequence[str], path: str | Path | None = None, *, sample: int = 64, seed: int = 0
 ) -> AnchorCost:
@@ -346,7 +346,7 @@ def still_right(anchors: AnchorScores, scorer: Scorer, queries: Sequence[str], *
     return bool(np.allclose(now, known, rtol=ALIKE, atol=ALIKE * float(np.abs(known).max())))
 
 
-@checked
+@validate_args
 def score_anchors(
     scorer: Scorer,
     queries: Sequence[str],
@@ -358,7 +358,7 @@ def score_anchors(
 ) -> AnchorScores:
     """Score every item for every anchor query; with a path, killed or stopped, the same call continues.
 
-    Scores gather in the folder `path` + ".scoring", which is removed when the artefact stands.
+    Scores gather in the folder `path` + ".scoring", which is removed when the artifact stands.
 
     Parameters
     ----------
@@ -367,13 +367,13 @@ def score_anchors(
     queries : sequence of str
         The anchor queries; see `anchor_queries` for choosing them.
     path : path, optional
-        The artefact's folder, which is memory-mapped. Without it nothing is kept on the disk.
+        The artifact's folder, which is memory-mapped. Without it nothing is kept on the disk.
     storage : {"float32", "float16", "int8"}
         How scores are kept.
     shard : int
         Calls that are made before they are written down; `AnchorCost.shard` says how many take half a minute.
     overwrite : bool
-        Replace an artefact that is there already.
+        Replace an artifact that is there already.
 
     Examples
     --------
@@ -442,12 +442,12 @@ def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
         yield np.arange(start, min(start + shard, total))
 
 
-def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> Scored:
+def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> PairScores:
     """Score pairs by their places in the matrix, which ascend; what no anchors can be made of raises."""
     width = len(scorer.items)
     rows, offsets = np.unique(places // width, return_index=True)
     bounds = np.append(offsets, len(places)).astype(np.int64)
-    pairs = Candidates.trusted(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
+    pairs = Candidates.unchecked(bounds, (places % width).astype(np.int32), None, scorer.items, Stats())
     found = scorer._score(Queries([queries[row] for row in rows.tolist()]), pairs, None, 1)
     if found.stats.estimated:
         raise InputError(f"`scorer` must score every item. Got {scorer}, which estimates: give what is inside of it.")

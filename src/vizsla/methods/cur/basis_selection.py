@@ -12,7 +12,7 @@ import numpy as np
 from vizsla._internal.blas import blas_threads
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.compose.id_alignment import Aligned
+from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.strings import Strings
 from vizsla.methods.cur.components import prior_scores
 from vizsla.methods.cur.plan import Plan, best_places, spend
@@ -43,17 +43,17 @@ class Tried(NamedTuple):
     bases: tuple[str, ...] = BASES
 
     @property
-    def settled(self) -> Choice | None:
+    def settled(self) -> BasisChoice | None:
         """The choice, where there is one of each: nothing has to be tried then."""
         alone = all(len(values) == 1 for values in self)
-        return Choice(self.bases[0], self.ranks[0], self.ridges[0], np.nan) if alone else None
+        return BasisChoice(self.bases[0], self.ranks[0], self.ridges[0], np.nan) if alone else None
 
 
 EVERYTHING = Tried()
 
 
 @dataclass(frozen=True)
-class Choice:
+class BasisChoice:
     """Basis, rank and ridge, and the share of the true best items that they found."""
 
     basis: str
@@ -62,7 +62,7 @@ class Choice:
     recall: float
 
 
-def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried = EVERYTHING) -> Choice:
+def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried = EVERYTHING) -> BasisChoice:
     """Try bases, ranks and ridges on left-out anchor queries, whose scores are all known, so that no call is made.
 
     The fit of each fold is made without the queries that are asked: a decomposition that has seen a query knows it by
@@ -88,7 +88,7 @@ def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried
     totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered], LEFT_OUT)
     (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
-    return Choice(basis, kept, ridge, best / min(FOLDS, len(scores)))
+    return BasisChoice(basis, kept, ridge, best / min(FOLDS, len(scores)))
 
 
 def _better_basis(
@@ -164,7 +164,7 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     queries : sequence of str
         The anchor queries.
     items : Strings
-        The catalogue.
+        The catalog.
     priors : sequence of Retriever
         What they are fitted to.
     plan : Plan
@@ -177,7 +177,7 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     """
     asked, ranks = list(queries[:ASKED]), usable_ranks(len(queries))
     rows = min(ROWS, len(queries))
-    pick, aligned = np.random.default_rng(0), [Aligned(prior, items) for prior in priors]
+    pick, aligned = np.random.default_rng(0), [ReindexedPart(prior, items) for prior in priors]
     told = _seconds(lambda: prior_scores(aligned, len(items), Queries(asked), range(len(asked)), None, 1))
     scores = pick.standard_normal((rows, len(items)), np.float32)
     own = pick.standard_normal((rows, len(priors), len(items)), np.float32)

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer, check_uncut, unwrapped
-from vizsla.compose.budgeted import Bought, Spender
-from vizsla.compose.id_alignment import Aligned
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.compose.budgeted import BudgetedRetriever, PurchasedScores
+from vizsla.compose.id_alignment import ReindexedPart
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.methods.cur.components import check_cheap, found_by
-from vizsla.methods.cur.estimates import Estimates, Settled
+from vizsla.methods.cur.estimates import Estimates, FinalWeights
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.plan import Ledger, Plan, spend
 from vizsla.typing import Float32Array, Int64Array
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pool:
+class ItemPool:
     """Places are numbers within a query's pool; without pools they are item numbers.
 
     Parameters
@@ -42,7 +42,7 @@ class Pool:
     queries : int
         How many there are.
     count : int
-        Items of the catalogue.
+        Items of the catalog.
     numbers : list of arrays, optional
         Each query's items, ascending; None for all.
     """
@@ -88,7 +88,7 @@ class Trace:
     Parameters
     ----------
     ids : Strings
-        The catalogue.
+        The catalog.
     items : int array
         What was bought, in that order, by item number.
     rounds : int array
@@ -115,7 +115,9 @@ class Trace:
     prior: Float32Array | None
 
     @classmethod
-    def of(cls, pool: Pool, ledger: Ledger, estimates: Float32Array, prior: Float32Array | None, ids: Strings) -> Trace:
+    def of(
+        cls, pool: ItemPool, ledger: Ledger, estimates: Float32Array, prior: Float32Array | None, ids: Strings
+    ) -> Trace:
         """Gather what a ledger and the last estimates say."""
         rounds = np.repeat(np.arange(1, len(ledger.items) + 1), [len(items) for items in ledger.items])
         own = np.arange(pool.count) if pool.numbers is None else pool.numbers[0]
@@ -160,14 +162,14 @@ def _at(values: Float32Array, where: NDArray[np.int64]) -> float:
 class Batch(NamedTuple):
     """What some queries bought together, and what cheap parts and the scorer cost."""
 
-    pool: Pool
+    pool: ItemPool
     ledgers: list[Ledger]
     estimates: Estimates
     cheap: Stats
     paid: Stats
 
 
-class Purchase(Bought):
+class Purchase(PurchasedScores):
     """Exact scores of what was bought, and the weights that estimate the rest.
 
     Parameters
@@ -182,7 +184,7 @@ class Purchase(Bought):
         Of a call with one query, all that happened.
     """
 
-    def __init__(self, found: Candidates, settled: Settled, calls: int, only: Batch | None):
+    def __init__(self, found: Candidates, settled: FinalWeights, calls: int, only: Batch | None):
         super().__init__(found)
         self.settled, self.calls, self.only = settled, calls, only
 
@@ -197,14 +199,14 @@ class Purchase(Bought):
             cheap, paid, only = cheap + batch.cheap, paid + batch.paid, batch if len(rows) == 1 else None
         complete = all(len(numbers) == allowed for numbers, _ in rows)
         found = _ranked(rows, items, (cheap + paid).with_exact(complete))
-        return cls(found, Settled.joined(settled), paid.model_calls + paid.scored, only)
+        return cls(found, FinalWeights.joined(settled), paid.model_calls + paid.scored, only)
 
 
 def _ranked(rows: Sequence[tuple[Int64Array, Float32Array]], items: Strings, stats: Stats) -> Candidates:
     offsets = np.cumsum([0, *(len(numbers) for numbers, _ in rows)], dtype=np.int64)
     numbers = np.concatenate([np.zeros(0, np.int32), *(some.astype(np.int32) for some, _ in rows)])
     scores = np.concatenate([np.zeros(0, np.float32), *(some for _, some in rows)])
-    return Candidates.trusted(offsets, numbers, None, items, Stats()).rescored(Scored(scores, stats))
+    return Candidates.unchecked(offsets, numbers, None, items, Stats()).with_scores(PairScores(scores, stats))
 
 
 CELLS = 1 << 25
@@ -212,8 +214,8 @@ CELLS = 1 << 25
 MOST_RIDGE = 1e6
 
 
-class BudgetedSearch(Spender):
-    """Finds the best items of a whole catalogue under an expensive scorer, with at most `budget` calls a query.
+class BudgetedSearch(BudgetedRetriever):
+    """Finds the best items of a whole catalog under an expensive scorer, with at most `budget` calls a query.
 
     Answers are ranked by exact scores. All queries of a call advance together, in batches, so the scorer gets a
     round's pairs of many queries at once. A pair is scored once. Put a ScoreCache around the scorer, and what was paid
@@ -227,7 +229,7 @@ class BudgetedSearch(Spender):
     scorer : Scorer
         The expensive one.
     items : Strings
-        The catalogue.
+        The catalog.
     plan : Plan
         How calls are spent.
     pool : Retriever, optional
@@ -238,7 +240,7 @@ class BudgetedSearch(Spender):
         Fixes what is drawn at random, together with the query's text.
     """
 
-    _aligned_priors: Sequence[Aligned[Retriever]] = ()
+    _aligned_priors: Sequence[ReindexedPart[Retriever]] = ()
     """What else estimates are made of: retrievers' scores."""
 
     def __init__(
@@ -251,8 +253,8 @@ class BudgetedSearch(Spender):
         self.scorer, self.plan, self.pool, self.seed = scorer, plan, pool, seed
         self.pool_size = check_positive("pool_size", pool_size)
         self.scale, self.highest, self.model_calls = scorer.scale, scorer.highest, scorer.model_calls
-        self._items, self._aligned = items, Aligned(scorer, items)
-        self._aligned_pool = None if pool is None else Aligned(pool, items)
+        self._items, self._aligned = items, ReindexedPart(scorer, items)
+        self._aligned_pool = None if pool is None else ReindexedPart(pool, items)
 
     @property
     def items(self) -> Strings:
@@ -281,10 +283,10 @@ class BudgetedSearch(Spender):
         """Return the same search with another budget."""
         return self.with_budget(effort)
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return itself, if none of its parts has learned from clicks; otherwise it raises."""
         for part in self._parts():
-            if isinstance(part, Retriever) and part.refitted(dataset, threads=threads) is not part:
+            if isinstance(part, Retriever) and part.refit_on(dataset, threads=threads) is not part:
                 remedy = "Give a function that builds the whole from a dataset."
                 raise InputError(f"A part must have learned from no clicks, to stay. Got {part!r}. {remedy}")
         return self
@@ -293,14 +295,14 @@ class BudgetedSearch(Spender):
         """Return the scorer, and what retrievers there are."""
         return [unwrapped(self.scorer), self.pool]
 
-    @checked
+    @validate_args
     def trace(self, query: str, *, threads: int = 1) -> Trace:
         """Search, and return all that was bought and believed: rounds, exact scores, and estimates of all items."""
         asked = Queries.of(query)
         return self._trace(asked, None, check_positive("threads", threads))[0]
 
     @abstractmethod
-    def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
+    def _estimates(self, queries: Queries, rows: range, pool: ItemPool, threads: int) -> tuple[Estimates, Stats]:
         """Return the estimates of some queries before any of their scores is known, and what that cost."""
 
     @abstractmethod
@@ -309,7 +311,7 @@ class BudgetedSearch(Spender):
 
     @abstractmethod
     def _firsts(
-        self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
+        self, queries: Queries, rows: range, pool: ItemPool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Int64Array] | None, Stats]:
         """Return the items of each query's first round, by the pool's places, or None to go by the estimates."""
 
@@ -322,16 +324,16 @@ class BudgetedSearch(Spender):
         batches = (self._spent(queries, rows, filter, threads) for rows in self._batches(len(queries)))
         return Purchase.of(batches, self._items, len(self._items) if filter is None else filter.count)
 
-    def _guess(self, queries: Queries, bought: Purchase, pairs: Candidates, threads: int) -> Scored:  # type: ignore[override]
+    def _guess(self, queries: Queries, bought: Purchase, pairs: Candidates, threads: int) -> PairScores:  # type: ignore[override]
         guessed = bought.settled.pairs(self._columns, pairs)
         stats = Stats()
         for at, prior in enumerate(self._aligned_priors):
             scored = prior.score(queries, pairs, None, threads)
             guessed = guessed + bought.settled.told(at, pairs, scored.scores)
             stats = stats + scored.stats
-        return Scored(guessed.astype(np.float32), stats)
+        return PairScores(guessed.astype(np.float32), stats)
 
-    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> PairScores:
         return self._aligned.score(queries, everything, filter, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
@@ -351,12 +353,12 @@ class BudgetedSearch(Spender):
         size = max(16, CELLS // max(1, width + self._held()) // 16 * 16)
         return [range(start, min(start + size, queries)) for start in range(0, queries, size)]
 
-    def _pool(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> tuple[Pool, Stats]:
+    def _pool(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> tuple[ItemPool, Stats]:
         if self._aligned_pool is None:
-            return Pool(len(rows), len(self._items)), Stats(exact=True)
+            return ItemPool(len(rows), len(self._items)), Stats(exact=True)
         found, stats = found_by(self._aligned_pool, self.pool_size, queries, filter, threads)
         numbers = [np.sort(found.row(row)[0]).astype(np.int64) for row in rows]
-        return Pool(len(rows), len(self._items), numbers), stats
+        return ItemPool(len(rows), len(self._items), numbers), stats
 
     def _spent(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> Batch:
         pool, costs = self._pool(queries, rows, filter, threads)
@@ -371,7 +373,7 @@ class BudgetedSearch(Spender):
 class _Bill:
     """Scores pairs, and adds up what that cost."""
 
-    def __init__(self, scorer: Aligned[Any], queries: Queries, rows: range, pool: Pool, threads: int):
+    def __init__(self, scorer: ReindexedPart[Any], queries: Queries, rows: range, pool: ItemPool, threads: int):
         self._scorer, self._queries, self._rows, self._pool, self._threads = scorer, queries, rows, pool, threads
         self.stats = Stats()
 
@@ -381,7 +383,7 @@ class _Bill:
         counts = np.zeros(len(self._queries), np.int64)
         counts[self._rows.start : self._rows.stop] = [len(some) for some in items]
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        pairs = Candidates.trusted(offsets, np.concatenate(items), None, self._scorer.merged, Stats())
+        pairs = Candidates.unchecked(offsets, np.concatenate(items), None, self._scorer.merged, Stats())
         scored = self._scorer.score(self._queries, pairs, None, self._threads)
         self.stats = self.stats + scored.stats
         bounds = offsets[self._rows.start : self._rows.stop + 1]

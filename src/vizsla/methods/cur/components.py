@@ -12,7 +12,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer, unwrapped
 from vizsla.compose.composition import Composition
-from vizsla.compose.id_alignment import Aligned
+from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -23,14 +23,14 @@ Found = tuple[Candidates, Stats]
 
 
 def scorer_artifact(scorer: Scorer) -> Artifact:
-    """Return the scorer that is saved: budgets and caches stay outside of artefacts."""
+    """Return the scorer that is saved: budgets and caches stay outside of artifacts."""
     inner = unwrapped(scorer)
     if not isinstance(inner, Artifact):
-        raise CompositionError(f"`scorer` must be an artefact to be saved. Got {type(inner).__name__}, which is code.")
+        raise CompositionError(f"`scorer` must be an artifact to be saved. Got {type(inner).__name__}, which is code.")
     return inner
 
 
-def check_catalogue(what: str, part: Scorer, items: Strings) -> None:
+def check_catalog(what: str, part: Scorer, items: Strings) -> None:
     """Raise unless a part knows every item."""
     if part.items is not items and part.items != items and (part.items.find_all(items) < 0).any():
         raise InputError(f"`{what}` must know every item of the anchors. Got {part!r}, which lacks some.")
@@ -49,7 +49,9 @@ def calls_models(part: Scorer) -> bool:
     return inner.model_calls or any(map(calls_models, parts))
 
 
-def found_by(retriever: Aligned[Retriever], k: int, queries: Queries, filter: Filter | None, threads: int) -> Found:
+def found_by(
+    retriever: ReindexedPart[Retriever], k: int, queries: Queries, filter: Filter | None, threads: int
+) -> Found:
     """Return what a retriever finds for all queries of the call: searched once, and paid for once."""
     key = (retriever, "found", k, filter)
     known = queries.known(key)
@@ -65,11 +67,11 @@ def check_priors(priors: Sequence[Any], items: Strings) -> None:
         if not isinstance(prior, Retriever) or prior.scale == "none":
             raise CompositionError(f"`priors` must be retrievers that give scores. Got {type(prior).__name__}.")
         check_cheap("priors", prior)
-        check_catalogue("priors", prior, items)
+        check_catalog("priors", prior, items)
 
 
 def prior_scores(
-    priors: Sequence[Aligned[Retriever]],
+    priors: Sequence[ReindexedPart[Retriever]],
     count: int,
     queries: Queries,
     rows: range,
@@ -78,7 +80,7 @@ def prior_scores(
 ) -> tuple[Float32Array, Stats]:
     """Return the retrievers' scores of some queries' items, queries × retrievers × items, and their cost.
 
-    The items are all `count` of the catalogue, or as many of each query as `numbers` has.
+    The items are all `count` of the catalog, or as many of each query as `numbers` has.
     """
     width = count if numbers is None else len(numbers[0]) if numbers else 0
     every = np.arange(count, dtype=np.int32)
@@ -88,7 +90,7 @@ def prior_scores(
     offsets = np.cumsum(offsets)
     own, stats = np.zeros((len(rows), len(priors), width), np.float32), Stats(exact=True)
     for at, prior in enumerate(priors):
-        pairs = Candidates.trusted(offsets, np.concatenate([every[:0], *flat]), None, prior.merged, Stats())
+        pairs = Candidates.unchecked(offsets, np.concatenate([every[:0], *flat]), None, prior.merged, Stats())
         scored = prior.score(queries, pairs, None, threads)
         own[:, at] = scored.scores.reshape(len(rows), width)
         stats = stats + scored.stats.with_exact(True)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from vizsla._internal.blas import blas_threads
 from vizsla.core.candidates import Candidates
 from vizsla.methods.cur.factors import Best, Factors, Own
-from vizsla.methods.cur.least_squares import DampedSpan, Span
+from vizsla.methods.cur.least_squares import IncrementalLstsq, IncrementalRidge
 from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 PAIRS = 1 << 14
 """Pairs whose factors are read at a time."""
 
 
-class Settled(NamedTuple):
+class FinalWeights(NamedTuple):
     """Small enough to be kept for all queries of a call; estimates of any pairs can be made of it.
 
     Parameters
@@ -37,7 +37,7 @@ class Settled(NamedTuple):
     own: Float32Array
 
     @classmethod
-    def joined(cls, parts: Sequence[Settled]) -> Settled:
+    def joined(cls, parts: Sequence[FinalWeights]) -> FinalWeights:
         """Return the weights of several batches as one."""
         if not parts:
             return cls(np.zeros((0, 0), np.float32), np.zeros(0, np.float32), np.zeros((0, 0), np.float32))
@@ -48,7 +48,7 @@ class Settled(NamedTuple):
 
         Examples
         --------
-        >>> one = Settled(np.float32([[2.0]]), np.float32([0.5]), np.zeros((1, 0), np.float32))
+        >>> one = FinalWeights(np.float32([[2.0]]), np.float32([0.5]), np.zeros((1, 0), np.float32))
         >>> asked = Candidates.matches([np.int32([2, 0])])
         >>> one.pairs(Factors.of(np.float32([[1.0, 2.0, 3.0]])), asked).tolist()
         [6.5, 2.5]
@@ -85,7 +85,7 @@ class Estimates(ABC):
         """Return the free items with the best estimates, and these, for each query."""
 
     @abstractmethod
-    def settled(self) -> Settled:
+    def settled(self) -> FinalWeights:
         """Return the weights that the estimates are made of now."""
 
     def prior(self) -> Float32Array | None:
@@ -135,11 +135,11 @@ class FactorEstimates(Estimates):
         factors, weights, own = self._weights()
         return factors.best(weights, free, count, own, threads=self._threads)
 
-    def settled(self) -> Settled:
+    def settled(self) -> FinalWeights:
         """Return the weights that the estimates are made of now."""
         _, weights, own = self._weights()
         _, told, bias = Own.none(len(weights), 0) if own is None else own
-        return Settled(weights, bias, told)
+        return FinalWeights(weights, bias, told)
 
     @abstractmethod
     def _add(self, row: int, items: Int64Array, columns: Float32Array, scores: Float32Array) -> None:
@@ -168,7 +168,7 @@ class CurEstimates(FactorEstimates):
     def __init__(self, factors: Factors, queries: int, threads: int = 1, *, ridge: float = 0.0):
         super().__init__(factors, threads)
         dim = factors.dim
-        self._spans = [DampedSpan(dim, ridge) if ridge > 0 else Span(dim) for _ in range(queries)]
+        self._spans = [IncrementalRidge(dim, ridge) if ridge > 0 else IncrementalLstsq(dim) for _ in range(queries)]
 
     def _add(self, row: int, items: Int64Array, columns: Float32Array, scores: Float32Array) -> None:
         self._spans[row].add(columns, scores)
@@ -300,9 +300,9 @@ class PooledEstimates(Estimates):
         """Return the best of each part."""
         return [part.best(free[row : row + 1], count)[0] for row, part in enumerate(self._parts)]
 
-    def settled(self) -> Settled:
+    def settled(self) -> FinalWeights:
         """Return the parts' weights."""
-        return Settled.joined([part.settled() for part in self._parts])
+        return FinalWeights.joined([part.settled() for part in self._parts])
 
     def features(self) -> Float32Array:
         """Return the parts' features."""

@@ -135,7 +135,7 @@ class Factors(Artifact):
     def pools(self, numbers: Sequence[NDArray[np.int64]], *, threads: int = 1, by_item: bool = False) -> list[Self]:
         """Return the factors of each query's own items.
 
-        Rows are read for all queries while they are in the cache: all of the catalogue. With `by_item` only these
+        Rows are read for all queries while they are in the cache: all of the catalog. With `by_item` only these
         items are read, out of a copy.
 
         Examples
@@ -200,7 +200,7 @@ class Factors(Artifact):
 
 
 SAMPLE = 10_000
-"""Items that are looked at, evenly over the catalogue."""
+"""Items that are looked at, evenly over the catalog."""
 LEAST = 1e-9
 """Of a column's squared length: less than this would drown in rounding, and counts as nothing."""
 

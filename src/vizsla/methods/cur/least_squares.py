@@ -21,7 +21,7 @@ class Factored(NamedTuple):
         return np.abs(np.diagonal(self.packed))
 
 
-class Reflections:
+class HouseholderBasis:
     """A rotation whose first `size` axes span all vectors that were taken in; every vector is a row.
 
     Householder's mirrors, a block at a time (I - VᵀTV), keep it orthonormal to rounding however nearly dependent the
@@ -34,7 +34,7 @@ class Reflections:
 
     Examples
     --------
-    >>> turn = Reflections(2)
+    >>> turn = HouseholderBasis(2)
     >>> abs(turn.take_in(turn.factored(turn.turned(np.array([[3.0, 4.0]]))))).round(6).tolist()
     [[5.0]]
     >>> abs(turn.turned(np.array([[3.0, 4.0], [-4.0, 3.0]]))).round(6).tolist()
@@ -92,8 +92,8 @@ BLOCK = 64
 """Columns that are taken in together."""
 
 
-class CarefulSpan:
-    """What `Span` becomes once a column hardly leaves the span of those before it.
+class RankRevealingLstsq:
+    """What `IncrementalLstsq` becomes once a column hardly leaves the span of those before it.
 
     While columns are independent, their coordinates are a triangle, and new columns add steps of substitution; repeated
     or constant columns make a small least-squares problem in the basis's own coordinates.
@@ -105,14 +105,14 @@ class CarefulSpan:
 
     Examples
     --------
-    >>> span = CarefulSpan(2)
+    >>> span = RankRevealingLstsq(2)
     >>> span.add(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 6.0]))
     >>> span.weights().round(6).tolist()
     [2.0, 2.0]
     """
 
     def __init__(self, dim: int):
-        self._turn = Reflections(dim)
+        self._turn = HouseholderBasis(dim)
         self._coordinates: list[Float64Array] = []
         self._scores = np.zeros(0)
         self._solution = np.zeros(0)
@@ -166,7 +166,7 @@ CLEAR = 1e-3
 to about the square of its inverse times the rounding of a float64, 1e-10, without a second pass."""
 
 
-class ClearBasis:
+class FastLstsq:
     """Solves ``columnᵀ · w = score`` for all columns so far by the shortest `w`, and refuses what it is too quick for.
 
     Gram and Schmidt, a block of columns at a time and only once; inside of a block, Cholesky's triangle of the columns'
@@ -179,7 +179,7 @@ class ClearBasis:
 
     Examples
     --------
-    >>> basis = ClearBasis(3)
+    >>> basis = FastLstsq(3)
     >>> basis.add(np.array([[2.0, 0.0, 0.0], [2.0, 1.0, 0.0]]), np.array([4.0, 5.0]))
     True
     >>> basis.weights().tolist()
@@ -223,7 +223,7 @@ def _triangle(rows: Float64Array) -> Float64Array | None:
         return None
 
 
-class Span:
+class IncrementalLstsq:
     """Solves ``columnᵀ · w = score`` for all columns so far, by the shortest `w` with the least error.
 
     That is the pseudo-inverse's solution. The columns' span is kept as an orthonormal basis, so new columns cost a few
@@ -237,15 +237,15 @@ class Span:
 
     Examples
     --------
-    >>> span = Span(2)
+    >>> span = IncrementalLstsq(2)
     >>> span.add(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([2.0, 4.0]))
     >>> span.weights().round(6).tolist()
     [3.0, 0.0]
     """
 
     def __init__(self, dim: int):
-        self._quick: ClearBasis | None = ClearBasis(dim)
-        self._careful = CarefulSpan(dim)
+        self._quick: FastLstsq | None = FastLstsq(dim)
+        self._careful = RankRevealingLstsq(dim)
         self._added: list[tuple[Float64Array, Float64Array]] = []
         self._taken_in = 0
 
@@ -275,7 +275,7 @@ class Span:
         self._careful.add(columns, scores)
 
 
-class DampedSpan:
+class IncrementalRidge:
     """Solves ``columnᵀ · w ≈ score`` for all columns so far, with the least error² + ridge · length of `w`².
 
     A pseudo-inverse divides by every singular value. When there are about as many columns as anchor queries, the
@@ -291,7 +291,7 @@ class DampedSpan:
 
     Examples
     --------
-    >>> span = DampedSpan(2, 1.0)
+    >>> span = IncrementalRidge(2, 1.0)
     >>> span.add(np.array([[1.0, 0.0]]), np.array([2.0]))
     >>> span.add(np.array([[0.0, 2.0]]), np.array([5.0]))
     >>> span.weights().round(6).tolist()

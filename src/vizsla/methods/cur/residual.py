@@ -13,16 +13,16 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.compose.id_alignment import Aligned
+from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.strings import Strings
-from vizsla.core.validation import check_seed, checked
+from vizsla.core.validation import check_seed, validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.methods.cur.anchors import AnchorScores
 from vizsla.methods.cur.basis_selection import RANKS, RIDGES, Tried, choose_fit
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, Pool
-from vizsla.methods.cur.components import check_catalogue, check_priors, prior_scores, scorer_artifact
+from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, ItemPool
+from vizsla.methods.cur.components import check_catalog, check_priors, prior_scores, scorer_artifact
 from vizsla.methods.cur.estimates import Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.plan import Plan, first_rounds, read_plan, write_plan
@@ -52,7 +52,7 @@ class ResidualCur(BudgetedSearch):
     scorer : Scorer
         The expensive one.
     items : Strings
-        The catalogue.
+        The catalog.
     fit : ResidualFit
         What the retrievers know, and the factors of what they do not.
     priors : sequence of Retriever
@@ -77,11 +77,11 @@ class ResidualCur(BudgetedSearch):
     ):
         super().__init__(scorer, items, plan, pool=pool, pool_size=pool_size, seed=check_seed(seed))
         check_priors(priors, items)
-        check_catalogue("scorer", scorer, items)
+        check_catalog("scorer", scorer, items)
         if fit.factors.count != len(items) or len(fit.mean) != 1 + len(priors):
             raise InputError(f"`fit` must be over {len(items)} items and {len(priors)} retrievers. Got another.")
         self.fit, self.priors = fit, list(priors)
-        self._aligned_priors = [Aligned(prior, items) for prior in priors]
+        self._aligned_priors = [ReindexedPart(prior, items) for prior in priors]
 
     @property
     def nbytes(self) -> int:
@@ -96,14 +96,14 @@ class ResidualCur(BudgetedSearch):
         told = f"{len(self.priors)} retriever{'' if len(self.priors) == 1 else 's'}"
         return f"ResidualCur({len(self.items):,} items, {told}, rank {self.fit.factors.dim}, budget={self.budget})"
 
-    @checked
+    @validate_args
     def completed(self, queries: Sequence[str], scored: Candidates, *, threads: int = 1) -> NDArray[np.float32]:
         """Return scores of all items for queries of which some are known: exact ones, and estimates for the rest.
 
         With them, queries that were answered become further anchors: see `reused_anchors`.
         """
         asked, own = Queries.of(queries, rows=len(scored)), self._own(scored)
-        pool = Pool(len(asked), len(self.items))
+        pool = ItemPool(len(asked), len(self.items))
         estimates, _ = self._estimates(asked, range(len(asked)), pool, threads)
         rows = [(own.row(row)[0].astype(np.int64), own.row(row)[1]) for row in range(len(asked))]
         known = [scores for _, scores in rows if scores is not None]
@@ -115,7 +115,7 @@ class ResidualCur(BudgetedSearch):
             full[row, items] = scores
         return full
 
-    def _estimates(self, queries: Queries, rows: range, pool: Pool, threads: int) -> tuple[Estimates, Stats]:
+    def _estimates(self, queries: Queries, rows: range, pool: ItemPool, threads: int) -> tuple[Estimates, Stats]:
         numbers = None if pool.numbers is None else [pool.padded(at) for at in range(len(rows))]
         own, stats = prior_scores(self._aligned_priors, pool.count, queries, rows, numbers, threads)
         if numbers is None:
@@ -135,7 +135,7 @@ class ResidualCur(BudgetedSearch):
         return int(2 * (self.fit.factors.dim + len(self.fit.mean)) ** 2)  # normal equations, in doubles
 
     def _firsts(
-        self, queries: Queries, rows: range, pool: Pool, estimates: Estimates, filter: Filter | None, threads: int
+        self, queries: Queries, rows: range, pool: ItemPool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Int64Array] | None, Stats]:
         size = self.plan.sizes()[0]
         return first_rounds(estimates, self.fit.explained, pool.allowed(filter), size), Stats(exact=True)
@@ -143,7 +143,7 @@ class ResidualCur(BudgetedSearch):
     def _write(self, writer: ArtifactWriter) -> None:
         write_plan(writer, self.plan, self.pool_size, self.seed)
         writer.parameters(priors=len(self.priors), pool=self.pool is not None)
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("scorer", scorer_artifact(self.scorer))
         write_fit(writer, self.fit)
         for number, prior in enumerate(self.priors):
@@ -159,12 +159,12 @@ class ResidualCur(BudgetedSearch):
             raise FormatError(f"{reader.path}: must have at most {MOST_PRIORS} retrievers. Got {count}.")
         priors = [reader.child(f"prior{number}", Retriever) for number in range(count)]
         pool = reader.child("pool", Retriever) if reader.parameter("pool", bool) else None
-        items, scorer, fit = reader.catalogue("items"), reader.child("scorer", Scorer), read_fit(reader)
+        items, scorer, fit = reader.catalog("items"), reader.child("scorer", Scorer), read_fit(reader)
         return cls(scorer, items, fit, priors, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
 @builds("residual_cur", data=None)
-@checked
+@validate_args
 def residual_cur(
     scorer: Scorer,
     anchors: AnchorScores | None = None,
@@ -184,7 +184,7 @@ def residual_cur(
     seed: int = 0,
     threads: int = 1,
 ) -> ResidualCur:
-    """Search a whole catalogue by an expensive scorer under a budget, starting from what retrievers know.
+    """Search a whole catalog by an expensive scorer under a budget, starting from what retrievers know.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def residual_cur(
     return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
 
 
-@checked
+@validate_args
 def reused_anchors(
     search: ResidualCur, anchors: AnchorScores, queries: Sequence[str], scored: Candidates
 ) -> AnchorScores:
@@ -286,7 +286,7 @@ def _anchored(
     threads: int,
 ) -> ResidualFit:
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
-    aligned = [Aligned(prior, anchors.items) for prior in priors]
+    aligned = [ReindexedPart(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
     chosen = tried.settled or choose_fit(scores, own, plan, tried)
     return decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.blas import blas_threads
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.core.linalg import right_singular_vectors
 from vizsla.core.strings import Strings
 from vizsla.encoders.vectors import Vectors
@@ -33,7 +33,7 @@ LEAST = 0.1
 """Share of the mean variance that every direction keeps, so that none is taken for certain."""
 
 
-class Leaning(NamedTuple):
+class WeightPrior(NamedTuple):
     """A linear map to a query's expected weights, and how surely the weights are held there.
 
     Parameters
@@ -50,12 +50,12 @@ class Leaning(NamedTuple):
     @blas_threads(1)
     def weights(self, factors: Factors, own: Float32Array) -> Float32Array:
         """Return the expected weights of queries, of which the retrievers' scores of all items are given."""
-        seen = with_constant(favoured(factors, own))
+        seen = with_constant(favored(factors, own))
         return np.array([row @ self.told for row in seen], np.float32).reshape(len(own), factors.dim)
 
 
-def favoured(factors: Factors, own: Float32Array) -> Float64Array:
-    """Return the factors of the items that each retriever favours, added up: queries × (retrievers × dimensions)."""
+def favored(factors: Factors, own: Float32Array) -> Float64Array:
+    """Return the factors of the items that each retriever favors, added up: queries × (retrievers × dimensions)."""
     parts = [factors.gathered(level(own[:, one])) for one in range(own.shape[1])]
     return np.concatenate([np.zeros((len(own), 0)), *parts], axis=1)
 
@@ -78,8 +78,8 @@ def with_constant(seen: Float64Array) -> Float64Array:
     return np.concatenate([np.ones((len(seen), 1)), seen], axis=1)
 
 
-def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> Leaning:
-    """Regress anchor queries' weights on what their retrievers favour; the ridge is the best of leaving one out.
+def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> WeightPrior:
+    """Regress anchor queries' weights on what their retrievers favor; the ridge is the best of leaving one out.
 
     One query is left out at a time in closed form: a prediction's error without it is its error with it, divided by
     what the query does not say of itself (1 minus the hat matrix's diagonal).
@@ -106,7 +106,7 @@ def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) 
     tried = [_left_out(weights, values, vectors, ridge * max(unit, 1e-30)) for ridge in RIDGES]
     best = int(np.argmin([np.sum((left * sizes) ** 2) for left in tried]))
     inner = (vectors / (values + RIDGES[best] * max(unit, 1e-30))) @ vectors.T
-    return Leaning(given.T @ (inner @ weights), _hold(tried[best]))
+    return WeightPrior(given.T @ (inner @ weights), _hold(tried[best]))
 
 
 def _left_out(weights: Float64Array, values: Float64Array, vectors: Float64Array, ridge: float) -> Float64Array:
@@ -152,7 +152,7 @@ class ResidualFit:
     anchors: int
     ridge: float
     explained: Float64Array
-    leaning: Leaning | None = None
+    leaning: WeightPrior | None = None
 
     def estimates(self, own: Float32Array, threads: int = 1) -> RidgeEstimates:
         """Return the estimates of queries of which only the retrievers' scores are known."""
@@ -195,7 +195,7 @@ class Decomposition:
     factors : float32 array, dimensions × items
         The dimensions.
     seen : list of float64 arrays, anchor queries × dimensions
-        What each retriever favours of every anchor query, told by the other anchors.
+        What each retriever favors of every anchor query, told by the other anchors.
     """
 
     mean: Float64Array
@@ -218,7 +218,7 @@ class Decomposition:
 
 
 class Dimensions(NamedTuple):
-    """Weights, factors and what retrievers favour, as `Decomposition` has them."""
+    """Weights, factors and what retrievers favor, as `Decomposition` has them."""
 
     weights: Float64Array
     factors: Float32Array
@@ -307,7 +307,7 @@ def leading(matrix: Float32Array, rank: int) -> Float64Array:
 
 
 def _seen(residual: Float32Array, own: Float32Array, weights: Float64Array) -> Float64Array:
-    """Return what a retriever favours of every anchor query, in the factors that the other anchors alone would give."""
+    """Return what a retriever favors of every anchor query, in the factors that the other anchors alone would give."""
     liked = np.asarray(residual @ level(own).T, np.float64)  # by one query's residual, of another's retriever
     np.fill_diagonal(liked, 0.0)
     return np.asarray(liked.T @ weights)
@@ -370,7 +370,7 @@ def vectors_of(source: Any) -> tuple[Strings, NDArray[Any]]:
     """
     if isinstance(source, Vectors):
         return source.ids, source.rows
-    rows = _item_rows(source.index, len(source.items)) if isinstance(source, Encoded) else None
+    rows = _item_rows(source.index, len(source.items)) if isinstance(source, IndexRetriever) else None
     if rows is None:
         wanted = "Vectors, or a retriever over vectors or weighted terms, such as a dense one, PEFA-XS, TF-IDF or SiDR"
         raise InputError(f"`vectors` must be {wanted}. Got {type(source).__name__}.")
@@ -420,8 +420,8 @@ def read_fit(reader: ArtifactReader) -> ResidualFit:
     return ResidualFit(factors=factors, noise=noise, ridge=ridge, anchors=anchors, leaning=leaning, **arrays)
 
 
-def _leaning(reader: ArtifactReader, dim: int, retrievers: int) -> Leaning:
-    found = Leaning(reader.array("told", np.float64, ndim=2), reader.array("hold", np.float64, ndim=2))
+def _leaning(reader: ArtifactReader, dim: int, retrievers: int) -> WeightPrior:
+    found = WeightPrior(reader.array("told", np.float64, ndim=2), reader.array("hold", np.float64, ndim=2))
     shapes = found.told.shape == (1 + retrievers * dim, dim) and found.hold.shape == (dim, dim)
     if not shapes or not all(np.isfinite(values).all() for values in found):
         raise FormatError(f"{reader.path}: what is told of weights must be finite, and as wide as the factors.")

@@ -15,7 +15,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.compose.id_alignment import align
 from vizsla.compose.normalize import METHODS, check_finite
 from vizsla.core.candidates import Candidates, Stats
-from vizsla.methods.fusion.scaling import NONE, RULES, Rule, Trial, rules_of
+from vizsla.methods.fusion.scaling import NONE, RULES, FusionTrial, ScoreScaling, rules_of
 from vizsla.typing import BoolArray, Float32Array, Float64Array
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ LOWEST = np.float32(-1e30)
 
 
 @dataclass(frozen=True)
-class Pool:
+class CandidatePool:
     """Candidates of all held-out queries, in rows that are filled up to one width.
 
     Parameters
     ----------
     scores : dict of str to list of arrays
-        For each normalisation and each part, its scores: queries × width.
+        For each normalization and each part, its scores: queries × width.
     found : list of bool arrays
         For each part, which candidates are in its own list.
     rows, places : int arrays
@@ -54,7 +54,7 @@ class Pool:
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
     ideal: Float64Array
-    rules: list[dict[str, Rule]]
+    rules: list[dict[str, ScoreScaling]]
     unclicked: BoolArray
 
     @property
@@ -62,7 +62,7 @@ class Pool:
         """How many parts there are."""
         return len(self.found)
 
-    def measured(self, trial: Trial) -> Float64Array:
+    def measured(self, trial: FusionTrial) -> Float64Array:
         """Return nDCG@10 of every held-out query, clicked or not being all that counts of an item."""
         totals = self._totals(trial)
         own = totals[self.rows, self.places]
@@ -73,7 +73,7 @@ class Pool:
         gains = np.where((ahead < RANKS) & (own > LOWEST / 2), 1 / np.log2(ahead + 2), 0.0)
         return np.asarray(np.bincount(self.rows, gains, minlength=len(self.ideal)) / self.ideal)
 
-    def _totals(self, trial: Trial) -> Float32Array:
+    def _totals(self, trial: FusionTrial) -> Float32Array:
         """Return the weighted sums of what the used parts found, rounded as `Sum` does; everything else is out."""
         columns = self.scores[trial.how]
         first, *others = trial.used
@@ -97,7 +97,7 @@ def make_pool(
     depth: int,
     unclicked: BoolArray | None = None,
     threads: int = 1,
-) -> Pool:
+) -> CandidatePool:
     """Search every part once, and let it score what the others found.
 
     Parameters
@@ -123,7 +123,7 @@ def make_pool(
     keys = _joined([_cut(found, width, lifted) for found in lists], judged, [_all(found, width) for found in lists])
     rows, offsets = keys // width, np.searchsorted(keys, np.arange(len(texts) + 1) * width)
     items = (keys % width).astype(np.int32)
-    union = Candidates.trusted(offsets.astype(np.int64), items, None, aligned[0].merged, Stats())
+    union = Candidates.unchecked(offsets.astype(np.int64), items, None, aligned[0].merged, Stats())
     layout = _Layout(rows, np.arange(len(keys)) - offsets[rows], len(texts))
     raw = [part.score(queries, union, None, threads).scores for part in aligned]
     for part, found, each in zip(aligned, lists, raw, strict=True):
@@ -140,7 +140,7 @@ def make_pool(
     inside = [layout.padded(np.isin(keys, _all(found, width))) for found in lists]
     clicked = np.isin(keys, judged)
     clicks = rows[clicked], layout.places[clicked]
-    return Pool(scores, inside, *clicks, _ideal(wanted), rules, layout.padded(lifted[items]))
+    return CandidatePool(scores, inside, *clicks, _ideal(wanted), rules, layout.padded(lifted[items]))
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _rows(found: Candidates) -> NDArray[np.int64]:
 
 
 def _scaled(found: Candidates, raw: Float32Array, keys: NDArray[np.int64], width: int, how: str) -> Float32Array:
-    """Return the candidates' scores as `Normalised` has them, on the scale of the part's own list."""
+    """Return the candidates' scores as `Normalized` has them, on the scale of the part's own list."""
     if how == "rank":
         return _placed(found, keys, width)
     scales, rows = _scales(found, how), keys // width
@@ -203,9 +203,9 @@ def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Float32Ar
 
 
 def _scales(found: Candidates, how: str) -> NDArray[np.float64]:
-    """Return two numbers a query, where zero lies and how long one is, as `Normalised` reads them from the list."""
+    """Return two numbers a query, where zero lies and how long one is, as `Normalized` reads them from the list."""
     lists = found.offsets, found.items, found._required_scores()
-    *_, scales = _native.normalise(*lists, how, max(1, len(found.items)), 1)
+    *_, scales = _native.normalize(*lists, how, max(1, len(found.items)), 1)
     return np.frombuffer(scales, np.float64).reshape(-1, 2)
 
 

@@ -13,16 +13,16 @@ from vizsla.base.recipe import builds
 from vizsla.base.retriever import DEPTH, Retriever
 from vizsla.compose.weighted_sum import Sum
 from vizsla.core.strings import Strings
-from vizsla.core.validation import caller_level, checked, is_several
+from vizsla.core.validation import is_iterable, user_stacklevel, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_positive
 from vizsla.learning.folds import Fold, TooFewClicksError, draw_fold
 from vizsla.learning.selection import FEWEST, KINDS, Choice, ChoiceWarning, Judge
-from vizsla.methods.cold_items import Unclicked
-from vizsla.methods.fusion.candidate_pool import MEASURE, RANKS, Pool, make_pool
+from vizsla.methods.cold_items import ColdItemBoost
+from vizsla.methods.fusion.candidate_pool import MEASURE, RANKS, CandidatePool, make_pool
 from vizsla.methods.fusion.result import LearnedFusion
-from vizsla.methods.fusion.rules import Standing, protected, said_of, select
-from vizsla.methods.fusion.scaling import Rule, Trial, alone
+from vizsla.methods.fusion.rules import SignificanceRule, protected, said_of, select
+from vizsla.methods.fusion.scaling import FusionTrial, ScoreScaling, alone
 from vizsla.methods.fusion.weight_search import Search
 from vizsla.typing import Float64Array
 
@@ -44,7 +44,7 @@ def named_parts(parts: Parts) -> tuple[list[str], list[Part]]:
     >>> named_parts([bm25(["a fig"]), bm25])[0]
     ['Bm25(1 items, lucene, english)', 'bm25']
     """
-    if not is_several(parts):
+    if not is_iterable(parts):
         raise InputError(f"`parts` must be a list, or a mapping from names. Got {type(parts).__name__}.")
     given = list(parts.values()) if isinstance(parts, Mapping) else list(parts)
     for part in given:
@@ -60,7 +60,7 @@ def named_parts(parts: Parts) -> tuple[list[str], list[Part]]:
 
 def part_twin(part: Part, train: Dataset, *, threads: int = 1) -> Retriever:
     """Return the part as it would be had it never seen the clicks that are not in `train`."""
-    return part.refitted(train, threads=threads) if isinstance(part, Retriever) else built_part(part, train)
+    return part.refit_on(train, threads=threads) if isinstance(part, Retriever) else built_part(part, train)
 
 
 def built_part(part: Part, dataset: Dataset) -> Retriever:
@@ -96,11 +96,11 @@ def _different(names: list[str]) -> list[str]:
 
 
 EQUAL = "zscore"
-"""How parts are normalised that are added with equal weights: of those that learn nothing, it is mostly the best."""
+"""How parts are normalized that are added with equal weights: of those that learn nothing, it is mostly the best."""
 
 
 @builds("fuse", data="dataset")
-@checked
+@validate_args
 def fuse(
     parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> Retriever:
@@ -112,7 +112,7 @@ def fuse(
     Parameters
     ----------
     parts : sequence, or mapping of names
-        Retrievers over one catalogue, or functions from a dataset to one, such as `train_xrlinear`. A fitted part that
+        Retrievers over one catalog, or functions from a dataset to one, such as `train_xrlinear`. A fitted part that
         has learned from clicks is built once more without the held-out ones, for the choice only: on clicks that it
         knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset
@@ -140,21 +140,21 @@ def fuse(
     return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).retriever
 
 
-@checked
+@validate_args
 def learn_fusion(
     parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
 ) -> LearnedFusion:
     """Learn a fusion as `fuse` does, and return it with everything that was tried.
 
     Some searches of the log are held out: repeated, warm and cold ones, weighed by the shares that the log predicts for
-    them. Every part is searched once for them, as it would be without their clicks; then normalisations and weights are
+    them. Every part is searched once for them, as it would be without their clicks; then normalizations and weights are
     tried. The best part stands unless the lower confidence bound of a sum's gain over it is above 0 overall, and the
     sum is behind it by less than a standard error on each kind of query that makes up a tenth of those to come. Fewer
     parts stand against more in the same way. The gain is measured on queries that the sum was not selected by. Beside a
     part that learns from clicks, items without any may be lifted (`unclicked`), as far as the worse of both kinds gains
     by it.
 
-    Without enough clicks to choose by, the parts are normalised and added with equal weights, with a `ChoiceWarning`.
+    Without enough clicks to choose by, the parts are normalized and added with equal weights, with a `ChoiceWarning`.
 
     Parameters
     ----------
@@ -194,35 +194,41 @@ def learn_fusion(
     )
 
 
-def _tried(pool: Pool, judge: Judge, learners: list[bool], scales: list[str]) -> dict[Trial, Float64Array]:
+def _tried(
+    pool: CandidatePool, judge: Judge, learners: list[bool], scales: list[str]
+) -> dict[FusionTrial, Float64Array]:
     """Search for sums that lose on no kind of query, and for sums that lose on no common kind."""
     singles = [pool.measured(alone(part, pool.parts)) for part in range(pool.parts)]
-    tried: dict[Trial, Float64Array] = {}
+    tried: dict[FusionTrial, Float64Array] = {}
     for kinds in dict.fromkeys([protected(judge), judge.common]):
-        tried = Search(pool, Standing.of(judge, singles, kinds=kinds), learners=learners, measured=tried).run(scales)
+        tried = Search(pool, SignificanceRule.of(judge, singles, kinds=kinds), learners=learners, measured=tried).run(
+            scales
+        )
     return tried
 
 
 def _composed(
-    trial: Trial, given: list[Part], dataset: Dataset, rules: list[dict[str, Rule]], *, depth: int
+    trial: FusionTrial, given: list[Part], dataset: Dataset, rules: list[dict[str, ScoreScaling]], *, depth: int
 ) -> Retriever:
     """Return the sum of parts that know all clicks."""
     fitted: list[Any] = [built_part(part, dataset) if at in trial.used else None for at, part in enumerate(given)]
-    lifted = Unclicked.of(dataset, fitted[trial.used[0]].items) if trial.lift else None
+    lifted = ColdItemBoost.of(dataset, fitted[trial.used[0]].items) if trial.lift else None
     return trial.composed(fitted, rules, depth=depth, lifted=lifted)
 
 
-def _pool(twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, lift: bool, threads: int) -> Pool:
+def _pool(
+    twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, lift: bool, threads: int
+) -> CandidatePool:
     # A sum refuses parts that do not know the same items: better before anything is searched.
-    equal = Sum([(1.0, twin.normalised("rank")) for twin in twins])
+    equal = Sum([(1.0, twin.normalized("rank")) for twin in twins])
     wanted = numbered_as(fold.wanted, dataset.item_ids, equal.items)
-    without = Unclicked.of(fold.train, equal.items).units == 0 if lift else None
+    without = ColdItemBoost.of(fold.train, equal.items).units == 0 if lift else None
     return make_pool(twins, fold.texts, wanted, depth=depth, unclicked=without, threads=threads)
 
 
-def _choice(trials: list[Trial], measured: list[Float64Array], best: int, judge: Judge) -> Choice:
+def _choice(trials: list[FusionTrial], measured: list[Float64Array], best: int, judge: Judge) -> Choice:
     said = [
-        {"normalisation": trial.how, "weights": list(trial.weights), "lift": trial.lift}
+        {"normalization": trial.how, "weights": list(trial.weights), "lift": trial.lift}
         | {kind: judge.quality(values, kind) for kind in KINDS}
         for trial, values in zip(trials, measured, strict=True)
     ]
@@ -231,7 +237,7 @@ def _choice(trials: list[Trial], measured: list[Float64Array], best: int, judge:
 
 
 def _gains(
-    names: list[str], tried: dict[Trial, Float64Array], values: Float64Array, judge: Judge
+    names: list[str], tried: dict[FusionTrial, Float64Array], values: Float64Array, judge: Judge
 ) -> list[dict[str, Any]]:
     gains = []
     for at, name in enumerate(names):
@@ -242,11 +248,11 @@ def _gains(
 
 
 def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: str, *, depth: int) -> LearnedFusion:
-    """Return the sum of normalised parts with equal weights, and say that nothing could be chosen."""
+    """Return the sum of normalized parts with equal weights, and say that nothing could be chosen."""
     summed = f"the sum of {len(names)} parts by {EQUAL} with equal weights"
     said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
-    warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
-    trial = Trial(EQUAL, (1 / len(given),) * len(given))
-    tried = {"normalisation": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)
+    warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
+    trial = FusionTrial(EQUAL, (1 / len(given),) * len(given))
+    tried = {"normalization": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)
     joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
     return LearnedFusion(joined, names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

@@ -25,7 +25,7 @@ class LearnedFusion:
     names : list of str
         What the parts are called, in the order given.
     choice : Choice
-        Every trial: its normalisation, its weights, its lift, and its quality on all, warm and cold held-out queries.
+        Every trial: its normalization, its weights, its lift, and its quality on all, warm and cold held-out queries.
     gains : list of dict
         For each part and each kind of query what the choice has more than the part alone, with its standard error and
         the p-value of a paired test. Of the trials the best was taken, so they are a little too good.
@@ -49,9 +49,9 @@ class LearnedFusion:
         return dict(zip(self.names, self.choice.chosen["weights"], strict=True))
 
     @property
-    def normalisation(self) -> str:
+    def normalization(self) -> str:
         """How scores were brought to one scale: "none", "minmax", "zscore", "rank", "linear" or "exp"."""
-        return str(self.choice.chosen["normalisation"])
+        return str(self.choice.chosen["normalization"])
 
     @property
     def lift(self) -> float:
@@ -65,7 +65,7 @@ class LearnedFusion:
         """Return for each part the best quality that was found with so much of its weight, whatever the others had.
 
         Weights between those of the grid were tried with few of the others', so a low quality there says nothing: such
-        a weight is shown only where it does better than the line between its neighbours on the grid.
+        a weight is shown only where it does better than the line between its neighbors on the grid.
         """
         curves: dict[str, dict[float, float]] = {name: {} for name in self.names}
         for trial in self.choice.trials:
@@ -81,7 +81,7 @@ class LearnedFusion:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the retriever."""
         return {
-            "names": self.names, "weights": self.weights, "normalisation": self.normalisation, "lift": self.lift,
+            "names": self.names, "weights": self.weights, "normalization": self.normalization, "lift": self.lift,
             "said": self.said, "gains": self.gains, "seconds": self.seconds, "choice": self.choice.to_dict(),
         }  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vizsla.learning.query_mix import Mix
 from vizsla.learning.selection import FEWEST, Gain, Judge
 from vizsla.methods.fusion.candidate_pool import MEASURE
-from vizsla.methods.fusion.scaling import NONE, Trial
+from vizsla.methods.fusion.scaling import NONE, FusionTrial
 from vizsla.typing import Float64Array
 
 SURE = 2.0
@@ -25,7 +25,7 @@ Rank = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Standing:
+class SignificanceRule:
     """Ranks trials by their quality, those that lose to the best part of a kind behind all others.
 
     The best part is another one on warm and on cold queries, as it happens: a sum that loses to either is worse than
@@ -43,7 +43,9 @@ class Standing:
     best: dict[str, Float64Array]
 
     @classmethod
-    def of(cls, judge: Judge, singles: Sequence[Float64Array], *, kinds: Sequence[str] = ("warm", "cold")) -> Standing:
+    def of(
+        cls, judge: Judge, singles: Sequence[Float64Array], *, kinds: Sequence[str] = ("warm", "cold")
+    ) -> SignificanceRule:
         """Find the best part on each of these kinds of query."""
         return cls(judge, {kind: max(singles, key=lambda values: judge.quality(values, kind)) for kind in kinds})
 
@@ -63,7 +65,7 @@ class Standing:
         gains = {kind: self.judge.gain(values, best, kind) for kind, best in self.best.items()}
         return {kind: gain for kind, gain in gains.items() if gain.errors <= -TOLERATED}
 
-    def chosen(self, trials: Sequence[Trial], measured: Sequence[Float64Array]) -> int:
+    def chosen(self, trials: Sequence[FusionTrial], measured: Sequence[Float64Array]) -> int:
         """Return which trial without a lift stands: from one part on, more of them only on clear evidence."""
         stands: int | None = None
         ranks = self.ranks(np.asarray(measured))
@@ -97,12 +99,12 @@ def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
     return all(judge.gain(values, part, kind).errors > -TOLERATED for kind in judge.common)
 
 
-def of_each_count(trials: Sequence[Trial], *, lifted: bool) -> list[list[int]]:
+def of_each_count(trials: Sequence[FusionTrial], *, lifted: bool) -> list[list[int]]:
     """Return where the trials of one part are, of two, and so on: those with a lift, or those without.
 
     Examples
     --------
-    >>> tried = [Trial("none", (1.0, 0.0)), Trial("exp", (0.5, 0.5)), Trial("exp", (0.4, 0.6), 1.0)]
+    >>> tried = [FusionTrial("none", (1.0, 0.0)), FusionTrial("exp", (0.5, 0.5)), FusionTrial("exp", (0.4, 0.6), 1.0)]
     >>> of_each_count(tried, lifted=False), of_each_count(tried, lifted=True)
     ([[0], [1]], [[2]])
     """
@@ -114,7 +116,7 @@ SIDES = ("warm", "cold")
 
 
 @dataclass(frozen=True)
-class Lifting:
+class ColdBoostRule:
     """Ranks sums that lift items without clicks, against what stands without.
 
     By quality alone these items would be lifted until warm queries have lost all that the sum had gained for them.
@@ -129,14 +131,14 @@ class Lifting:
         What the best part gives.
     """
 
-    standing: Standing
+    standing: SignificanceRule
     level: Float64Array
     part: Float64Array
 
     @classmethod
-    def of(cls, judge: Judge, singles: Sequence[Float64Array], level: Float64Array) -> Lifting:
+    def of(cls, judge: Judge, singles: Sequence[Float64Array], level: Float64Array) -> ColdBoostRule:
         """Return the rule for warm and cold queries, however rare: a lift is between these two."""
-        return cls(Standing.of(judge, singles, kinds=SIDES), level, max(singles, key=judge.quality))
+        return cls(SignificanceRule.of(judge, singles, kinds=SIDES), level, max(singles, key=judge.quality))
 
     def rank(self, values: Float64Array) -> Rank:
         """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
@@ -155,7 +157,7 @@ class Lifting:
             worse = np.minimum(worse, gains)
         return list(zip(harm.tolist(), worse.tolist(), strict=True))
 
-    def chosen(self, trials: Sequence[Trial], measured: Sequence[Float64Array], stands: int) -> int:
+    def chosen(self, trials: Sequence[FusionTrial], measured: Sequence[Float64Array], stands: int) -> int:
         """Return what stands in the end: a lift must do no harm, and be surely better, or end a loss.
 
         One that ends a loss on a kind of query may be behind what stands on average, as long as it is soundly better
@@ -197,11 +199,11 @@ class Selection(NamedTuple):
     best: int
     level: int
     part: int
-    standing: Standing
+    standing: SignificanceRule
     honest: Float64Array
 
 
-def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[Float64Array]) -> Selection:
+def select(judge: Judge, trials: Sequence[FusionTrial], measured: Sequence[Float64Array]) -> Selection:
     """Return the best sum if it is soundly better than the best part, and else the part.
 
     First a sum is looked for that loses to no part on any kind of query, however rare; where none is sound, one that
@@ -227,7 +229,7 @@ def select(judge: Judge, trials: Sequence[Trial], measured: Sequence[Float64Arra
         honest = cross_fitted(judge, trials, values, kinds)
         if is_sound(judge, honest, values[part]):
             return Selection(best, level, part, standing, honest)
-    singled = Standing.of(judge, list(values[singles]), kinds=protected(judge))
+    singled = SignificanceRule.of(judge, list(values[singles]), kinds=protected(judge))
     return Selection(part, part, part, singled, values[part])
 
 
@@ -243,7 +245,7 @@ def protected(judge: Judge) -> tuple[str, ...]:
 
 
 def cross_fitted(
-    judge: Judge, trials: Sequence[Trial], measured: NDArray[np.float64], kinds: Sequence[str]
+    judge: Judge, trials: Sequence[FusionTrial], measured: NDArray[np.float64], kinds: Sequence[str]
 ) -> Float64Array:
     """Return for each query the quality of the trial that is selected by the queries of the other rounds."""
     rounds = _rounds(judge)
@@ -257,14 +259,14 @@ def cross_fitted(
 
 
 def _candidate(
-    judge: Judge, trials: Sequence[Trial], measured: NDArray[np.float64], kinds: Sequence[str]
-) -> tuple[int, int, Standing]:
+    judge: Judge, trials: Sequence[FusionTrial], measured: NDArray[np.float64], kinds: Sequence[str]
+) -> tuple[int, int, SignificanceRule]:
     """Return which trial stands, lifted or not, and which would without a lift."""
     singles = [values for values, trial in zip(measured, trials, strict=True) if len(trial.used) == 1]
-    standing = Standing.of(judge, singles, kinds=kinds)
+    standing = SignificanceRule.of(judge, singles, kinds=kinds)
     rows = list(measured)
     level = standing.chosen(trials, rows)
-    return Lifting.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
+    return ColdBoostRule.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
 
 
 def _rounds(judge: Judge) -> NDArray[np.int64]:
@@ -277,7 +279,12 @@ def _rounds(judge: Judge) -> NDArray[np.int64]:
 
 
 def said_of(
-    names: Sequence[str], trials: Sequence[Trial], measured: Sequence[Float64Array], selected: Selection, *, mix: Mix
+    names: Sequence[str],
+    trials: Sequence[FusionTrial],
+    measured: Sequence[Float64Array],
+    selected: Selection,
+    *,
+    mix: Mix,
 ) -> str:
     """Return what was chosen, its quality, what it gains over the best part or the best sum over it, and its losses.
 
@@ -321,7 +328,7 @@ def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:
     return f"{said} ({kinds}; expected are {expected})"
 
 
-def _named(names: Sequence[str], trial: Trial) -> str:
+def _named(names: Sequence[str], trial: FusionTrial) -> str:
     if len(trial.used) == 1:
         return f"{names[trial.used[0]]} alone"
     how = "" if trial.how == NONE else f" by {trial.how}"

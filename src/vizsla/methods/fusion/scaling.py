@@ -21,7 +21,7 @@ STEEPNESS = 0.25
 nDCG@10 is .390 so, .385 at 0.4, .384 at 0.5, .380 at 0.7 and .372 at 1; linear .380, zscore .374, minmax .367."""
 
 
-class Rule(NamedTuple):
+class ScoreScaling(NamedTuple):
     """A rule as `Scaled` takes it."""
 
     how: str
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
         return Scaled(part, self.how, slope=self.slope, height=self.height)
 
 
-def rules_of(part: Retriever, found: Candidates) -> dict[str, Rule]:
+def rules_of(part: Retriever, found: Candidates) -> dict[str, ScoreScaling]:
     """Return a rule of either name under which a list of the part has a spread of 1, on the mean query.
 
     Parameters
@@ -43,10 +43,10 @@ def rules_of(part: Retriever, found: Candidates) -> dict[str, Rule]:
     found : Candidates
         What it found for the held-out queries.
     """
-    linear = Rule("linear", _inverse(_spread(found, found._required_scores())))
+    linear = ScoreScaling("linear", _inverse(_spread(found, found._required_scores())))
     if part.scale != LOGARITHM:
         return {"linear": linear, "exp": linear}
-    steep = Rule("exp", _rounded(STEEPNESS * linear.slope))
+    steep = ScoreScaling("exp", _rounded(STEEPNESS * linear.slope))
     spread = _spread(found, steep.of(part).rescaled(found._required_scores()))
     return {"linear": linear, "exp": steep._replace(height=_inverse(spread))}
 
@@ -76,12 +76,12 @@ HOWS = (NONE, *METHODS, *RULES)
 """How scores come to one scale: as they are, by what else was found for the query, or by a rule for all queries."""
 
 
-class Trial(NamedTuple):
+class FusionTrial(NamedTuple):
     """How scores are brought to one scale, what each part weighs (all of them 1), and what items without clicks get.
 
     Examples
     --------
-    >>> Trial("minmax", (0.75, 0.0, 0.25)).used
+    >>> FusionTrial("minmax", (0.75, 0.0, 0.25)).used
     (0, 2)
     """
 
@@ -97,7 +97,7 @@ class Trial(NamedTuple):
     def composed(
         self,
         parts: Sequence[Retriever],
-        rules: Sequence[dict[str, Rule]],
+        rules: Sequence[dict[str, ScoreScaling]],
         *,
         depth: int,
         lifted: Retriever | None = None,
@@ -120,13 +120,13 @@ class Trial(NamedTuple):
         terms = [(self.weights[at], self._scaled(parts[at], rules[at], depth)) for at in self.used]
         return Sum(terms if lifted is None else [*terms, (self.lift, lifted)], depth=depth)
 
-    def _scaled(self, part: Retriever, rules: dict[str, Rule], depth: int) -> Retriever:
+    def _scaled(self, part: Retriever, rules: dict[str, ScoreScaling], depth: int) -> Retriever:
         if self.how in METHODS:
-            return part.normalised(self.how, depth=depth)
+            return part.normalized(self.how, depth=depth)
         return part if self.how == NONE else rules[self.how].of(part)
 
 
-def alone(part: int, parts: int) -> Trial:
+def alone(part: int, parts: int) -> FusionTrial:
     """Return the trial of one part by itself.
 
     Examples
@@ -134,4 +134,4 @@ def alone(part: int, parts: int) -> Trial:
     >>> alone(1, 3)
     Trial(how='none', weights=(0.0, 1.0, 0.0), lift=0.0)
     """
-    return Trial(NONE, tuple(float(at == part) for at in range(parts)))
+    return FusionTrial(NONE, tuple(float(at == part) for at in range(parts)))

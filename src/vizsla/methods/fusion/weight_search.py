@@ -7,9 +7,9 @@ from itertools import combinations, pairwise, permutations
 from math import comb
 
 from vizsla._internal.terminal import progress
-from vizsla.methods.fusion.candidate_pool import Pool
-from vizsla.methods.fusion.rules import Lifting, Rank, Standing
-from vizsla.methods.fusion.scaling import HOWS, LOGARITHM, NONE, RULES, Trial, alone
+from vizsla.methods.fusion.candidate_pool import CandidatePool
+from vizsla.methods.fusion.rules import ColdBoostRule, Rank, SignificanceRule
+from vizsla.methods.fusion.scaling import HOWS, LOGARITHM, NONE, RULES, FusionTrial, alone
 from vizsla.typing import Float64Array
 
 Weights = tuple[float, ...]
@@ -93,17 +93,17 @@ class Search:
 
     def __init__(
         self,
-        pool: Pool,
-        standing: Standing,
+        pool: CandidatePool,
+        standing: SignificanceRule,
         *,
         learners: Sequence[bool] | None = None,
-        measured: dict[Trial, Float64Array] | None = None,
+        measured: dict[FusionTrial, Float64Array] | None = None,
     ):
         self.pool, self.standing = pool, standing
         self.learners = [False] * pool.parts if learners is None else learners
-        self.measured: dict[Trial, Float64Array] = dict(measured or {})
+        self.measured: dict[FusionTrial, Float64Array] = dict(measured or {})
 
-    def run(self, scales: Sequence[str]) -> dict[Trial, Float64Array]:
+    def run(self, scales: Sequence[str]) -> dict[FusionTrial, Float64Array]:
         """Try single parts, a grid of sums on every scale, the surroundings of the best of each, and lifts.
 
         Parameters
@@ -113,10 +113,10 @@ class Search:
         """
         singles = [alone(part, self.pool.parts) for part in range(self.pool.parts)]
         sums = [
-            Trial(how, weights)
+            FusionTrial(how, weights)
             for how in HOWS
             for weights in grid(self.pool.parts)
-            if _may_add(Trial(how, weights), scales)
+            if _may_add(FusionTrial(how, weights), scales)
         ]
         for trial in progress([*singles, *sums], what="trying weights"):
             self._try(trial)
@@ -129,12 +129,12 @@ class Search:
             self._climb(some)
         stands = self.standing.chosen(list(self.measured), list(self.measured.values()))
         level = list(self.measured.values())[stands]
-        lifting = Lifting.of(self.standing.judge, [self._try(one) for one in singles], level)
+        lifting = ColdBoostRule.of(self.standing.judge, [self._try(one) for one in singles], level)
         for some in alike:
             self._lift([trial for trial in some if self._may_lift(trial)], lifting)
         return self.measured
 
-    def _climb(self, trials: Sequence[Trial]) -> None:
+    def _climb(self, trials: Sequence[FusionTrial]) -> None:
         """Move weight between the parts of the best trial as long as that helps."""
         if not trials:
             return
@@ -143,12 +143,12 @@ class Search:
             while (better := max(self._around(best, step), key=self._rank)) != best:
                 best = better
 
-    def _lift(self, trials: Sequence[Trial], lifting: Lifting) -> None:
+    def _lift(self, trials: Sequence[FusionTrial], lifting: ColdBoostRule) -> None:
         """Lift items without clicks in the best of these sums; move lift and weights of one as long as that helps."""
         if not trials:
             return
 
-        def rank(trial: Trial) -> Rank:
+        def rank(trial: FusionTrial) -> Rank:
             return lifting.rank(self._try(trial))
 
         promising = sorted(trials, key=lambda trial: -self.standing.judge.quality(self._try(trial)))[:LIFTED]
@@ -157,29 +157,29 @@ class Search:
             while (better := max(_around_lifted(best, step, times), key=rank)) != best:
                 best = better
 
-    def _may_lift(self, trial: Trial) -> bool:
+    def _may_lift(self, trial: FusionTrial) -> bool:
         """Whether it has one rule for all queries, as a lift is, and a part that learned from clicks."""
         return trial.how in RULES and any(self.learners[at] for at in trial.used)
 
-    def _around(self, trial: Trial, step: float) -> list[Trial]:
-        return [trial, *(Trial(trial.how, weights) for weights in moves(trial.weights, step))]
+    def _around(self, trial: FusionTrial, step: float) -> list[FusionTrial]:
+        return [trial, *(FusionTrial(trial.how, weights) for weights in moves(trial.weights, step))]
 
-    def _rank(self, trial: Trial) -> Rank:
+    def _rank(self, trial: FusionTrial) -> Rank:
         return self.standing.rank(self._try(trial))
 
-    def _try(self, trial: Trial) -> Float64Array:
+    def _try(self, trial: FusionTrial) -> Float64Array:
         if trial not in self.measured:
             self.measured[trial] = self.pool.measured(trial)
         return self.measured[trial]
 
 
-def _around_lifted(trial: Trial, step: float, times: float) -> list[Trial]:
+def _around_lifted(trial: FusionTrial, step: float, times: float) -> list[FusionTrial]:
     lifts = [float(f"{lift:.3g}") for lift in (trial.lift, trial.lift * times, trial.lift / times)]
     weights = [trial.weights, *moves(trial.weights, step)]
-    return [trial, *(Trial(trial.how, each, lift) for each in weights for lift in lifts)]
+    return [trial, *(FusionTrial(trial.how, each, lift) for each in weights for lift in lifts)]
 
 
-def _may_add(trial: Trial, scales: Sequence[str]) -> bool:
+def _may_add(trial: FusionTrial, scales: Sequence[str]) -> bool:
     used = {scales[at] for at in trial.used}
     if len(trial.used) < 2 or (trial.how == "exp" and LOGARITHM not in used):  # that would be linear once more
         return False

@@ -11,7 +11,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import refit
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.persistence import read_encoder
@@ -47,7 +47,7 @@ class Jpq(Dense):
     kind = "jpq"
     index: PqIndex
 
-    @checked
+    @validate_args
     def __init__(
         self, items: Strings, encoder: Encoder, index: PqIndex, settings: JpqSettings, *, choice: Choice | None = None
     ):
@@ -56,7 +56,7 @@ class Jpq(Dense):
         self.settings, self.choice = settings, choice
         super().__init__(items, encoder, index)
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Compress and train again, by the recipe; a model whose transformer was trained raises."""
         if self._recipe is None or "model" in self._recipe.settings:
             raise InputError(
@@ -98,4 +98,4 @@ class Jpq(Dense):
         index, choice = reader.child("index", PqIndex), reader.parameter("choice", (dict, type(None)))
         settings = JpqSettings.of(reader.parameter("settings", dict))
         done = None if choice is None else Choice.of(choice)
-        return cls(reader.catalogue("items"), read_encoder(reader), index, settings, choice=done)
+        return cls(reader.catalog("items"), read_encoder(reader), index, settings, choice=done)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vizsla.base.encoder import Encoder
-from vizsla.core.validation import checked_init
+from vizsla.core.validation import validate_init
 from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError, check_range
@@ -17,7 +17,7 @@ from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.torch_encoder import TorchQueryEncoder
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.trainer import JpqTraining, ModelTraining
-from vizsla.methods.jpq.training_data import Lessons
+from vizsla.methods.jpq.training_data import JpqTrainingData
 from vizsla.typing import Float32Array
 
 
@@ -25,7 +25,7 @@ class QuerySide(Protocol):
     """What a run trains beside the centroids."""
 
     def training(
-        self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> JpqTraining:
         """Return a training that begins with the encoder as it is."""
 
@@ -47,7 +47,7 @@ class Adapter:
     """A matrix that begins as the identity: the encoder may be a black box, and nothing needs torch."""
 
     def training(
-        self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> JpqTraining:
         """Return a training of adapter and centroids."""
         return JpqTraining(index, lessons.rows, settings, vectors=vectors, **lessons.labels)
@@ -61,7 +61,7 @@ RATE = 5e-5
 """Chosen on held-out clicks of squad-sent; the paper's 5e-6 is for thirty times as many queries."""
 
 
-@checked_init
+@validate_init
 @dataclass(frozen=True)
 class QueryModel:
     """A transformer to train in place of an adapter (extra `neural`); items stay coded as they are.
@@ -106,7 +106,7 @@ class QueryModel:
         return replace(asked, encoder=encoder, rate=rate if asked.rate is None else asked.rate)
 
     def training(
-        self, index: PqIndex, lessons: Lessons, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> ModelTraining:
         """Return a training of the model and the centroids."""
         model = self._copy(settings.seed)

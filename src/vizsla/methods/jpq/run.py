@@ -13,11 +13,11 @@ from vizsla.learning.selection import Choice
 from vizsla.methods.jpq.query_adapter import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.trainer import JpqTraining
-from vizsla.methods.jpq.training_data import MEASURE, HeldOutClicks, Lessons, Trial
+from vizsla.methods.jpq.training_data import MEASURE, HeldOutClicks, JpqTrainingData, JpqTrial
 from vizsla.typing import Float32Array, Float64Array
 
 
-class Watched(NamedTuple):
+class JpqProgress(NamedTuple):
     """What a training reports after every step, and again when held-out clicks were looked at.
 
     Attributes
@@ -39,7 +39,7 @@ class Watched(NamedTuple):
     held_out: dict[str, float]
 
 
-Watch = Callable[[Watched], None]
+Watch = Callable[[JpqProgress], None]
 
 
 class Trained(NamedTuple):
@@ -98,13 +98,13 @@ class JpqRun:
     def __init__(
         self,
         index: PqIndex,
-        lessons: Lessons,
+        lessons: JpqTrainingData,
         settings: JpqSettings,
         *,
         marked: PqIndex | None = None,
         shares: Sequence[float] = (),
         handicaps: Sequence[float] = (),
-        trial: Trial | None = None,
+        trial: JpqTrial | None = None,
         vectors: Float32Array | None = None,
         checkpoint: Path | None = None,
         watch: Watch | None = None,
@@ -136,12 +136,12 @@ class JpqRun:
             return None
         return self._choice_from(0, self.trial)
 
-    def _choice_from(self, first: int, trial: Trial) -> Choice:
+    def _choice_from(self, first: int, trial: JpqTrial) -> Choice:
         """Choose among the trials from one on; the first of all is what stands."""
         how: Any = {"measure": MEASURE, "base": None if first else 0, "against": trial.against}
         return Choice.among(self.trials[first:], self.measured[first:], trial.held.cold, **how)
 
-    def _chosen(self, trial: Trial) -> JpqSettings:
+    def _chosen(self, trial: JpqTrial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
         for share in self.shares:
             settings = replace(self.settings, share=share)
@@ -153,7 +153,7 @@ class JpqRun:
         best = self.trials[0] if choice is None else choice.chosen
         return replace(self.settings, share=best["share"], stop=best["epochs"], handicap=best["handicap"])
 
-    def _training(self, index: PqIndex, lessons: Lessons, settings: JpqSettings) -> JpqTraining:
+    def _training(self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings) -> JpqTraining:
         return self.side.training(index, lessons, settings, self.vectors)
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
@@ -208,7 +208,7 @@ class JpqRun:
 
     def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
         if self.watch is not None:
-            self.watch(Watched(phase, training.steps_done, training.steps, loss, self._last_held_out))
+            self.watch(JpqProgress(phase, training.steps_done, training.steps, loss, self._last_held_out))
 
 
 def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:

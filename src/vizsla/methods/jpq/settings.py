@@ -133,7 +133,7 @@ class JpqSettings:
         return self.share if self.stage == "distillation" else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as the artefact holds them."""
+        """Return the numbers as the artifact holds them."""
         return asdict(self)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.batching import encode_items
@@ -33,8 +33,8 @@ from vizsla.methods.jpq.run import JpqRun, Trained, Watch
 from vizsla.methods.jpq.settings import PAPER_RATE, STAGES, JpqSettings, paper_numbers
 from vizsla.methods.jpq.training_data import (
     HeldOutClicks,
-    Lessons,
-    Trial,
+    JpqTrainingData,
+    JpqTrial,
     lessons_of,
     log_and_queries,
     lost_clicks,
@@ -55,7 +55,7 @@ SHORT = 8
 
 
 @builds("train_jpq", data="clicks")
-@checked
+@validate_args
 def train_jpq(
     base: Dense,
     clicks: Any = None,
@@ -98,7 +98,7 @@ def train_jpq(
     share : float or "auto"
         The click loss's share, from 0 to 1.
     handicap : float or "auto"
-        What items with clicks must be better by, in spreads of a query's best scores, so that training does not favour
+        What items with clicks must be better by, in spreads of a query's best scores, so that training does not favor
         them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
         worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
     recodings : int or "auto"
@@ -127,7 +127,7 @@ def train_jpq(
 
 
 @builds("jpq", data="clicks")
-@checked
+@validate_args
 def jpq(
     base: Dense,
     clicks: Any = None,
@@ -171,7 +171,7 @@ def jpq(
     --------
     >>> from vizsla.encoders.lsa import LsaEncoder
     >>> from vizsla.methods.dense import dense
-    >>> texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in ("red", "blue", "green")
+    >>> texts = [f"{size} {color} {thing}" for size in ("big", "small") for color in ("red", "blue", "green")
     ...          for thing in ("fig", "pear", "plum", "apple")]
     >>> lsa = dense(texts, LsaEncoder.fit(texts, dim=8))
     >>> small = jpq(lsa, [("crimson apple", "3")], bytes=2, bits=4, share=0.5, epochs=1, stop=1)
@@ -276,7 +276,7 @@ def _teacher(base: Dense, clicks: Any, teacher: Retriever | None) -> Retriever |
     """Return the given teacher, or exact search over what the encoder makes of a dataset's items."""
     if teacher is not None:
         if teacher.items != base.items:
-            raise InputError("`teacher` must be over the base's items, in their order. Got another catalogue.")
+            raise InputError("`teacher` must be over the base's items, in their order. Got another catalog.")
         return teacher
     if not isinstance(clicks, Dataset) or clicks.item_ids != base.items:
         return None
@@ -332,13 +332,13 @@ def _with_handicap(
 
 
 def _trial(
-    index: PqIndex, left: Lessons, held: HeldOutClicks, split: LogSplit, vectors: Any, settings: JpqSettings
-) -> Trial:
+    index: PqIndex, left: JpqTrainingData, held: HeldOutClicks, split: LogSplit, vectors: Any, settings: JpqSettings
+) -> JpqTrial:
     """Return what is tried on held-out clicks; with vectors, against these, and with who has a click left marked."""
     if vectors is None:
-        return Trial(left, held, index)
+        return JpqTrial(left, held, index)
     marked = marked_index(index, vectors, split.train.clicked, seed=settings.seed)
-    return Trial(left, held, marked, held.uncompressed(vectors))
+    return JpqTrial(left, held, marked, held.uncompressed(vectors))
 
 
 def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit | None:

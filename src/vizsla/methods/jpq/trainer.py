@@ -15,8 +15,8 @@ from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq.click_flag import mark_length, marked_centroids
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.checkpoints import TrainingState
-from vizsla.learning.code_scores import Asked, CodeScores, VectorScores
-from vizsla.learning.data import Relevant, union
+from vizsla.learning.code_scores import CodeScores, QueryTables, VectorScores
+from vizsla.learning.data import Positives, union
 from vizsla.learning.distillation import Teacher, distillation, log_shares
 from vizsla.learning.losses import LOSSES, in_pieces
 from vizsla.learning.negatives import ImaginedQueries, live_search
@@ -50,7 +50,9 @@ def _seen_by(training: JpqTraining, numbers: NDArray[np.int64], clicked: NDArray
     return Seen(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
 
 
-def _pairs(training: JpqTraining, asked: Asked, part: LossPart, clicked: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+def _pairs(
+    training: JpqTraining, asked: QueryTables, part: LossPart, clicked: NDArray[np.bool_]
+) -> tuple[NDArray[Any], ...]:
     """Return queries, clicked items of their lists, and the loss's derivatives by their scores.
 
     The curvature is that of a softmax, p (1 - p) where an item has the share p of its list, whatever the loss.
@@ -62,7 +64,7 @@ def _pairs(training: JpqTraining, asked: Asked, part: LossPart, clicked: NDArray
     return at[0], part.items[at], part.by_score[at].astype(np.float32), curvatures.astype(np.float32)
 
 
-def _clicked(relevant: Relevant, items: int) -> NDArray[np.bool_]:
+def _clicked(relevant: Positives, items: int) -> NDArray[np.bool_]:
     found = np.zeros(items, np.bool_)
     found[relevant.items[relevant.weights > 0]] = True
     return found
@@ -110,7 +112,7 @@ class JpqTraining:
         rows: Float32Array,
         settings: JpqSettings,
         *,
-        relevant: Relevant | None = None,
+        relevant: Positives | None = None,
         teacher: Teacher | None = None,
         vectors: Float32Array | None = None,
     ):
@@ -176,7 +178,7 @@ class JpqTraining:
         return self.rows[numbers, : self.dim]
 
     def _taught(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
     ) -> Float32Array:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
         by_centroid, by_adapter = self.learned.gradients(asked, items, by_score)
@@ -187,7 +189,7 @@ class JpqTraining:
 
     def losses(
         self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
-    ) -> tuple[Asked, list[LossPart]]:
+    ) -> tuple[QueryTables, list[LossPart]]:
         """Return queries as they are asked, the given ones first, and what makes up their loss."""
         rows, relevant = self._batch(numbers, rows, pick)
         asked = self.scores.asked(rows)
@@ -274,7 +276,7 @@ class JpqTraining:
 
     def _batch(
         self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
-    ) -> tuple[Float32Array, Relevant]:
+    ) -> tuple[Float32Array, Positives]:
         """Return these queries and their clicks: real ones first, imagined ones after them."""
         relevant = self.relevant.take(numbers).narrowed()
         if self.imagined is None:
@@ -283,10 +285,10 @@ class JpqTraining:
         items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
         weights = np.zeros(items.shape, np.float32)
         items[:, 0], weights[:, 0] = about, 1
-        both = Relevant(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
+        both = Positives(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
         return widened(np.concatenate([rows, drawn]), self.marked), both
 
-    def _clicks(self, asked: Asked, relevant: Relevant, negatives: Int32Array, share: float) -> LossPart:
+    def _clicks(self, asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
         scores, width = self.scale * self.learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
         found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
@@ -294,7 +296,7 @@ class JpqTraining:
         return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
 
     def _distilled(
-        self, numbers: NDArray[np.int64], asked: Asked, relevant: Relevant, negatives: Int32Array, share: float
+        self, numbers: NDArray[np.int64], asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float
     ) -> LossPart:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
@@ -323,7 +325,7 @@ class JpqTraining:
         spread = float(np.median(found.std(axis=1))) if found.size else 0.0
         return spread if spread > 0 else 1.0
 
-    def _check(self, index: PqIndex, relevant: Relevant | None, vectors: Float32Array | None) -> None:
+    def _check(self, index: PqIndex, relevant: Positives | None, vectors: Float32Array | None) -> None:
         share = self.settings.click_share
         if not 0 <= index.dim - self.dim <= 1:
             raise InputError(f"`rows` must have {index.dim} columns, or one less for marks. Got {self.dim}.")
@@ -344,8 +346,8 @@ def widened(rows: Float32Array, wider: bool) -> Float32Array:
     return np.pad(np.asarray(rows, np.float32), ((0, 0), (0, int(wider))))
 
 
-def _without_clicks(count: int) -> Relevant:
-    return Relevant(np.full((count, 1), -1, np.int32), np.zeros((count, 1), np.float32))
+def _without_clicks(count: int) -> Positives:
+    return Positives(np.full((count, 1), -1, np.int32), np.zeros((count, 1), np.float32))
 
 
 class ModelTraining(JpqTraining):
@@ -389,7 +391,7 @@ class ModelTraining(JpqTraining):
         return f"{super().key} {self.model.encoder.fingerprint} {self.model.rate!r}"
 
     def _taught(
-        self, asked: Asked, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
+        self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
     ) -> Float32Array:
         by_centroid, by_row = self.learned.row_gradients(asked, items, by_score)
         clipped([by_centroid], self.settings.clip)

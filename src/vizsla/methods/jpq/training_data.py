@@ -19,7 +19,7 @@ from vizsla.errors import InputError
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import UNIT, ClickLog
-from vizsla.learning.data import Relevant
+from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.matrices import says, unit_rows
 from vizsla.learning.splits import LogSplit
@@ -47,7 +47,7 @@ class HeldOutClicks(NamedTuple):
     """
 
     rows: Float32Array
-    relevant: Relevant
+    relevant: Positives
     cold: NDArray[np.bool_]
     texts: list[str]
 
@@ -89,13 +89,13 @@ def _rows_of(found: Candidates) -> Int32Array:
     return rows
 
 
-def relevant_of(log: ClickLog) -> Relevant:
+def relevant_of(log: ClickLog) -> Positives:
     """Return what was clicked for every query of a log, by the clicks' weights."""
-    return Relevant.of(log.offsets, log.items, log.units.astype(np.float64))
+    return Positives.of(log.offsets, log.items, log.units.astype(np.float64))
 
 
 @dataclass(frozen=True)
-class Lessons:
+class JpqTrainingData:
     """Queries' vectors, what was clicked for them, and whom to imitate.
 
     Parameters
@@ -111,7 +111,7 @@ class Lessons:
     """
 
     rows: Float32Array
-    relevant: Relevant | None
+    relevant: Positives | None
     teacher: Teacher | None
     texts: list[str]
 
@@ -120,12 +120,14 @@ class Lessons:
         """What a training is told of the queries beside their vectors."""
         return {"relevant": self.relevant, "teacher": self.teacher}
 
-    def take(self, numbers: NDArray[np.int64], relevant: Relevant) -> Lessons:
+    def take(self, numbers: NDArray[np.int64], relevant: Positives) -> JpqTrainingData:
         """Return some of the queries, with other clicks for them."""
         taught = None if self.teacher is None else self.teacher.take(numbers)
-        return Lessons(self.rows[numbers], relevant, taught, [self.texts[number] for number in numbers.tolist()])
+        return JpqTrainingData(
+            self.rows[numbers], relevant, taught, [self.texts[number] for number in numbers.tolist()]
+        )
 
-    def without(self, log: ClickLog, split: LogSplit) -> Lessons:
+    def without(self, log: ClickLog, split: LogSplit) -> JpqTrainingData:
         """Return what is left when a split of the log holds queries out; queries without clicks all stay."""
         own = log.queries.find_all(split.train.queries) if len(split.train) else np.zeros(0, np.int64)
         others = np.arange(len(log), len(self.rows))
@@ -134,12 +136,12 @@ class Lessons:
 
 def lessons_of(
     log: ClickLog | None, asked: Queries, encoder: Encoder, teacher: Retriever | None, *, depth: int, threads: int
-) -> Lessons:
+) -> JpqTrainingData:
     """Make lessons of a log's queries and, after them in `asked`, of queries without clicks."""
     rows = unit_rows(asked.encoded(encoder))
     relevant = None if log is None else _widened(relevant_of(log), len(asked) - len(log))
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
-    return Lessons(rows, relevant, taught, asked.texts)
+    return JpqTrainingData(rows, relevant, taught, asked.texts)
 
 
 def log_and_queries(
@@ -174,14 +176,14 @@ def _that_say_something(queries: Queries, encoder: Encoder) -> Queries:
     return queries.take(np.flatnonzero(says(np.asarray(queries.encoded(encoder)))))
 
 
-def _widened(relevant: Relevant, more: int) -> Relevant:
+def _widened(relevant: Positives, more: int) -> Positives:
     """Add queries without clicks."""
     width = relevant.items.shape[1]
     items = np.concatenate([relevant.items, np.full((more, width), -1, np.int32)])
-    return Relevant(items, np.concatenate([relevant.weights, np.zeros((more, width), np.float32)]))
+    return Positives(items, np.concatenate([relevant.weights, np.zeros((more, width), np.float32)]))
 
 
-class Trial(NamedTuple):
+class JpqTrial(NamedTuple):
     """What is left to learn from when clicks are held out, and what these are measured by.
 
     Attributes
@@ -196,13 +198,15 @@ class Trial(NamedTuple):
         What the uncompressed items give for each held-out query: the worse of warm and cold is to lose least to it.
     """
 
-    lessons: Lessons
+    lessons: JpqTrainingData
     held: HeldOutClicks
     coded: PqIndex
     against: Float64Array | None = None
 
 
-def unspoilt(left: Lessons, teacher: Retriever | None, lost: list[tuple[str, str, float]], depth: int) -> Lessons:
+def unspoilt(
+    left: JpqTrainingData, teacher: Retriever | None, lost: list[tuple[str, str, float]], depth: int
+) -> JpqTrainingData:
     """Return what is left of the lessons with a teacher that has not seen the clicks that are held out, either.
 
     PEFA forgets them; any other teacher stays as it is.

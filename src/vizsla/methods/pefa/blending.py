@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.base.index_retriever import Movable
+from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.sparse import SparseRows, as_scipy
@@ -177,7 +177,7 @@ FEW = 2000
 Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-class Calibration(NamedTuple):
+class KnnCalibration(NamedTuple):
     """A click score s becomes ``scale · s + shift``; `spread` is the base's own, the unit of other shifts."""
 
     scale: float
@@ -185,7 +185,7 @@ class Calibration(NamedTuple):
     spread: float
 
 
-def calibrate(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
+def calibrate(base: Rows, clicks: Rows, queries: Rows) -> KnnCalibration:
     """Match mean and spread of ``queries · clicks`` to those of ``queries · base``, over all pairs of rows.
 
     The moments of all pairs follow from the rows' means and second moments, so no pair is ever scored:
@@ -206,15 +206,15 @@ def calibrate(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
     click_mean, click_spread = _pairs(by_query, _moments(clicks))
     scale = base_spread / click_spread if click_spread > 0 else 1.0
     # Rounded, so that the last bits of a threaded matrix product cannot change a score.
-    return Calibration(_short(scale), _short(base_mean - scale * click_mean), _short(base_spread))
+    return KnnCalibration(_short(scale), _short(base_mean - scale * click_mean), _short(base_spread))
 
 
-def _sparse(base: Rows, clicks: Rows, queries: Rows) -> Calibration:
+def _sparse(base: Rows, clicks: Rows, queries: Rows) -> KnnCalibration:
     """Match the spread only: an inverted list cannot hold a shift, which would put every item into every answer."""
     few = queries[:: -(-queries.shape[0] // FEW) or 1]
     step = -(-base.shape[0] // FEW) or 1
     spreads = [_spread(few @ rows[::step].T) for rows in (base, clicks)]
-    return Calibration(_short(spreads[0] / spreads[1] if spreads[1] > 0 else 1.0), 0.0, _short(spreads[0]))
+    return KnnCalibration(_short(spreads[0] / spreads[1] if spreads[1] > 0 else 1.0), 0.0, _short(spreads[0]))
 
 
 def _spread(scores: Rows) -> float:
@@ -238,12 +238,12 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def grown_log(base: Movable, clicks: Any) -> ClickLog:
+def grown_log(base: RowSpaceRetriever, clicks: Any) -> ClickLog:
     """Read clicks, with rows that hold every word of the queries."""
     return ClickLog.of(clicks, base.items, grown_encode(base))
 
 
-def grown_encode(base: Movable) -> Encode:
+def grown_encode(base: RowSpaceRetriever) -> Encode:
     """Return how all texts of a log become rows: an array, or a CSR array with columns for words new to the base."""
 
     def encode(texts: list[str]) -> Any:
@@ -253,12 +253,12 @@ def grown_encode(base: Movable) -> Encode:
     return encode
 
 
-def grown_item_rows(base: Movable, log: ClickLog, items: NDArray[np.int64] | slice = slice(None)) -> Rows:
+def grown_item_rows(base: RowSpaceRetriever, log: ClickLog, items: NDArray[np.int64] | slice = slice(None)) -> Rows:
     """Return the base's rows of these items, as wide as the log's."""
     return widened(base.item_rows(items), log.dim)
 
 
-def grown_column_weights(base: Movable, log: ClickLog) -> Float32Array | None:
+def grown_column_weights(base: RowSpaceRetriever, log: ClickLog) -> Float32Array | None:
     """Return what each column weighs: a word that no item holds as much as the rarest that one does.
 
     The formulas of idf say log(N / 0) for it, or the like: infinite in some variants.
@@ -299,7 +299,7 @@ def near_sparse(
     own = _keys(wanted.indptr, wanted.indices, items)
     keys = np.unique(np.concatenate([own, *(_keys(one.offsets, one.items, items) for one in found)]))
     offsets = np.searchsorted(keys, np.arange(len(rows) + 1, dtype=np.int64) * items).astype(np.int64)
-    candidates = Candidates.trusted(offsets, (keys % max(items, 1)).astype(np.int32), None, None, Stats())
+    candidates = Candidates.unchecked(offsets, (keys % max(items, 1)).astype(np.int32), None, None, Stats())
     scores = [_filled(part.scores(rows, candidates).scores, offsets, lowest) for part in parts]
     numbers: Int64Array = _filled(keys % max(items, 1), offsets, -1)
     return scores, _filled(np.isin(keys, own), offsets, False), numbers

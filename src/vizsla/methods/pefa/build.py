@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Movable
+from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.pq.pq_index import PqIndex
@@ -28,7 +28,7 @@ from vizsla.methods.pefa.selection import (
     ITEM_WEIGHTS,
     MARGINS,
     NEAR,
-    NEIGHBOURS,
+    NEIGHBORS,
     THRESHOLDS,
     XL_WEIGHTS,
     XS_WEIGHTS,
@@ -48,9 +48,9 @@ from vizsla.methods.pefa.xs import PefaXs
 
 
 @builds("pefa_xs", data="clicks")
-@checked
+@validate_args
 def pefa_xs(
-    base: Movable,
+    base: RowSpaceRetriever,
     clicks: Any,
     *,
     weight: float | str = AUTO,
@@ -102,9 +102,9 @@ def pefa_xs(
 
 
 @builds("pefa_max", data="clicks")
-@checked
+@validate_args
 def pefa_max(
-    base: Movable,
+    base: RowSpaceRetriever,
     clicks: Any,
     *,
     weight: float | str = AUTO,
@@ -134,9 +134,9 @@ def pefa_max(
 
 
 @builds("pefa", data="clicks")
-@checked
+@validate_args
 def pefa(
-    base: Movable, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0
+    base: RowSpaceRetriever, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0
 ) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(XS_WEIGHTS, (True, False)) + trials_unit(XS_WEIGHTS, base.row_lengths)
@@ -178,20 +178,20 @@ NARROW = 40
 """The narrowest view of a graph of past queries.
 
 On tldr a view of 40 finds .994 of the nearest 8 and .987 of the nearest 32, one of 64 .998 and .995; MRR@10 of seen
-items with 32 neighbours is .348 with either.
+items with 32 neighbors is .348 with either.
 """
 HALF = "float16"
 
 
 @builds("pefa_xl", data="clicks")
-@checked
+@validate_args
 def pefa_xl(
     base: Retriever,
     clicks: Any,
     *,
     encoder: Encoder | None = None,
     weight: float | str = AUTO,
-    neighbours: int | str = AUTO,
+    neighbors: int | str = AUTO,
     votes: str = AUTO,
     near: float | str = AUTO,
     scale: float | str = AUTO,
@@ -216,10 +216,10 @@ def pefa_xl(
     weight : float or "auto"
         The base's share λ, above 0; 1 is the base, and what "auto" means below 5 different past queries, with a
         `ChoiceWarning`.
-    neighbours : int or "auto"
+    neighbors : int or "auto"
         How many past queries vote.
     votes : {"auto", "mean", "max"}
-        The mean over the neighbours as in the paper, or the strongest vote alone.
+        The mean over the neighbors as in the paper, or the strongest vote alone.
     near : float or "auto"
         Similarity up to which a past query has no say; 0 in the paper.
     scale : float or "auto"
@@ -243,7 +243,7 @@ def pefa_xl(
     >>> from vizsla.base.encoder import FunctionEncoder
     >>> from vizsla.methods.bm25 import bm25
     >>> letters = FunctionEncoder(lambda ts: [[t.count(c) for c in "aefgiprt"] for t in ts], dim=8, name="letters")
-    >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbours=1,
+    >>> search = pefa_xl(bm25({"a": "fig", "b": "pear"}), [("tart", "a")], encoder=letters, weight=0.5, neighbors=1,
     ...     votes="mean", near=0.0, scale=1.0, threshold=0.0)
     >>> search("tart").ids
     [['a']]
@@ -265,7 +265,7 @@ def pefa_xl(
         XlSettings(w, k, how, n, worth, least)
         for how in (AGGREGATES if votes == AUTO else (votes,))
         for n in (NEAR if near == AUTO else (number_of("near", near),))
-        for k in _neighbours(neighbours, how)
+        for k in _neighbors(neighbors, how)
         for least in (THRESHOLDS if threshold == AUTO else (number_of("threshold", threshold),))
         for w in (XL_WEIGHTS if weight == AUTO else (number_of("weight", weight),))
     ]
@@ -275,7 +275,7 @@ def pefa_xl(
             warn_too_few(log)
     elif len(trials) > 1:
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
-    kind, same = _like(base, settings.neighbours) if index == AUTO else (index, {})
+    kind, same = _like(base, settings.neighbors) if index == AUTO else (index, {})
     built = query_index(kind, log, **(same | options))
     return PefaXl(base, encoder, log, settings, built, depth=depth, choice=choice)
 
@@ -285,7 +285,7 @@ def _again(given: dict[str, Any], clicks: Any) -> PefaXl:
     return pefa_xl(**{name: value for name, value in given.items() if name != "options"} | {"clicks": clicks})
 
 
-def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
+def _like(base: Retriever, neighbors: int) -> tuple[str, dict[str, Any]]:
     """Return how to index past queries as the base does its items."""
     index = getattr(base, "index", None)
     # The log keeps the past queries' vectors in any case: codes for them would only lose.
@@ -294,17 +294,17 @@ def _like(base: Retriever, neighbours: int) -> tuple[str, dict[str, Any]]:
     options = dict(index.options)
     if "ef" in options:
         # A few voters are sought, not a hundred items: a narrower view finds them.
-        options["ef"] = min(options["ef"], max(NARROW, 5 * neighbours // 4))
-        # A walk waits for memory, and past queries often outnumber items: half the bytes, and the same neighbours.
+        options["ef"] = min(options["ef"], max(NARROW, 5 * neighbors // 4))
+        # A walk waits for memory, and past queries often outnumber items: half the bytes, and the same neighbors.
         options["storage"] = HALF if options["storage"] == "float32" else options["storage"]
     return index.kind, options
 
 
-def _neighbours(given: int | str, how: str) -> tuple[int, ...]:
+def _neighbors(given: int | str, how: str) -> tuple[int, ...]:
     if given != AUTO:
-        return (int(number_of("neighbours", given)),)
+        return (int(number_of("neighbors", given)),)
     # The strongest of 32 votes is the strongest of 8 whenever it matters.
-    return NEIGHBOURS if how == "mean" else NEIGHBOURS[-1:]
+    return NEIGHBORS if how == "mean" else NEIGHBORS[-1:]
 
 
 def _scale(base: Retriever, log: ClickLog) -> float:

@@ -92,7 +92,7 @@ class XsSettings:
         return int(self.best or (self.shift != 0 and self.weight < 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as the artefact holds them."""
+        """Return the numbers as the artifact holds them."""
         return asdict(self)
 
 
@@ -100,7 +100,7 @@ AGGREGATES = ("mean", "max")
 
 XL_RANGES = {
     "weight": NumberRange(0, 1, above=True),
-    "neighbours": COUNT,
+    "neighbors": COUNT,
     "near": NumberRange(high=1, below=True),
     "scale": FROM_0,
     "threshold": FROM_0,
@@ -115,10 +115,10 @@ class XlSettings:
     ----------
     weight : float
         λ, above 0: votes count (1 - λ) / λ times, which ranks like the paper's λ · base + (1 - λ) · votes.
-    neighbours : int
+    neighbors : int
         k: how many past queries vote.
     votes : {"mean", "max"}
-        An item's votes are added up and divided by `neighbours` as in the paper, or only the strongest counts.
+        An item's votes are added up and divided by `neighbors` as in the paper, or only the strongest counts.
     near : float
         Similarity up to which a past query has no say; 0 in the paper.
     scale : float
@@ -129,7 +129,7 @@ class XlSettings:
     """
 
     weight: float
-    neighbours: int
+    neighbors: int
     votes: str = "mean"
     near: float = 0.0
     scale: float = 1.0
@@ -141,7 +141,7 @@ class XlSettings:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """Read the numbers of an artefact."""
+        """Read the numbers of an artifact."""
         try:
             return cls(**values)
         except TypeError as error:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
-from vizsla.core.validation import caller_level
+from vizsla.core.validation import user_stacklevel
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.learning.clicks import ClickLog
@@ -21,7 +21,7 @@ from vizsla.learning.matrices import Rows, is_sparse, products
 from vizsla.learning.measures import reciprocal_ranks
 from vizsla.learning.selection import Choice, ChoiceWarning
 from vizsla.learning.splits import LogSplit, fewest_said, log_splits
-from vizsla.methods.pefa.blending import BlendSquares, Calibration, calibrate, click_vectors, near_sparse
+from vizsla.methods.pefa.blending import BlendSquares, KnnCalibration, calibrate, click_vectors, near_sparse
 from vizsla.methods.pefa.options import ITEM_WEIGHT, XlSettings, XsSettings
 from vizsla.methods.pefa.xl import VoteCounter, Votes, joined_with_votes, query_index, with_votes
 from vizsla.typing import Float32Array, Float64Array
@@ -39,7 +39,7 @@ def number_of(name: str, value: float | str) -> float:
 def warn_too_few(log: ClickLog) -> None:
     """Say that the base is returned as it is; the line that is blamed is the caller's."""
     remedy = "This is the base, weight 1: give `weight` to let the clicks count, or build anew when there are more."
-    warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=caller_level())
+    warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
 
 
 XS_WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -66,7 +66,7 @@ class _Parts:
     numbers: NDArray[np.int64]
     clicked: NDArray[np.bool_]
     relevant: NDArray[np.bool_]
-    calibration: Calibration
+    calibration: KnnCalibration
     squares: BlendSquares
 
     def measured(self, trial: Trial) -> Float64Array:
@@ -127,7 +127,7 @@ def choose_xs(
     return choice()
 
 
-def settings_of(trial: Trial, found: Calibration) -> XsSettings:
+def settings_of(trial: Trial, found: KnnCalibration) -> XsSettings:
     """Return the settings that a trial stands for."""
     if trial["variant"] == "plain" or (trial["weight"] == 1 and "margin" not in trial):
         return XsSettings(trial["weight"])
@@ -137,11 +137,11 @@ def settings_of(trial: Trial, found: Calibration) -> XsSettings:
     return XsSettings(trial["weight"], found.scale, found.shift, margin, trial.get("item_weight", ITEM_WEIGHT))
 
 
-def calibration_of(base: Rows, log: ClickLog, weights: Float32Array | None = None) -> Calibration:
+def calibration_of(base: Rows, log: ClickLog, weights: Float32Array | None = None) -> KnnCalibration:
     """Calibrate the log's click vectors to the base vectors of the same items."""
     clicked = np.unique(log.items).astype(np.int64)
     if not len(clicked):
-        return Calibration(1.0, 0.0, 0.0)
+        return KnnCalibration(1.0, 0.0, 0.0)
     vectors, _ = click_vectors(log, clicked, weights)
     return calibrate(base[clicked], vectors, log.vectors)
 
@@ -226,7 +226,7 @@ def _padded(rows: Float32Array, width: int) -> Float32Array:
 
 
 XL_WEIGHTS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1)
-NEIGHBOURS = (8, 16, 32)
+NEIGHBORS = (8, 16, 32)
 NEAR = (0.0, 0.3, 0.5)
 THRESHOLDS = (0.0, 0.03, 0.06, 0.12, 0.25)
 BASE_DEPTH = 100
@@ -251,7 +251,7 @@ def _named(trial: XlSettings) -> dict[str, Any]:
 
 def _tried(base: Retriever, log: ClickLog, split: LogSplit, trials: list[XlSettings]) -> list[Float64Array]:
     """Return the reciprocal ranks of the held-out queries, for every trial."""
-    near, counter = _neighbours(log, split, max(trial.neighbours for trial in trials)), VoteCounter(split.train)
+    near, counter = _neighbors(log, split, max(trial.neighbors for trial in trials)), VoteCounter(split.train)
     pool = _pool(base, log.take_queries(split.held), counter.count(near, _widest(trials)))
     relevant, clicked, scores = _relevant(log, split, pool), split.train.clicked, pool._required_scores()
     counted: dict[XlSettings, Votes] = {}
@@ -265,7 +265,7 @@ def _tried(base: Retriever, log: ClickLog, split: LogSplit, trials: list[XlSetti
     return found
 
 
-def _neighbours(log: ClickLog, split: LogSplit, most: int) -> Candidates:
+def _neighbors(log: ClickLog, split: LogSplit, most: int) -> Candidates:
     """Return the past queries nearest to the held-out ones, among those that are left."""
     index = query_index("flat", split.train)
     if index is None:
@@ -276,8 +276,8 @@ def _neighbours(log: ClickLog, split: LogSplit, most: int) -> Candidates:
 
 def _widest(trials: list[XlSettings]) -> XlSettings:
     """Return settings under which every item gets votes that gets some in any trial."""
-    most, near = max(trial.neighbours for trial in trials), min(trial.near for trial in trials)
-    return XlSettings(weight=0.5, neighbours=most, votes="max", near=near)
+    most, near = max(trial.neighbors for trial in trials), min(trial.near for trial in trials)
+    return XlSettings(weight=0.5, neighbors=most, votes="max", near=near)
 
 
 def _pool(base: Retriever, texts: list[str], votes: Votes) -> Candidates:
@@ -286,7 +286,7 @@ def _pool(base: Retriever, texts: list[str], votes: Votes) -> Candidates:
     width = len(base.items)
     arrays = joined.best(0.0, 0.0, np.zeros(width, np.bool_), max(1, width))
     offsets, items, scores = map(np.frombuffer, arrays, (np.int64, np.int32, np.float32))
-    return Candidates.trusted(offsets, items, scores, base.items, stats)
+    return Candidates.unchecked(offsets, items, scores, base.items, stats)
 
 
 def _relevant(log: ClickLog, split: LogSplit, pool: Candidates) -> NDArray[np.bool_]:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.updates import Done, grown, known_ids, readable_twice, shrunk
-from vizsla.core.candidates import Candidates, Scored, Stats
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -56,18 +56,18 @@ class VoteCounter:
     >>> from vizsla.core.strings import Strings
     >>> log = ClickLog.of([("a", "x", 2), ("a", "y", 1)], Strings.of(["x", "y"]), lambda texts: np.eye(1))
     >>> near = Candidates([0, 1], [0], [0.5])
-    >>> VoteCounter(log).count(near, XlSettings(weight=0.5, neighbours=1)).values.tolist()
+    >>> VoteCounter(log).count(near, XlSettings(weight=0.5, neighbors=1)).values.tolist()
     [0.5, 0.25]
     """
 
     def __init__(self, log: ClickLog):
         self._clicks = _native.ClickVotes(log.offsets, log.items, log.units, log.width)
 
-    def count(self, neighbours: Candidates, settings: XlSettings, filter: Filter | None = None) -> Votes:
+    def count(self, neighbors: Candidates, settings: XlSettings, filter: Filter | None = None) -> Votes:
         """Return what these past queries, nearest first, say about items; a query's strongest item has share 1."""
         arrays = self._clicks.count(
-            neighbours.offsets, neighbours.items, neighbours._required_scores(),
-            settings.neighbours, settings.near, settings.votes == "max", None if filter is None else filter.mask,
+            neighbors.offsets, neighbors.items, neighbors._required_scores(),
+            settings.neighbors, settings.near, settings.votes == "max", None if filter is None else filter.mask,
         )  # fmt: skip
         return Votes(*map(np.frombuffer, arrays, (np.int64, np.int32, np.float64)))
 
@@ -141,7 +141,7 @@ class PefaXl(Retriever):
         return {**self.base._byte_counts(), **self.encoder._byte_counts(), id(self): int(past)}
 
     def __repr__(self) -> str:
-        return short_text(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
+        return abbreviate(f"PefaXl({self.base!r}", f", {len(self.log):,} past queries)")
 
     def with_clicks(self, clicks: Any) -> PefaXl:
         """Return the retriever with more clicks, and the same answers as one built with them at once."""
@@ -159,9 +159,9 @@ class PefaXl(Retriever):
         """Return the retriever without these items and their clicks, if the base can let them go."""
         return self._without_items(known_ids(ids, self.items), {})
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
         """Forget what this dataset does not have, and let the base forget it too; all settings stay."""
-        lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refitted(dataset, threads=threads)
+        lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refit_on(dataset, threads=threads)
         left = self.without_clicks(lost) if lost else self
         if base is self.base:
             return left
@@ -217,13 +217,13 @@ class PefaXl(Retriever):
         how = self.settings
         return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
 
-    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> Scored:
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         scored = self.base._score_once(queries, candidates, filter, threads)
         votes, cost = self._votes(queries, None, threads)
         if votes is None:
             return scored
         totals = with_votes(candidates, scored.scores, votes, self.settings, self._clicked)
-        return Scored(totals, scored.stats + cost)
+        return PairScores(totals, scored.stats + cost)
 
     def _ignored_cut(self) -> int | None:
         return self.base._ignored_cut()
@@ -232,13 +232,13 @@ class PefaXl(Retriever):
         """Return the votes and what the search among past queries cost; None where clicks cannot count."""
         if self.index is None or self.settings.weight == 1 or not len(queries):
             return None, Stats()
-        near = self._neighbours(queries, self.index, threads)
+        near = self._neighbors(queries, self.index, threads)
         return self._counter.count(near, self.settings, filter), near.stats
 
-    def _neighbours(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
+    def _neighbors(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
         # A query that says nothing is similar to nobody: similarity 0 is no vote.
         rows = queries.encoded(self.encoder)
-        return index.search(divided(rows, lengths_of(rows)), self.settings.neighbours, threads=threads)
+        return index.search(divided(rows, lengths_of(rows)), self.settings.neighbors, threads=threads)
 
     def _encode(self, texts: list[str]) -> Any:
         return Queries(texts).encoded(self.encoder)
@@ -263,10 +263,10 @@ class PefaXl(Retriever):
         """Return what each of the nearest past queries adds to the item's score."""
         if self.index is None or self.settings.weight == 1:
             return []
-        near, how, log = self._neighbours(queries, self.index, 1), self.settings, self.log
+        near, how, log = self._neighbors(queries, self.index, 1), self.settings, self.log
         clicks = np.flatnonzero(log.items == item)
         shares = dict(zip(log.rows[clicks].tolist(), log.shares[clicks].tolist(), strict=True))
-        worth = how.worth / (how.neighbours if how.votes == "mean" else 1)
+        worth = how.worth / (how.neighbors if how.votes == "mean" else 1)
         return [
             Explanation(
                 worth * (similar - how.near) * shares[past],
@@ -323,7 +323,7 @@ def joined_with_votes(
     if missing is None:
         return joined, stats
     offsets, items = map(np.frombuffer, missing, (np.int64, np.int32))
-    wanted = Candidates.trusted(offsets, items, None, base.items, Stats())
+    wanted = Candidates.unchecked(offsets, items, None, base.items, Stats())
     scored = base._score_once(queries, wanted, filter, threads)
     joined.fill(np.ascontiguousarray(scored.scores, np.float32))
     return joined, stats + scored.stats
@@ -340,4 +340,4 @@ def with_votes(
 
 def _answer(arrays: tuple[bytes, bytes, bytes], items: Strings, stats: Stats) -> Candidates:
     offsets, numbers, scores = map(np.frombuffer, arrays, (np.int64, np.int32, np.float32))
-    return Candidates.trusted(offsets, numbers, scores, items, stats)
+    return Candidates.unchecked(offsets, numbers, scores, items, stats)

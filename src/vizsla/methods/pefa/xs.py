@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from vizsla._internal.terminal import short_text
+from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder, Rows
-from vizsla.base.index_retriever import Encoded, Movable
+from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
@@ -130,7 +130,7 @@ def _shares(
     return Explanation(score, "base share and click share", [base, clicks])
 
 
-class PefaXs(Encoded):
+class PefaXs(IndexRetriever):
     """A retriever over vectors or bags adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
 
     Over bags of words its encoder also knows the words that only clicked queries have, so that such a word finds what
@@ -154,7 +154,7 @@ class PefaXs(Encoded):
 
     def __init__(
         self,
-        base: Movable,
+        base: RowSpaceRetriever,
         log: ClickLog,
         settings: XsSettings,
         index: DenseIndex | GroupedIndex | InvertedIndex,
@@ -168,7 +168,9 @@ class PefaXs(Encoded):
         super().__init__(base.items, grown if settings.moves else base.encoder, index)
 
     @classmethod
-    def build(cls, base: Movable, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None) -> Self:
+    def build(
+        cls, base: RowSpaceRetriever, log: ClickLog, settings: XsSettings, *, choice: Choice | None = None
+    ) -> Self:
         """Move the items' vectors and index them like the base's."""
         if not settings.moves:
             return cls(base, log, settings, base.index, choice=choice)
@@ -177,7 +179,7 @@ class PefaXs(Encoded):
         return cls(base, log, settings, _indexed(base, log, settings, vectors), choice=choice)
 
     def __repr__(self) -> str:
-        return short_text(f"PefaXs({self.base!r}", f", {len(self.log):,} past queries)")
+        return abbreviate(f"PefaXs({self.base!r}", f", {len(self.log):,} past queries)")
 
     def with_clicks(self, clicks: Any) -> PefaXs:
         """Return the retriever with more clicks: only the items they touch are computed anew.
@@ -196,16 +198,16 @@ class PefaXs(Encoded):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
         """Forget what this dataset does not have; all settings stay. A base that has learned from clicks raises."""
-        if self.base.refitted(dataset, threads=threads) is not self.base:
+        if self.base.refit_on(dataset, threads=threads) is not self.base:
             remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa_xs(…, dataset)`."
             raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
         lost = clicks_elsewhere(self.log, self.items, dataset)
         return self.without_clicks(lost) if lost else self
 
     def with_encoder(self, encoder: Encoder) -> Self:
-        """Give the encoder that a load could not bring back; see `Encoded.with_encoder`."""
+        """Give the encoder that a load could not bring back; see `IndexRetriever.with_encoder`."""
         return self._with(base=self.base.with_encoder(encoder))
 
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
@@ -251,7 +253,7 @@ class PefaXs(Encoded):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         base, index = reader.child("base"), reader.child("index")
-        if not isinstance(base, Movable) or not isinstance(index, _indexes_over(base)):
+        if not isinstance(base, RowSpaceRetriever) or not isinstance(index, _indexes_over(base)):
             raise FormatError(f"{reader.path}: expected a base and an index over its rows. Got other kinds.")
         log = ClickLog.read(reader, width=len(base.items))
         choice = reader.parameter("choice", (dict, type(None)))
@@ -259,12 +261,12 @@ class PefaXs(Encoded):
         return cls(base, log, settings, index, choice=None if choice is None else Choice.of(choice))
 
 
-def _indexes_over(base: Movable) -> Any:
+def _indexes_over(base: RowSpaceRetriever) -> Any:
     return InvertedIndex if base.encoder.sparse else DenseIndex | GroupedIndex
 
 
 def _indexed(
-    base: Movable, log: ClickLog, settings: XsSettings, vectors: Any
+    base: RowSpaceRetriever, log: ClickLog, settings: XsSettings, vectors: Any
 ) -> DenseIndex | GroupedIndex | InvertedIndex:
     if not settings.best:
         built: DenseIndex | InvertedIndex = base.index_rows(vectors)  # type: ignore[assignment]

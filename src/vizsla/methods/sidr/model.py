@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla._internal.terminal import progress
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import token_shares
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PART = 256
 
 
-class Sidr(Encoded):
+class Sidr(IndexRetriever):
     """Exact search over items that a SidrEncoder has encoded: all of them, before the first query. Use `sidr`.
 
     Parameters
@@ -47,7 +47,7 @@ class Sidr(Encoded):
     encoder: SidrEncoder
     index: InvertedIndex
 
-    @checked
+    @validate_args
     def __init__(self, items: Strings, encoder: SidrEncoder, index: InvertedIndex):
         super().__init__(items, encoder, index)
 
@@ -55,7 +55,7 @@ class Sidr(Encoded):
         """Return the same items, asked by simpler queries: "bag" is alpha search, for which no model runs."""
         return self._with(encoder=self.encoder.with_forms(queries=form, items=self.encoder.item_form))
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Raise: a trained model cannot forget clicks; who wants a twin gives the function that trains it."""
         raise InputError(
             "A trained SiDR cannot forget clicks. Give a function in its place, such as "
@@ -69,13 +69,13 @@ class Sidr(Encoded):
         return Explanation(self._score_one(queries, item), "learned tokens, query × item", parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("encoder", self.encoder)
         writer.child("index", self.index)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        parts = reader.catalogue("items"), reader.child("encoder", SidrEncoder), reader.child("index", InvertedIndex)
+        parts = reader.catalog("items"), reader.child("encoder", SidrEncoder), reader.child("index", InvertedIndex)
         return cls(*parts)
 
 

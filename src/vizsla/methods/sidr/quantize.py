@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_positive
-from vizsla.export.checks import LOSS, QuantisationCheck, recall_of
+from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
 from vizsla.export.onnx import vocabulary_int8
-from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.methods.tokens.model import Bag
 
 
-@checked
-def quantise_sidr(
+@validate_args
+def quantize_sidr(
     search: Bag, clicks: Any, *, queries: int = 500, depth: int = 10, most_loss: float = LOSS, seed: int = 0
-) -> tuple[Bag, QuantisationCheck]:
+) -> tuple[Bag, QuantizationCheck]:
     """Return beta search with an int8 model if recall holds, or as it was; and the check that says which.
 
     Parameters
@@ -39,7 +39,7 @@ def quantise_sidr(
     """
     if not isinstance(search.encoder, SidrEncoder):
         raise InputError(f"`search` must have SiDR's encoder. Got {search!r}: see `train_sidr`.")
-    clicked = Clicked.of(clicks, search.items)
+    clicked = ClickMatrix.of(clicks, search.items)
     drawn = np.random.default_rng(seed).permutation(len(clicked))[: check_positive("queries", queries)]
     asked = clicked.take(np.sort(drawn))
     encoder = search.encoder
@@ -49,14 +49,14 @@ def quantise_sidr(
     before, slow = _best(search, asked, depth)
     after, fast = _best(small, asked, depth)
     right = np.split(asked.clicks.indices, asked.clicks.indptr[1:-1])
-    check = QuantisationCheck(
+    check = QuantizationCheck(
         len(asked), len(search.items), recall_of(before, right), recall_of(after, right), recall_of(after, before),
         slow / fast, depth, most_loss,
     )  # fmt: skip
     return (small if check.accepted else search), check
 
 
-def _best(search: Bag, asked: Clicked, depth: int) -> tuple[list[Any], float]:
+def _best(search: Bag, asked: ClickMatrix, depth: int) -> tuple[list[Any], float]:
     search.encode(asked.texts[:1])  # the first call also loads the model
     start = perf_counter()
     rows = search.encode(asked.texts)

@@ -64,7 +64,7 @@ class SidrSettings:
         In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new ones do.
     masked_steps : int
         Steps of masked-language-model training on the items, for a checkpoint without a head.
-    levelled : bool
+    leveled : bool
         Whether the biases of a head that the checkpoint lacks begin where no token stands out; without it they begin
         at 0, as a plain head's do.
     teacher_share : float
@@ -100,7 +100,7 @@ class SidrSettings:
     served_epochs: int = 6
     folds: int = 3
     masked_steps: int = 0
-    levelled: bool = True
+    leveled: bool = True
     teacher_share: float = 1.0
     max_tokens: int = 128
     seed: int = 0

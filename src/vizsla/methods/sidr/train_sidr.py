@@ -14,7 +14,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
 from vizsla.core.sparse import SparseRows
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.sidr import SidrEncoder, sparsified
 from vizsla.encoders.token_table import TokenTable
@@ -23,19 +23,19 @@ from vizsla.export.onnx import vocabulary_onnx
 from vizsla.learning.checkpoints import Watch
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.selection import Choice
-from vizsla.learning.torch_vocabulary import VocabularyModel, centre, train_masked
+from vizsla.learning.torch_vocabulary import VocabularyModel, center, train_masked
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
 from vizsla.methods.sidr.training_data import (
     PART,
     HeldOutQueries,
-    Lessons,
     Prepared,
+    SidrTrainingData,
     learned_table,
     prepared,
     wordpiece_of,
 )
-from vizsla.methods.tokens.learner import Clicked
+from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.methods.tokens.model import Bag
 from vizsla.typing import Int64Array
 
@@ -46,7 +46,7 @@ SAMPLE = 200
 """Queries and items from which the head's biases begin."""
 
 
-def begun_model(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
+def begun_model(bag: Bag, lessons: SidrTrainingData, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
     """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
     model = VocabularyModel(
         folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
@@ -58,13 +58,13 @@ def begun_model(bag: Bag, lessons: Lessons, folder: str | Path, settings: SidrSe
     if settings.masked_steps:
         mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
         train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
-    if settings.levelled:
+    if settings.leveled:
         rng = np.random.default_rng(settings.seed)
-        centre(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
+        center(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
     return model
 
 
-def training_key(bag: Bag, clicked: Clicked, model: VocabularyModel, settings: SidrSettings) -> str:
+def training_key(bag: Bag, clicked: ClickMatrix, model: VocabularyModel, settings: SidrSettings) -> str:
     """Return what a checkpoint must share with a run that goes on from it."""
     clicks = clicked.clicks
     return repr((bag.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
@@ -74,7 +74,7 @@ def _check_model(model: VocabularyModel, bag: Bag, settings: SidrSettings) -> No
     if model.tokens != bag.index.dim:
         raise InputError(
             f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
-            "`analyser=vizsla.WordPiece.open(model)`."
+            "`analyzer=vizsla.WordPiece.open(model)`."
         )
     if model.longest < settings.max_tokens:
         raise InputError(f"`max_tokens` must be at most the model's {model.longest}. Got {settings.max_tokens}.")
@@ -93,7 +93,7 @@ MOST = 400
 
 
 def chosen_item_scale(
-    model: VocabularyModel, lessons: Lessons, held: HeldOutQueries, *, tokens: int, seed: int
+    model: VocabularyModel, lessons: SidrTrainingData, held: HeldOutQueries, *, tokens: int, seed: int
 ) -> Choice:
     """Rank what beta search finds by the items' vectors, at several scales; a scale of 0 leaves it as it was.
 
@@ -124,7 +124,11 @@ def chosen_item_scale(
 
 
 def _learned_scores(
-    model: VocabularyModel, lessons: Lessons, rows: SparseRows, pairs: tuple[Int64Array, Int64Array], tokens: int
+    model: VocabularyModel,
+    lessons: SidrTrainingData,
+    rows: SparseRows,
+    pairs: tuple[Int64Array, Int64Array],
+    tokens: int,
 ) -> NDArray[np.float32]:
     """Return the product of each pair's vectors, the items' as the transformer says them, at a scale of 1."""
     queries, items = pairs
@@ -134,7 +138,7 @@ def _learned_scores(
     return np.asarray(product.sum(axis=1), np.float32).reshape(-1)
 
 
-def _vectors(model: VocabularyModel, lessons: Lessons, items: Int64Array, tokens: int) -> SparseRows:
+def _vectors(model: VocabularyModel, lessons: SidrTrainingData, items: Int64Array, tokens: int) -> SparseRows:
     parts, width = [], lessons.asked.width
     for start in progress(range(0, len(items), PART), what="choosing the items' scale"):
         with model.no_gradients():
@@ -144,7 +148,7 @@ def _vectors(model: VocabularyModel, lessons: Lessons, items: Int64Array, tokens
 
 
 @builds("train_sidr", data="dataset")
-@checked
+@validate_args
 def train_sidr(
     bag: Bag,
     dataset: Dataset,
@@ -166,7 +170,7 @@ def train_sidr(
     Parameters
     ----------
     bag : Bag
-        Built with `analyser=WordPiece.open(model)`.
+        Built with `analyzer=WordPiece.open(model)`.
     dataset : Dataset
         The bag's items with their texts, and clicks.
     model : path
@@ -183,7 +187,7 @@ def train_sidr(
         Of `SidrSettings`, such as `epochs` and `seed`.
     """
     chosen = SidrSettings(**settings)
-    clicked = Clicked.of(dataset, bag.items)
+    clicked = ClickMatrix.of(dataset, bag.items)
     _check(bag, clicked)
     path = _folder(checkpoint)
     ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
@@ -197,7 +201,7 @@ def train_sidr(
     return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
 
 
-def _check(bag: Bag, clicked: Clicked) -> None:
+def _check(bag: Bag, clicked: ClickMatrix) -> None:
     if not len(clicked):
         raise InputError("`dataset` must hold at least one click. Got none.")
     if bag.learned:
@@ -222,7 +226,7 @@ def _texts(bag: Bag, dataset: Dataset) -> list[str]:
     return [texts[item] for item in bag.items]
 
 
-def taught_by(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: SidrSettings) -> Teacher | None:
+def taught_by(bag: Bag, teacher: Retriever | None, clicked: ClickMatrix, settings: SidrSettings) -> Teacher | None:
     """Return the teacher of the queries' found items, where there is one."""
     if teacher is None:
         return None
@@ -232,7 +236,7 @@ def taught_by(bag: Bag, teacher: Retriever | None, clicked: Clicked, settings: S
 
 
 def _encoder(
-    bag: Bag, clicked: Clicked, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+    bag: Bag, clicked: ClickMatrix, model: VocabularyModel, ready: Prepared, settings: SidrSettings
 ) -> SidrEncoder:
     """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
     if settings.table_epochs:

@@ -13,22 +13,22 @@ from vizsla._internal.terminal import progress
 from vizsla.core.sparse import SparseRows
 from vizsla.encoders.sidr import columns, sparsified, summed
 from vizsla.errors import InputError
-from vizsla.learning.checkpoints import TrainingState, Watch, Watched
+from vizsla.learning.checkpoints import TrainingProgress, TrainingState, Watch
 from vizsla.learning.distillation import Teacher, distillation
 from vizsla.learning.losses import BagSide, VectorSide, beta, parametric
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.torch_optimizers import TorchAdamW
-from vizsla.learning.torch_vocabulary import Encoding, VocabularyModel
+from vizsla.learning.torch_vocabulary import TokenBatch, VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.sidr.training_data import HeldOutQueries, Lessons
+from vizsla.methods.sidr.training_data import HeldOutQueries, SidrTrainingData
 from vizsla.typing import Float32Array, Int64Array
 
 
-class Asked(NamedTuple):
+class SidrQueries(NamedTuple):
     """A step's queries: their numbers, their states, and the weights of the tokens that the transformer keeps."""
 
     numbers: Int64Array
-    encoding: Encoding
+    encoding: TokenBatch
     rows: SparseRows
 
 
@@ -48,11 +48,16 @@ class SidrTraining:
     """
 
     def __init__(
-        self, model: VocabularyModel, lessons: Lessons, settings: SidrSettings, *, teacher: Teacher | None = None
+        self,
+        model: VocabularyModel,
+        lessons: SidrTrainingData,
+        settings: SidrSettings,
+        *,
+        teacher: Teacher | None = None,
     ):
         self.model, self.lessons, self.settings, self.teacher = model, lessons, settings, teacher
         rates = {"body": settings.rate, "head": settings.head_rate, "rest": settings.bias_rate}
-        self.optimiser = TorchAdamW(model.groups(), rates)
+        self.optimizer = TorchAdamW(model.groups(), rates)
         self.steps_done = 0
 
     @property
@@ -90,30 +95,30 @@ class SidrTraining:
         loss, moves = self._plain_items(asked, items, found) if self.settings.semi_parametric else (0.0, [])
         more, others = self._learned_items(asked, items, found, rng)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
-        self.optimiser.step([*moves, *others], factor=factor)
+        self.optimizer.step([*moves, *others], factor=factor)
         self.steps_done += 1
         return loss + more
 
-    def asked(self, queries: Int64Array) -> Asked:
+    def asked(self, queries: Int64Array) -> SidrQueries:
         """Encode queries, and keep each one's strongest tokens."""
         lessons, scale = self.lessons, self.model.query_scale
         encoding = self.model.encode([lessons.queries[number] for number in queries.tolist()])
         values = self.model.fixed_values(encoding, lessons.held, scale=scale)
         own = sparsified(values, lessons.held, self.settings.tokens, lessons.asked.width)
-        return Asked(queries, encoding, own)
+        return SidrQueries(queries, encoding, own)
 
-    def weighted(self, asked: Asked) -> SparseRows:
+    def weighted(self, asked: SidrQueries) -> SparseRows:
         """Return what is searched with: the table's weights and the transformer's."""
         return summed(self.lessons.tables.take(asked.numbers), asked.rows)
 
-    def _found(self, asked: Asked) -> list[Int64Array]:
+    def _found(self, asked: SidrQueries) -> list[Int64Array]:
         """Return the items that beta search finds now for each query."""
         if not self.settings.retrieved:
             return [np.zeros(0, np.int64)] * len(asked.numbers)
         found = self.lessons.index.search(self.weighted(asked), self.settings.retrieved)
         return [part.astype(np.int64) for part in np.split(found.items, found.offsets[1:-1])]
 
-    def _plain_items(self, asked: Asked, items: Int64Array, found: list[Int64Array]) -> tuple[float, list[Any]]:
+    def _plain_items(self, asked: SidrQueries, items: Int64Array, found: list[Int64Array]) -> tuple[float, list[Any]]:
         """Return half the loss of beta search, and how the queries' values are to move."""
         lessons = self.lessons
         passages = np.concatenate([items, np.setdiff1d(np.concatenate(found), items)])
@@ -129,7 +134,7 @@ class SidrTraining:
         return loss / 2, [(values, kept * side.by_query(by_score) / 2)]
 
     def _learned_items(
-        self, asked: Asked, items: Int64Array, found: list[Int64Array], rng: np.random.Generator
+        self, asked: SidrQueries, items: Int64Array, found: list[Int64Array], rng: np.random.Generator
     ) -> tuple[float, list[Any]]:
         """Return the losses in which items go through the transformer too, and how all values are to move."""
         lessons, count = self.lessons, min(self.settings.vectors, len(items))
@@ -166,7 +171,7 @@ class SidrTraining:
             np.put_along_axis(kept, order[:, self.settings.tokens :], 0, axis=1)
         return said, kept
 
-    def _vectors(self, asked: Asked, tokens: Int64Array) -> tuple[Any, Float32Array, Float32Array]:
+    def _vectors(self, asked: SidrQueries, tokens: Int64Array) -> tuple[Any, Float32Array, Float32Array]:
         """Return the queries' values of some tokens, their whole vectors, and which values are kept."""
         values = self.model.values(asked.encoding, tokens, scale=self.model.query_scale)
         kept = (columns(asked.rows.to_scipy(), tokens).toarray() > 0).astype(np.float32)
@@ -180,7 +185,7 @@ class SidrTraining:
         bags: Float32Array = columns(self.lessons.bags[passages], tokens).toarray()
         return bags * self.lessons.index.norms[passages][:, None]
 
-    def _excluded(self, asked: Asked, passages: Int64Array) -> NDArray[np.bool_]:
+    def _excluded(self, asked: SidrQueries, passages: Int64Array) -> NDArray[np.bool_]:
         excluded = self.lessons.are_right(asked.numbers, passages)
         own = np.arange(len(asked.numbers))
         excluded[own, own] = False
@@ -209,10 +214,10 @@ class SidrTraining:
         return share * loss, (share * by_score).astype(np.float32)
 
 
-def _first(asked: Asked, count: int) -> Asked:
+def _first(asked: SidrQueries, count: int) -> SidrQueries:
     states, lengths = asked.encoding
-    part = Encoding(states[: int(lengths[:count].sum())], lengths[:count])
-    return Asked(asked.numbers[:count], part, asked.rows.take(np.arange(count)))
+    part = TokenBatch(states[: int(lengths[:count].sum())], lengths[:count])
+    return SidrQueries(asked.numbers[:count], part, asked.rows.take(np.arange(count)))
 
 
 SAVE_EVERY = 50
@@ -267,7 +272,7 @@ class SidrRun:
             self._measure()
             self._save("now")
         if self.best is not None:
-            self.training.optimiser.resume(self.best)
+            self.training.optimizer.resume(self.best)
 
     def _what(self) -> str:
         last = f", MRR@10 {self.qualities[-1]:.4f}" if self.qualities else ""
@@ -280,7 +285,7 @@ class SidrRun:
     def _after_step(self, loss: float) -> None:
         training = self.training
         if self.watch is not None:
-            self.watch(Watched(training.steps_done, training.steps, loss, self.qualities))
+            self.watch(TrainingProgress(training.steps_done, training.steps, loss, self.qualities))
         if training.steps_done % SAVE_EVERY == 0 and training.steps_done % training.steps_an_epoch:
             self._save("now")
 
@@ -293,7 +298,7 @@ class SidrRun:
         )
         self.measured.append(found)
         if self.qualities[-1] >= max(self.qualities):
-            self.best = {name: array.copy() for name, array in training.optimiser.state().items()}
+            self.best = {name: array.copy() for name, array in training.optimizer.state().items()}
             self._save("best")
 
     def _save(self, name: str) -> None:
@@ -301,7 +306,7 @@ class SidrRun:
             return
         width = 0 if not self.measured else len(self.measured[0])
         measured = np.reshape(np.array(self.measured, np.float64), (len(self.measured), width))
-        state = TrainingState(self.key, self.training.steps_done, self.training.optimiser.state(), measured)
+        state = TrainingState(self.key, self.training.steps_done, self.training.optimizer.state(), measured)
         state.save(self.checkpoint / name, overwrite=True)
 
     def _resume(self) -> None:
@@ -311,7 +316,7 @@ class SidrRun:
         if best is not None:
             self.best = best.arrays
         if (state := now or best) is not None:
-            self.training.optimiser.resume(state.arrays)
+            self.training.optimizer.resume(state.arrays)
             self.training.steps_done, self.measured = state.steps, list(state.measured)
 
     def _loaded(self, name: str) -> TrainingState | None:

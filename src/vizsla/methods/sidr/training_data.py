@@ -18,7 +18,7 @@ from vizsla.errors import InputError
 from vizsla.indexes.tokens import BagIndex
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import Bag
 from vizsla.methods.tokens.tuning import clicks_left, held_out_queries
 from vizsla.text.wordpiece import WordPiece, sequences
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lessons:
+class SidrTrainingData:
     """Queries, items and clicks.
 
     Parameters
@@ -115,7 +115,7 @@ class HeldOutQueries:
         Whose items lost every click.
     """
 
-    clicked: Clicked
+    clicked: ClickMatrix
     queries: list[Int64Array]
     tables: SparseRows
     cold: NDArray[np.bool_]
@@ -149,7 +149,7 @@ class HeldOutQueries:
         return float(np.mean([kind.mean() for kind in kinds])) if kinds else 0.0
 
 
-def learned_table(bag: Bag, clicked: Clicked, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
+def learned_table(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
     """Return the bag's table after learning from some of the clicks."""
     learner, rng = begun(bag, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
     for _ in range(epochs):
@@ -157,7 +157,7 @@ def learned_table(bag: Bag, clicked: Clicked, clicks: csr_array, *, epochs: int,
     return learner.table
 
 
-def unseen_rows(bag: Bag, clicked: Clicked, clicks: csr_array, *, folds: int, epochs: int, seed: int) -> SparseRows:
+def unseen_rows(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, folds: int, epochs: int, seed: int) -> SparseRows:
     """Return every query's row by the table of the clicks that lie in other folds; queries of an item share a fold."""
     rows = bag.encoder.bag.queries(clicked.texts)
     fold = _folds(clicks, folds, seed)
@@ -193,12 +193,12 @@ Answers = Mapping[str, Sequence[str]]
 class Prepared(NamedTuple):
     """What a run needs."""
 
-    lessons: Lessons
+    lessons: SidrTrainingData
     held: HeldOutQueries | None
 
 
 def prepared(
-    bag: Bag, clicked: Clicked, texts: list[str], settings: SidrSettings, answers: Answers | None = None
+    bag: Bag, clicked: ClickMatrix, texts: list[str], settings: SidrSettings, answers: Answers | None = None
 ) -> Prepared:
     """Hold out some queries, learn tables from the others' clicks, and cut all texts into token ids."""
     pieces = wordpiece_of(bag)
@@ -210,7 +210,7 @@ def prepared(
     tables, new = _tables(bag, clicked, left, settings)
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
-    lessons = Lessons(queries, items, asked, tables, left, bag.index, found, lowered)
+    lessons = SidrTrainingData(queries, items, asked, tables, left, bag.index, found, lowered)
     if held is None:
         return Prepared(lessons, None)
     rows = np.concatenate([held.cold, held.warm])
@@ -227,16 +227,16 @@ def _answers(given: Sequence[str]) -> list[str]:
 
 def wordpiece_of(bag: Bag) -> WordPiece:
     """Return the bag's WordPiece, or say that it needs one."""
-    pieces = bag.encoder.bag.analyser
+    pieces = bag.encoder.bag.analyzer
     if not isinstance(pieces, WordPiece):
         raise InputError(
             f"`bag` must be made of the model's tokens. Got {bag!r}, made of words: "
-            "build it with `analyser=vizsla.WordPiece.open(model)`."
+            "build it with `analyzer=vizsla.WordPiece.open(model)`."
         )
     return pieces
 
 
-def _tables(bag: Bag, clicked: Clicked, left: Any, settings: SidrSettings) -> tuple[SparseRows, SparseRows]:
+def _tables(bag: Bag, clicked: ClickMatrix, left: Any, settings: SidrSettings) -> tuple[SparseRows, SparseRows]:
     """Return what tables say of the queries that are learned from, and of those that are held out."""
     if not settings.table_epochs:
         count = len(clicked.texts)

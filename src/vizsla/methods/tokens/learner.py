@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Clicked:
+class ClickMatrix:
     """Query texts and a matrix of click weights, queries × items; every query has clicks."""
 
     texts: list[str]
@@ -254,7 +254,7 @@ class TokenLearner:
 
     def _scores(self, weighted: SparseRows, items: Int64Array) -> NDArray[np.float32]:
         offsets = np.arange(len(items) + 1) * items.shape[1]
-        asked = Candidates.trusted(offsets, items.astype(np.int32).reshape(-1), None, None, Stats())
+        asked = Candidates.unchecked(offsets, items.astype(np.int32).reshape(-1), None, None, Stats())
         return self.index.scores(weighted, asked).scores.reshape(items.shape)
 
     def _are_clicks(self, queries: Int64Array, items: Int64Array) -> NDArray[np.bool_]:
@@ -313,7 +313,7 @@ def _taken(rows: SparseRows, numbers: Int64Array) -> SparseRows:
     return SparseRows(offsets, rows.columns[places], rows.values[places], rows.width)
 
 
-def begun(bag: Bag, clicked: Clicked, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
+def begun(bag: Bag, clicked: ClickMatrix, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
     """Return a learner at the bag's own table, with room for the expansions that these clicks suggest."""
     queries = bag.encoder.bag.queries(clicked.texts)
     table = _with_room(bag, queries, clicks, settings.expansions)

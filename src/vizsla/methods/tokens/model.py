@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds, noted, refit
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
-from vizsla.core.validation import array_of, checked
+from vizsla.core.validation import as_array, validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import FormatError, InputError, check_range
 from vizsla.indexes.tokens import BagIndex
 from vizsla.learning.clicks import read_half_life
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords, length_norms
 from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids
 
@@ -49,7 +49,7 @@ def idf(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float32]:
 DEFAULT_B = 0.5
 
 
-class Bag(Encoded):
+class Bag(IndexRetriever):
     """Exact search over bags of tokens. Use `bag` to make one, and `train_tokens` to teach its queries.
 
     Parameters
@@ -87,7 +87,7 @@ class Bag(Encoded):
     encoder: Any
     index: BagIndex
 
-    @checked
+    @validate_args
     def __init__(
         self,
         items: Strings,
@@ -102,8 +102,8 @@ class Bag(Encoded):
     ):
         super().__init__(items, encoder, index)
         self.half_life = half_life
-        frequencies = array_of("frequencies", frequencies, np.int64)
-        lengths = array_of("lengths", lengths, np.int32)
+        frequencies = as_array("frequencies", frequencies, np.int64)
+        lengths = as_array("lengths", lengths, np.int32)
         self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
         if frequencies.shape != (encoder.dim,) or lengths.shape != (len(items),):
             raise InputError("There must be a frequency for each token and a length for each item. Got others.")
@@ -114,12 +114,12 @@ class Bag(Encoded):
         items: Dataset | Mapping[str, str] | Iterable[Any],
         *,
         ids: Iterable[str] | None = None,
-        analyser: Analyser | None = None,
+        analyzer: Analyzer | None = None,
         b: float = DEFAULT_B,
     ) -> Self:
-        """Read a catalogue once and index it; see `bag` for the parameters."""
+        """Read a catalog once and index it; see `bag` for the parameters."""
         stream = TextStream(items, ids)
-        tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyser)
+        tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyzer)
         frequencies = np.bincount(rows.columns, minlength=tokens.dim).astype(np.int64)
         lengths = np.diff(rows.offsets).astype(np.int32)
         table = TokenTable(tokens, idf(frequencies, len(rows)))
@@ -191,7 +191,7 @@ class Bag(Encoded):
         made = train_tokens(self, clicks, epochs=epochs, rate=rate, **options)
         return self._kept(made) if self.learned else made
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> Self:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return itself, if its table is not learned; else learn it again. A table that came from elsewhere raises."""
         if not self.learned:
             return self
@@ -297,7 +297,7 @@ class Bag(Encoded):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(b=float(self.b), learned=self.learned, half_life=self.half_life)
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         writer.child("table", self.encoder)
         writer.child("index", self.index)
         writer.array("frequencies", self.frequencies)
@@ -305,7 +305,7 @@ class Bag(Encoded):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        parts = reader.catalogue("items"), _table(reader), reader.child("index", BagIndex)
+        parts = reader.catalog("items"), _table(reader), reader.child("index", BagIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
         options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
         aged = read_half_life(reader)
@@ -320,12 +320,12 @@ def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
 
 
 @builds("bag", data="items")
-@checked
+@validate_args
 def bag(
     items: Dataset | Mapping[str, str] | Iterable[Any],
     *,
     ids: Iterable[str] | None = None,
-    analyser: Analyser | None = None,
+    analyzer: Analyzer | None = None,
     b: float | str = "auto",
     seed: int = 0,
 ) -> Bag:
@@ -337,7 +337,7 @@ def bag(
         A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
-    analyser : Analyser, optional
+    analyzer : Analyzer, optional
         How texts become tokens: a `WordPiece`, an `AnyLanguage`, or lower-cased words unless given.
     b : float or "auto"
         How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
@@ -353,10 +353,10 @@ def bag(
     if b != "auto":
         if isinstance(b, str):
             raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
-        return Bag.build(items, ids=ids, analyser=analyser, b=b)
+        return Bag.build(items, ids=ids, analyzer=analyzer, b=b)
     from vizsla.methods.tokens.tuning import chosen_b
 
-    made = Bag.build(items, ids=ids, analyser=analyser)
+    made = Bag.build(items, ids=ids, analyzer=analyzer)
     return made.with_b(chosen_b(made, items, seed=seed))
 
 

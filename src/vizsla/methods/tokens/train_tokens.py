@@ -9,12 +9,12 @@ import numpy as np
 
 from vizsla._internal.terminal import progress
 from vizsla.base.recipe import builds
-from vizsla.core.validation import caller_level, checked
+from vizsla.core.validation import user_stacklevel, validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import FEWEST, Choice, ChoiceWarning
-from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import Bag
 from vizsla.methods.tokens.tuning import chosen_epochs
 
@@ -22,7 +22,7 @@ from vizsla.methods.tokens.tuning import chosen_epochs
 def warn_of(choice: Choice) -> None:
     """Warn where learning does not help queries whose items nobody clicked, or where nobody can tell."""
     if (said := said_of(choice)) is not None:
-        warnings.warn(said, ChoiceWarning, stacklevel=caller_level())
+        warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
 
 
 def said_of(choice: Choice) -> str | None:
@@ -61,7 +61,7 @@ def _nothing(choice: Choice) -> str:
 
 
 @builds("tokens", data="clicks")
-@checked
+@validate_args
 def train_tokens(
     bag: Bag,
     clicks: Any,
@@ -125,7 +125,7 @@ def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSetting
     if isinstance(bag.encoder, SidrEncoder):  # its table learns on, as if it stood alone
         alone = _learned(bag.with_table(bag.encoder.table), clicks, epochs, settings, seed)
         return bag.with_table(bag.encoder.with_table(alone.encoder))
-    clicked = Clicked.of(clicks, bag.items)
+    clicked = ClickMatrix.of(clicks, bag.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
     known = bag.with_words(clicked.texts)
@@ -137,7 +137,7 @@ def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSetting
     return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
 
 
-def _trained(bag: Bag, clicked: Clicked, settings: LearningSettings, epochs: int, seed: int) -> Bag:
+def _trained(bag: Bag, clicked: ClickMatrix, settings: LearningSettings, epochs: int, seed: int) -> Bag:
     if not epochs:
         return bag
     learner, rng = begun(bag, clicked, clicked.clicks, settings), np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from vizsla._internal.terminal import progress
 from vizsla.errors import InputError
 from vizsla.learning.selection import QUALITIES, Choice, Judge
 from vizsla.learning.splits import COLD, HeldOut, hold_out
-from vizsla.methods.tokens.learner import Clicked, LearningSettings, begun
+from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import Bag
 from vizsla.typing import Float64Array
 
@@ -64,7 +64,7 @@ def chosen_b(bag: Bag, items: Any, *, seed: int) -> float:
 
     if not isinstance(items, Dataset) or items.clicks.nnz == 0:
         return bag.b
-    clicked = Clicked.of(items, bag.items)
+    clicked = ClickMatrix.of(items, bag.items)
     if len(clicked) < FEWEST:
         return bag.b
     drawn = np.random.default_rng(seed).permutation(len(clicked))[:MOST]
@@ -72,7 +72,7 @@ def chosen_b(bag: Bag, items: Any, *, seed: int) -> float:
     return max(CHOICES, key=lambda b: (_quality(bag.with_b(b), sample), -abs(b - bag.b)))
 
 
-def _quality(bag: Bag, sample: Clicked) -> float:
+def _quality(bag: Bag, sample: ClickMatrix) -> float:
     found = bag.search_encoded(bag.encode(sample.texts), DEPTH)
     return float(sample.reciprocal_ranks(found).mean())
 
@@ -89,7 +89,7 @@ UNCHOSEN = 3
 """Epochs, where nothing can be held out to choose them by."""
 
 
-class Trial:
+class EpochTrial:
     """One split of the clicks: a table that learns from one part, and queries of the other to measure it by.
 
     Parameters
@@ -106,7 +106,7 @@ class Trial:
         Fixes every draw.
     """
 
-    def __init__(self, bag: Bag, clicked: Clicked, held: HeldOut, settings: LearningSettings, seed: int):
+    def __init__(self, bag: Bag, clicked: ClickMatrix, held: HeldOut, settings: LearningSettings, seed: int):
         rows = np.concatenate([held.cold, held.warm])
         self.bag, self.asked = bag, clicked.take(rows)
         self.cold: NDArray[np.bool_] = np.arange(len(rows)) < len(held.cold)
@@ -124,13 +124,13 @@ class Trial:
         return self.ranks()
 
 
-def chosen_epochs(bag: Bag, clicked: Clicked, settings: LearningSettings, *, seed: int) -> Choice:
+def chosen_epochs(bag: Bag, clicked: ClickMatrix, settings: LearningSettings, *, seed: int) -> Choice:
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
 
     The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
     nobody. Where nothing can be held out, the only trial has no query.
     """
-    trials = [Trial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
+    trials = [EpochTrial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
     if not trials:
         return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
     judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD)

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from vizsla.methods.xrlinear.model import XrLinear
 
 
-class Calibration(NamedTuple):
-    """A cold matcher is `neighbours` × the mean of its neighbours' matchers + `text` × the item's text + `bias`."""
+class ColdCalibration(NamedTuple):
+    """A cold matcher is `neighbors` × the mean of its neighbors' matchers + `text` × the item's text + `bias`."""
 
-    neighbours: float
+    neighbors: float
     text: float
     bias: float
 
 
-def read_calibration(reader: ArtifactReader) -> Calibration:
-    """Return the calibration of an artefact; anything but finite numbers raises FormatError."""
+def read_calibration(reader: ArtifactReader) -> ColdCalibration:
+    """Return the calibration of an artifact; anything but finite numbers raises FormatError."""
     numbers = reader.parameter("calibration", list)
-    if len(numbers) != len(Calibration._fields) or not all(type(n) is float and isfinite(n) for n in numbers):
-        raise FormatError(f"{reader.path}: the calibration must be {len(Calibration._fields)} finite numbers.")
-    return Calibration(*numbers)
+    if len(numbers) != len(ColdCalibration._fields) or not all(type(n) is float and isfinite(n) for n in numbers):
+        raise FormatError(f"{reader.path}: the calibration must be {len(ColdCalibration._fields)} finite numbers.")
+    return ColdCalibration(*numbers)
 
 
 MOST_CHILDREN = 256
@@ -48,12 +48,12 @@ MOST_CHILDREN = 256
 
 
 def choose_leaves(near: csr_array, leaf_of: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the leaf of each new item: most of its neighbours' shares, of equal ones the emptier, then the lower.
+    """Return the leaf of each new item: most of its neighbors' shares, of equal ones the emptier, then the lower.
 
     Parameters
     ----------
     near : csr_array
-        New items × items: the shares of their neighbours.
+        New items × items: the shares of their neighbors.
     leaf_of : int array
         The leaf of each item that has one already.
     sizes : int array
@@ -98,9 +98,9 @@ def leaf_numbers(child_offsets: NDArray[np.int32] | NDArray[np.int64], places: N
 
 
 def with_cold_leaves(tree: LabelTree, warm: NDArray[np.bool_], near: csr_array) -> LabelTree:
-    """Return the tree with the items that have no clicks moved to the leaves of their neighbours.
+    """Return the tree with the items that have no clicks moved to the leaves of their neighbors.
 
-    There queries that are about to find a neighbour pass by. Against leaving them where clustering by their own text
+    There queries that are about to find a neighbor pass by. Against leaving them where clustering by their own text
     put them, R@10 of such items rose from .32 to .41 and from .59 to .63 on two click sets.
 
     Parameters
@@ -110,7 +110,7 @@ def with_cold_leaves(tree: LabelTree, warm: NDArray[np.bool_], near: csr_array) 
     warm : bool array
         Which items have clicks.
     near : csr_array
-        Items without clicks × items: the shares of their neighbours, which all have clicks.
+        Items without clicks × items: the shares of their neighbors, which all have clicks.
     """
     leaf_of = leaf_numbers(tree.layers[-1], tree.places)
     leaves = len(tree.layers[-1]) - 1
@@ -142,14 +142,14 @@ def calibrate(
     leaf_of: NDArray[np.int64],
     *,
     bias: float = 1.0,
-    neighbours: int = 10,
+    neighbors: int = 10,
     seed: int = 0,
     threads: int = 1,
-) -> Calibration:
+) -> ColdCalibration:
     """Fit the three numbers of a Calibration on items that do have clicks.
 
-    Each sampled item is treated as if it had none: its matcher is made from its neighbours' and from its text, and
-    meets the queries that clicked it and those that clicked its leaf's other items. The three numbers minimise the
+    Each sampled item is treated as if it had none: its matcher is made from its neighbors' and from its text, and
+    meets the queries that clicked it and those that clicked its leaf's other items. The three numbers minimize the
     squared hinge loss over all these meetings.
 
     Parameters
@@ -166,8 +166,8 @@ def calibrate(
         The leaf of each item.
     bias : float
         The value of the bias feature.
-    neighbours : int
-        How many neighbours an item without clicks has.
+    neighbors : int
+        How many neighbors an item without clicks has.
     seed : int
         Draws items and queries.
     threads : int
@@ -177,14 +177,14 @@ def calibrate(
     warm = np.diff(by_item.indptr) > 0
     usable = np.flatnonzero(warm & (np.diff(texts.vectors.indptr) > 0))
     chosen = np.sort(pick.permutation(usable)[:ITEMS])
-    near = texts.nearest(texts.vectors[chosen], neighbours, among=warm, own=chosen, threads=threads)
+    near = texts.nearest(texts.vectors[chosen], neighbors, among=warm, own=chosen, threads=threads)
     mean, own = (near @ matchers).tocsr(), texts.vectors[chosen]
     seen = [np.zeros((0, 3))]
     labels = [np.zeros(0, dtype=np.bool_)]
     for row, (queries, positive) in enumerate(_meetings(chosen, by_item, leaf_of, pick)):
         rows = features[queries]
-        by_neighbours = rows @ _dense(mean, row)[:-1] + bias * _dense(mean, row)[-1]
-        seen.append(np.column_stack([by_neighbours, rows @ _dense(own, row), np.full(len(queries), bias)]))
+        by_neighbors = rows @ _dense(mean, row)[:-1] + bias * _dense(mean, row)[-1]
+        seen.append(np.column_stack([by_neighbors, rows @ _dense(own, row), np.full(len(queries), bias)]))
         labels.append(positive)
     return _fit(np.concatenate(seen), np.concatenate(labels))
 
@@ -210,11 +210,11 @@ def _dense(matrix: csr_array, row: int) -> NDArray[np.float64]:
     return values
 
 
-def _fit(margins: NDArray[np.float64], labels: NDArray[np.bool_]) -> Calibration:
+def _fit(margins: NDArray[np.float64], labels: NDArray[np.bool_]) -> ColdCalibration:
     from scipy.optimize import minimize
 
     if not labels.any() or labels.all():
-        return Calibration(1.0, 1.0, 0.0)  # nothing to tell apart
+        return ColdCalibration(1.0, 1.0, 0.0)  # nothing to tell apart
     signs = np.where(labels, 1.0, -1.0)
     costs = np.where(labels, 1.0, NEGATIVE_COST)
     costs /= costs.sum()
@@ -225,13 +225,13 @@ def _fit(margins: NDArray[np.float64], labels: NDArray[np.bool_]) -> Calibration
 
     bounds = [(0, None), (0, None), (None, None)]
     found = minimize(loss, np.array([1.0, 1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return Calibration(*(float(number) for number in found.x))
+    return ColdCalibration(*(float(number) for number in found.x))
 
 
 Model = TypeVar("Model", bound="XrLinear")
 
 
-def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Model:
+def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbors: int = 10) -> Model:
     """Return a model that also knows these items; see `XrLinear.with_items`."""
     texts, calibration = _text_index(model)
     pairs = new_items(model.items, items)
@@ -239,7 +239,7 @@ def add_items(model: Model, items: Mapping[str, str] | Iterable[tuple[str, str]]
         return model
     ids = grown_ids(model.items, [item for item, _ in pairs], items)
     vectors = as_scipy(model.encoder.items([text for _, text in pairs]))
-    near = texts.nearest(vectors, check_positive("neighbours", neighbours), among=model.training_queries.counts > 0)
+    near = texts.nearest(vectors, check_positive("neighbors", neighbors), among=model.training_queries.counts > 0)
     matchers = matchers_by_item(model.index)
     cold = cold_matchers(near, matchers, vectors, calibration)
     last = model.index.layers[-1]
@@ -265,13 +265,13 @@ def remove_items(model: Model, ids: Iterable[str]) -> Model:
     )
 
 
-def cold_matchers(near: csr_array, matchers: csr_array, vectors: csr_array, how: Calibration) -> csr_array:
-    """Return the matchers of new items: a share of their neighbours', a share of their own text, and a bias."""
+def cold_matchers(near: csr_array, matchers: csr_array, vectors: csr_array, how: ColdCalibration) -> csr_array:
+    """Return the matchers of new items: a share of their neighbors', a share of their own text, and a bias."""
     from scipy.sparse import csr_array, hstack
 
     ones = csr_array(np.full((vectors.shape[0], 1), how.bias, dtype=np.float32))
     own = hstack([vectors * np.float32(how.text), ones], format="csr")
-    joined: csr_array = (near @ matchers * np.float32(how.neighbours) + own).tocsr()
+    joined: csr_array = (near @ matchers * np.float32(how.neighbors) + own).tocsr()
     sizes = near.astype(bool).astype(np.float32) @ np.diff(matchers.indptr) / np.maximum(np.diff(near.indptr), 1)
     return largest_entries(joined, (sizes + np.diff(own.indptr)).astype(np.int64))
 
@@ -323,7 +323,7 @@ def _with_last_layer(
     return index.with_last_layer(offsets, order.astype(np.int32), NodeWeights.of(matchers[order]))
 
 
-def _text_index(model: XrLinear) -> tuple[ItemTexts, Calibration]:
+def _text_index(model: XrLinear) -> tuple[ItemTexts, ColdCalibration]:
     if model.texts is None or model.calibration is None:
         raise InputError(
             "The model must know its items' texts to place new ones. Got one that does not: train it with "
@@ -333,7 +333,7 @@ def _text_index(model: XrLinear) -> tuple[ItemTexts, Calibration]:
 
 
 @dataclass(frozen=True)
-class ColdItems:
+class ColdStart:
     """What training knows of the items without clicks.
 
     Parameters
@@ -342,15 +342,15 @@ class ColdItems:
         The texts of all items.
     warm : bool array
         Which items have clicks.
-    neighbours : int
-        How many neighbours make a matcher.
+    neighbors : int
+        How many neighbors make a matcher.
     threads : int
         How many to use.
     """
 
     texts: ItemTexts
     warm: NDArray[np.bool_]
-    neighbours: int
+    neighbors: int
     threads: int
 
     @property
@@ -360,13 +360,13 @@ class ColdItems:
 
     @cached_property
     def near(self) -> csr_array:
-        """Items without clicks × items: the neighbours that have some."""
+        """Items without clicks × items: the neighbors that have some."""
         vectors = self.texts.vectors[self.numbers]
-        return self.texts.nearest(vectors, self.neighbours, among=self.warm, threads=self.threads)
+        return self.texts.nearest(vectors, self.neighbors, among=self.warm, threads=self.threads)
 
     def calibrate(
         self, last: NodeWeights, tree: LabelTree, features: csr_array, clicks: csr_array, *, bias: float, seed: int
-    ) -> tuple[NodeWeights, Calibration]:
+    ) -> tuple[NodeWeights, ColdCalibration]:
         """Learn how cold matchers are made, and return the last layer with theirs in it.
 
         Parameters
@@ -386,7 +386,7 @@ class ColdItems:
         leaf_of = leaf_numbers(tree.layers[-1], tree.places)
         how = calibrate(
             self.texts, matchers, features, clicks, leaf_of,
-            bias=bias, neighbours=self.neighbours, seed=seed, threads=self.threads,
+            bias=bias, neighbors=self.neighbors, seed=seed, threads=self.threads,
         )  # fmt: skip
         if self.warm.all():
             return last, how

@@ -23,7 +23,7 @@ BLOCK = 256
 
 
 class ItemTexts:
-    """Items × features of their texts, and the search for neighbours among them.
+    """Items × features of their texts, and the search for neighbors among them.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class ItemTexts:
         vectors : csr_array
             A row for each text to place.
         count : int
-            How many neighbours at most; only similarities above 0 count.
+            How many neighbors at most; only similarities above 0 count.
         among : bool array
-            Which items can be neighbours.
+            Which items can be neighbors.
         own : int array, optional
-            The item that each row is, which is no neighbour of itself.
+            The item that each row is, which is no neighbor of itself.
         threads : int
             How many rows at a time.
         """

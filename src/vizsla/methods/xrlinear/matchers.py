@@ -62,7 +62,7 @@ def train_layer(
 ) -> LayerWeights:
     """Train the nodes of one layer, each against its siblings, on the instances that reach their parent.
 
-    A node's weights minimise |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
+    A node's weights minimize |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
     its value in `labels` and that of a negative is 1.
 
     Parameters
@@ -79,7 +79,7 @@ def train_layer(
     loss : {"squared_hinge", "hinge", "logistic"}
         The loss of a margin.
     C : float
-        Weight of the losses against the regulariser.
+        Weight of the losses against the regularizer.
     bias : float
         Value of the feature that every instance has besides its own; 0 for none.
     tolerance : float

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import Encoded
+from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import refit
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.strings import Strings
-from vizsla.core.validation import checked
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.errors import InputError
 from vizsla.indexes.tree import TreeIndex, node_matcher
-from vizsla.methods.xrlinear.cold_start import Calibration, read_calibration
+from vizsla.methods.xrlinear.cold_start import ColdCalibration, read_calibration
 from vizsla.methods.xrlinear.instances import TrainingQueries
 from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.tree import LabelTree
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
 
-class XrLinear(Encoded):
+class XrLinear(IndexRetriever):
     """A trained matcher. Make one with `train_xrlinear`.
 
     A score is the logarithm of the product of activations on the item's path (Eq. 8): 0 at best.
@@ -50,7 +50,7 @@ class XrLinear(Encoded):
     training_queries : TrainingQueries
         The training queries of every item, for explanations.
     texts : ItemTexts, optional
-        The items' own texts, to find neighbours of items that have no clicks.
+        The items' own texts, to find neighbors of items that have no clicks.
     calibration : Calibration, optional
         How the text of an item without clicks becomes a matcher.
     """
@@ -59,7 +59,7 @@ class XrLinear(Encoded):
     scale = "log relevance"
     index: TreeIndex
 
-    @checked
+    @validate_args
     def __init__(
         self,
         items: Strings,
@@ -68,7 +68,7 @@ class XrLinear(Encoded):
         training_queries: TrainingQueries,
         *,
         texts: ItemTexts | None = None,
-        calibration: Calibration | None = None,
+        calibration: ColdCalibration | None = None,
     ):
         super().__init__(items, encoder, index)
         if texts is not None and len(texts) != len(items):
@@ -87,20 +87,20 @@ class XrLinear(Encoded):
         """Return the same model without a beam: it scores every item."""
         return self.with_effort(max(len(self.items), 1))
 
-    @checked
-    def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbours: int = 10) -> Self:
+    @validate_args
+    def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]], *, neighbors: int = 10) -> Self:
         """Return a model that also knows these items, which have texts but no clicks; nothing is trained again.
 
         Parameters
         ----------
         items : mapping or pairs
             Texts by id; the ids must be new.
-        neighbours : int
+        neighbors : int
             How many items with clicks, the nearest by text, make the matcher of a new one.
         """
         from vizsla.methods.xrlinear.cold_start import add_items
 
-        return add_items(self, items, neighbours=neighbours)
+        return add_items(self, items, neighbors=neighbors)
 
     def without_items(self, ids: Iterable[str]) -> Self:
         """Return a model that has forgotten these items; nothing is trained again."""
@@ -108,7 +108,7 @@ class XrLinear(Encoded):
 
         return remove_items(self, ids)
 
-    def refitted(self, dataset: Dataset, *, threads: int = 1) -> XrLinear:
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> XrLinear:
         """Train anew on this dataset, with what was chosen for it; a model whose options are no plain data raises."""
         recipe = self._recipe
         if recipe is None or {"tree", "negatives", "representation"} & {each.name for each in recipe.bindings}:
@@ -122,14 +122,14 @@ class XrLinear(Encoded):
         """Which items live together, layer by layer, by item number."""
         return LabelTree([layer.child_offsets for layer in self.index.layers], self.index.leaf_items)
 
-    @checked
+    @validate_args
     def leaf_mates(self, item: str) -> list[str]:
         """Return the ids of the items in the same leaf, the item itself left out."""
         number = self.items.number(item)
-        mates = self.tree.neighbours(number)
+        mates = self.tree.neighbors(number)
         return self.items.take(mates[mates != number])
 
-    @checked
+    @validate_args
     def top_features(self, layer: int, node: int, *, most: int = 10) -> list[tuple[str, float]]:
         """Return the features with the largest weights of a node's matcher: what the node stands for.
 
@@ -162,7 +162,7 @@ class XrLinear(Encoded):
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(cold_start=self.calibration is not None)
         write_encoder(writer, self.encoder)
-        writer.catalogue("items", self.items)
+        writer.catalog("items", self.items)
         self.training_queries.write(writer, "training_queries")
         writer.child("tree", self.index)
         if self.texts is not None and self.calibration is not None:
@@ -171,7 +171,7 @@ class XrLinear(Encoded):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        index, items, encoder = reader.child("tree", TreeIndex), reader.catalogue("items"), read_encoder(reader)
+        index, items, encoder = reader.child("tree", TreeIndex), reader.catalog("items"), read_encoder(reader)
         queries, texts, calibration = TrainingQueries.read(reader, "training_queries", items=len(items)), None, None
         if reader.parameter("cold_start", bool):
             texts, calibration = ItemTexts.read(reader, "texts", dim=encoder.dim), read_calibration(reader)

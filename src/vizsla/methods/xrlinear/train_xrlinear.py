@@ -10,11 +10,11 @@ import numpy as np
 from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import builds, settle
 from vizsla.core.sparse import SparseRows, as_scipy
-from vizsla.core.validation import check_seed, check_type, checked
+from vizsla.core.validation import check_seed, check_type, validate_args
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
 from vizsla.learning.recency import recent_clicks
-from vizsla.methods.xrlinear.cold_start import MOST_CHILDREN, ColdItems, with_cold_leaves
+from vizsla.methods.xrlinear.cold_start import MOST_CHILDREN, ColdStart, with_cold_leaves
 from vizsla.methods.xrlinear.feature_selection import default_encoder, fit_features
 from vizsla.methods.xrlinear.instances import Instances, TrainingQueries, training_instances
 from vizsla.methods.xrlinear.item_texts import ItemTexts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @builds("xrlinear", data="dataset")
-@checked
+@validate_args
 def train_xrlinear(
     dataset: Dataset,
     *,
@@ -55,7 +55,7 @@ def train_xrlinear(
     transform: str = "l3-hinge",
     weights: str = "float32",
     beam: int = 10,
-    neighbours: int = 10,
+    neighbors: int = 10,
     half_life: float | str | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -69,7 +69,7 @@ def train_xrlinear(
     dataset : Dataset
         Its clicks are the training signal; its items are what can be found.
     encoder : Encoder, optional
-        From query texts to features, sparse or dense. By default n-grams of three kinds. One that is an artefact is
+        From query texts to features, sparse or dense. By default n-grams of three kinds. One that is an artifact is
         saved with the model; of a function only the fingerprint is.
     kind_shares : sequence of float, optional
         How much word unigrams, word bigrams and character trigrams weigh in the default features, from 0 to 1. By
@@ -77,7 +77,7 @@ def train_xrlinear(
     item_texts : bool
         Let each item's own text be a training instance of the item. Items without text have none.
     cold_start : bool
-        Place items without clicks beside their nearest neighbours by text, with matchers made from theirs, and keep the
+        Place items without clicks beside their nearest neighbors by text, with matchers made from theirs, and keep the
         texts so that items can be added later. Where no item has a text there is nothing to do.
     representation : {"pifa", "text", "concat", "blend"} or matrix
         What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
@@ -99,7 +99,7 @@ def train_xrlinear(
     loss : {"squared_hinge", "hinge", "logistic"}
         The loss of a margin.
     C : float
-        Weight of the losses against the regulariser.
+        Weight of the losses against the regularizer.
     bias : float
         Value of the feature that every query has; 0 for none.
     click_weights : {"auto", "none", "damped", "raw"}
@@ -115,8 +115,8 @@ def train_xrlinear(
         How weights are stored.
     beam : int
         How many nodes of a layer a search follows unless it says otherwise.
-    neighbours : int
-        How many neighbours make the matcher of an item without clicks.
+    neighbors : int
+        How many neighbors make the matcher of an item without clicks.
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for a log with times; "auto" trains anew for each of some and
         chooses on the latest clicks.
@@ -152,7 +152,7 @@ def train_xrlinear(
     texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
     cold = None
     if cold_start and texts is not None:
-        cold = ColdItems(texts, instances.warm, check_positive("neighbours", neighbours), threads)
+        cold = ColdStart(texts, instances.warm, check_positive("neighbors", neighbors), threads)
     if tree is None:
         tree = _grow(
             _vectors(representation, share, features, costs, texts, dense=not encoder.sparse),
@@ -163,7 +163,7 @@ def train_xrlinear(
         inputs, SparseRows.of(costs, name="clicks"), tree,
         negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
         teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
-        # A matcher that is made from others is not learned, and its item's text would only push its neighbours down.
+        # A matcher that is made from others is not learned, and its item's text would only push its neighbors down.
         item_instances=None if cold is None else instances.of_warm_items,
         loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
     )  # fmt: skip
@@ -247,7 +247,7 @@ def _vectors(
     return as_scipy(vectors).toarray() if dense and isinstance(representation, str) else vectors
 
 
-def _grow(vectors: Matrix, cold: ColdItems | None, **options: Any) -> LabelTree:
+def _grow(vectors: Matrix, cold: ColdStart | None, **options: Any) -> LabelTree:
     tree = cluster_items(vectors, **options)
     return tree if cold is None or cold.warm.all() else with_cold_leaves(tree, cold.warm, cold.near)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.core.sparse import SparseRows, are_offsets
-from vizsla.core.validation import array_of, check_seed, checked
+from vizsla.core.validation import as_array, check_seed, validate_args
 from vizsla.errors import InputError, check_choice, check_positive, check_range
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ REPRESENTATIONS = ("pifa", "text", "concat", "blend")
 
 
 def pifa(features: csr_array, clicks: csr_array) -> csr_array:
-    """Return the l2-normalised sum of each item's positive instances (Eq. 5); an item without any is a zero row.
+    """Return the l2-normalized sum of each item's positive instances (Eq. 5); an item without any is a zero row.
 
     Examples
     --------
@@ -110,14 +110,14 @@ class LabelTree:
     Examples
     --------
     >>> tree = LabelTree([[0, 2], [0, 2, 5]], [3, 0, 1, 2, 4])
-    >>> tree.depth, tree.widths, tree.leaf_of(2), tree.neighbours(2).tolist()
+    >>> tree.depth, tree.widths, tree.leaf_of(2), tree.neighbors(2).tolist()
     (2, (2, 5), 1, [1, 2, 4])
     """
 
     layers: tuple[NDArray[np.int64], ...]
     items: NDArray[np.int32]
 
-    @checked
+    @validate_args
     def __init__(self, layers: Sequence[object], items: object):
         offsets = tuple(_whole_numbers("layers", layer) for layer in layers)
         places = _whole_numbers("items", items)
@@ -176,7 +176,7 @@ class LabelTree:
         self._check_item(item)
         return int(np.searchsorted(self.layers[-1], self.places[item], side="right")) - 1
 
-    def neighbours(self, item: int) -> NDArray[np.int32]:
+    def neighbors(self, item: int) -> NDArray[np.int32]:
         """Return the items that share the item's cluster, itself included."""
         return self.items_under(self.depth - 1, self.leaf_of(item))
 
@@ -301,7 +301,7 @@ def _even_offsets(total: int, parts: int) -> NDArray[np.int64]:
 
 
 def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:
-    array = array_of(name, values, np.int64)
+    array = as_array(name, values, np.int64)
     if array.ndim != 1:
         raise InputError(f"`{name}` must be whole numbers in one dimension. Got shape {array.shape}.")
     return array

@@ -1,4 +1,4 @@
-"""Target "artefacts": every kind that the contract suite knows, mutated, loaded and used.
+"""Target "artifacts": every kind that the contract suite knows, mutated, loaded and used.
 
 A case's number and the seed decide everything. One case in four is raw damage, one is damage that nobody checks for
 (`verify=False`), and two are hostile values whose checksums were made right again.
@@ -33,7 +33,7 @@ UNDONE = (NothingLeftError, ValueError, TypeError, LookupError, AttributeError, 
 """What a step, which never calls the library, may stumble over in what earlier steps left: it is then left out."""
 
 
-class ArtefactTarget:
+class ArtifactTarget:
     """Runs cases in a folder of its own.
 
     Parameters

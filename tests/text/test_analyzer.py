@@ -1,4 +1,4 @@
-"""Analysers: parameters, presets, stop words, stemming, and their dict."""
+"""Analyzers: parameters, presets, stop words, stemming, and their dict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import Stemmer
 
 from tests.text import twin
 from vizsla.errors import FormatError, InputError
-from vizsla.text.analyzers import Analyser
+from vizsla.text.analyzers import Analyzer
 from vizsla.text.languages import STOP_WORDS
 
 SENTENCE = "The runners were running quickly through Straßen, mujeres, быстрые машины, κόσμος and l'amitié"
@@ -18,22 +18,22 @@ SENTENCE = "The runners were running quickly through Straßen, mujeres, быст
 
 @pytest.mark.parametrize("language", Stemmer.algorithms())
 def test_stemming_is_the_stemmer_on_every_token(language: str) -> None:
-    analyser = Analyser(stem=language)
-    assert analyser(SENTENCE) == twin.tokens(SENTENCE, analyser)
+    analyzer = Analyzer(stem=language)
+    assert analyzer(SENTENCE) == twin.tokens(SENTENCE, analyzer)
 
 
 @pytest.mark.parametrize("language", Stemmer.algorithms())
 def test_every_language_has_a_preset(language: str) -> None:
-    analyser = Analyser.named(language)
-    assert analyser.stem == language
-    assert (analyser.stop_words == language) == (language in STOP_WORDS)
+    analyzer = Analyzer.named(language)
+    assert analyzer.stem == language
+    assert (analyzer.stop_words == language) == (language in STOP_WORDS)
 
 
 def test_presets_without_a_stemmer() -> None:
-    assert Analyser.named("words") == Analyser()
-    assert Analyser.named("cjk")("北京") == ["北", "北京", "京"]
+    assert Analyzer.named("words") == Analyzer()
+    assert Analyzer.named("cjk")("北京") == ["北", "北京", "京"]
     with pytest.raises(InputError, match="klingon"):
-        Analyser.named("klingon")
+        Analyzer.named("klingon")
 
 
 @pytest.mark.parametrize("language", sorted(STOP_WORDS))
@@ -44,26 +44,26 @@ def test_built_in_lists_hold_distinct_lower_case_words(language: str) -> None:
 
 
 def test_stop_words_are_dropped_before_stemming() -> None:
-    assert Analyser(stop_words=["being"], stem="english")("Being beings be") == ["be", "be"]
+    assert Analyzer(stop_words=["being"], stem="english")("Being beings be") == ["be", "be"]
 
 
 def test_own_stop_words_are_cut_and_lower_cased_like_texts() -> None:
-    assert Analyser(stop_words=["Don't", "ΤΗΣ"])("don't της x DON") == ["x"]
-    assert Analyser(stop_words=["The"], lower=False)("The the") == ["the"]
+    assert Analyzer(stop_words=["Don't", "ΤΗΣ"])("don't της x DON") == ["x"]
+    assert Analyzer(stop_words=["The"], lower=False)("The the") == ["the"]
 
 
 @pytest.mark.parametrize(
-    "analyser",
+    "analyzer",
     [
-        Analyser(),
-        Analyser.named("english"),
-        Analyser("chars", min_chars=3),
-        Analyser(lower=False, stop_words=("a", "b")),
-        Analyser(stop_words=iter(["a"])),
+        Analyzer(),
+        Analyzer.named("english"),
+        Analyzer("chars", min_chars=3),
+        Analyzer(lower=False, stop_words=("a", "b")),
+        Analyzer(stop_words=iter(["a"])),
     ],
 )
-def test_round_trip_through_json(analyser: Analyser) -> None:
-    assert Analyser.from_dict(json.loads(json.dumps(analyser.to_dict()))) == analyser
+def test_round_trip_through_json(analyzer: Analyzer) -> None:
+    assert Analyzer.from_dict(json.loads(json.dumps(analyzer.to_dict()))) == analyzer
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_round_trip_through_json(analyser: Analyser) -> None:
 )
 def test_wrong_parameters_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        Analyser(**change)
+        Analyzer(**change)
     with pytest.raises(FormatError):
-        Analyser.from_dict(Analyser().to_dict() | change)
+        Analyzer.from_dict(Analyzer().to_dict() | change)
 
 
-@pytest.mark.parametrize("values", [{}, {"kind": "words"}, Analyser().to_dict() | {"more": 1}, [], None, "words"])
+@pytest.mark.parametrize("values", [{}, {"kind": "words"}, Analyzer().to_dict() | {"more": 1}, [], None, "words"])
 def test_wrong_keys_are_refused(values: Any) -> None:
     with pytest.raises(FormatError, match="keys"):
-        Analyser.from_dict(values)
+        Analyzer.from_dict(values)
 
 
 def test_a_text_must_be_a_string() -> None:
     with pytest.raises(InputError, match="int"):
-        Analyser()(3)  # type: ignore[arg-type]
+        Analyzer()(3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A made catalogue: vectors in a few dimensions, queries near them, clicks on some items."""
+"""A made catalog: vectors in a few dimensions, queries near them, clicks on some items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained retriever as an artefact: the encoder given back, new items, explanations, the command line."""
+"""A trained retriever as an artifact: the encoder given back, new items, explanations, the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vizsla
-from tests.methods.jpq.catalogue import CLICKS, DIM, ENCODER, ITEMS, coded, flat
+from tests.methods.jpq.catalog import CLICKS, DIM, ENCODER, ITEMS, coded, flat
 from vizsla.artifacts.inspect import inspect
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.cli import main
@@ -82,8 +82,8 @@ def test_one_centroid_an_item_is_flat_search():
 
 
 def test_from_the_shell(tmp_path, capsys):
-    colours = ("red", "blue")
-    texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in colours for thing in "abcdefgh"]
+    colors = ("red", "blue")
+    texts = [f"{size} {color} {thing}" for size in ("big", "small") for color in colors for thing in "abcdefgh"]
     items = tmp_path / "items.tsv"
     items.write_text("".join(f"{number}\t{text}\n" for number, text in enumerate(texts)))
     clicks = tmp_path / "clicks.tsv"
@@ -106,7 +106,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(LiveLine, "__call__", interrupt)
-    texts = [f"{colour} {thing}" for colour in ("red", "blue", "green") for thing in "abcdefghij"]
+    texts = [f"{color} {thing}" for color in ("red", "blue", "green") for thing in "abcdefghij"]
     vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
     (tmp_path / "clicks.tsv").write_text("".join(f"{text} x\t{number}\n" for number, text in enumerate(texts)))
     how = ["--bytes", "2", "--bits", "4", "--epochs", "9", "--stop", "9"]
@@ -119,8 +119,8 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("given", ["--query-log", "--clicks"])
 def test_the_shell_trains_without_clicks(tmp_path, capsys, given):
     """From a log of queries, or from pieces of the texts of a data set that has no clicks."""
-    colours = ("red", "blue")
-    texts = [f"{size} {colour} {thing}" for size in ("big", "small") for colour in colours for thing in "abcdefgh"]
+    colors = ("red", "blue")
+    texts = [f"{size} {color} {thing}" for size in ("big", "small") for color in colors for thing in "abcdefgh"]
     vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
     (tmp_path / "log.txt").write_text("red a\nblue small\nbig c\n")
     (tmp_path / "data").mkdir()

@@ -27,9 +27,10 @@ VIZSLA_CLONES static void rescale(const float* scores, std::size_t count, double
   for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<float>((static_cast<double>(scores[i]) - zero) / one);
 }
 
-// A score is its own bound, so one of the two is to be divided; scores that are NaN stay. In three steps, of which each is done for
-// several at a time: in one the compiler would guess who is NaN.
-VIZSLA_CLONES static void rescale_bounded(float* __restrict scores, float* __restrict bounds, std::size_t count, double zero, double one) {
+// A score is its own bound, so one of the two is to be divided; scores that are NaN stay. In three steps, of which each
+// is done for several at a time: in one the compiler would guess who is NaN.
+VIZSLA_CLONES static void rescale_bounded(float* __restrict scores, float* __restrict bounds, std::size_t count,
+                                          double zero, double one) {
   for (std::size_t i = 0; i < count; ++i) bounds[i] = scores[i] == scores[i] ? scores[i] : bounds[i];
   for (std::size_t i = 0; i < count; ++i) bounds[i] = static_cast<float>((static_cast<double>(bounds[i]) - zero) / one);
   for (std::size_t i = 0; i < count; ++i) scores[i] = scores[i] == scores[i] ? bounds[i] : scores[i];
@@ -59,7 +60,8 @@ namespace detail {
 // The bits of the largest distance from 0: those of floats that are not negative rise with their values.
 VIZSLA_CLONES static std::uint32_t largest_magnitude(const float* scores, std::size_t count) {
   std::uint32_t largest = 0;
-  for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(scores[i]) & 0x7FFFFFFFU);
+  for (std::size_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(scores[i]) & 0x7FFFFFFFU);
   return largest;
 }
 
@@ -70,7 +72,9 @@ inline RowScale scale_of_infinite(std::span<const float> scores) {
   return {sum, 1};
 }
 
-inline double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52); }
+inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
 
 // The exponent of the least power of two above a finite number that is not negative; 0 for 0.
 inline int exponent_above(float number) {
@@ -118,9 +122,10 @@ VIZSLA_CLONES static WholeSums add_some_counts(const float* scores, std::size_t 
 
 }  // namespace detail
 
-// The mean becomes 0 and the spread 1; a row without spread keeps its unit. Scores are counted in units of a power of two, of
-// which the largest has so many that the sums of all counts and of their squares just fit: whole numbers add up to the same in any
-// order, so nobody has to rank a list for its scale. What is below a unit is cut off; for a hundred scores that is 2^-55 of the largest.
+// The mean becomes 0 and the spread 1; a row without spread keeps its unit. Scores are counted in units of a power of
+// two, of which the largest has so many that the sums of all counts and of their squares just fit: whole numbers add up
+// to the same in any order, so nobody has to rank a list for its scale. What is below a unit is cut off; for a hundred
+// scores that is 2^-55 of the largest.
 inline RowScale zscore_scale(std::span<const float> scores) {
   const std::size_t size = scores.size();
   if (size == 0) return {0, INFINITY};
@@ -129,7 +134,8 @@ inline RowScale zscore_scale(std::span<const float> scores) {
   const int shift = 62 - static_cast<int>(std::bit_width(size)) - detail::exponent_above(largest);
   const double unit = detail::power_of_two(-shift), units = detail::power_of_two(shift);
   const bool some = size >= detail::some_counts_from && size <= detail::some_counts_to;
-  const auto [sum, squares] = some ? detail::add_some_counts(scores.data(), size, units) : detail::add_counts(scores, units);
+  const auto [sum, squares] =
+      some ? detail::add_some_counts(scores.data(), size, units) : detail::add_counts(scores, units);
   const auto total = static_cast<double>(size);
   const Wide square_of_sum = static_cast<Wide>(static_cast<SignedWide>(sum) * sum);
   const Wide spread = size * squares - square_of_sum;

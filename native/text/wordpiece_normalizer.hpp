@@ -1,5 +1,5 @@
-// What BERT's tokenizers do to a text before they cut it: control characters go, accents and capitals too if wished, and
-// punctuation and ideographs become words of their own.
+// What BERT's tokenizers do to a text before they cut it: control characters go, accents and capitals too if wished,
+// and punctuation and ideographs become words of their own.
 #pragma once
 
 #include <algorithm>
@@ -25,26 +25,28 @@ struct WordPieceRule {
   bool strip_accents = true;
   bool split_ideographs = true;
 
-  std::size_t number() const { return std::size_t{lower} + 2 * std::size_t{strip_accents} + 4 * std::size_t{split_ideographs}; }
+  std::size_t number() const {
+    return std::size_t{lower} + 2 * std::size_t{strip_accents} + 4 * std::size_t{split_ideographs};
+  }
 };
 
 // The generated ranges spread out for one look-up a character.
-class WordPieceNormaliser {
+class WordPieceNormalizer {
  public:
   static constexpr std::size_t padding = WordBuffer::padding;
 
   // One table a rule, made when it is first needed.
-  static std::shared_ptr<const WordPieceNormaliser> get(const WordPieceRule& rule) {
+  static std::shared_ptr<const WordPieceNormalizer> get(const WordPieceRule& rule) {
     static std::mutex lock;
-    static std::array<std::shared_ptr<const WordPieceNormaliser>, 8> tables;
+    static std::array<std::shared_ptr<const WordPieceNormalizer>, 8> tables;
     const std::lock_guard guard(lock);
     auto& table = tables[rule.number()];
-    if (!table) table.reset(new WordPieceNormaliser(rule));
+    if (!table) table.reset(new WordPieceNormalizer(rule));
     return table;
   }
 
-  // Words as they will be looked up, with zero bytes between them, in `bytes`, which grows as needed; `padding` bytes can
-  // be read after the end.
+  // Words as they will be looked up, with zero bytes between them, in `bytes`, which grows as needed; `padding` bytes
+  // can be read after the end.
   std::string_view rewrite(std::string_view text, std::vector<char>& bytes) const {
     const std::size_t room = most_growth * text.size() + 64 + padding;
     if (bytes.size() < room) bytes.resize(room);
@@ -102,7 +104,7 @@ class WordPieceNormaliser {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_;
   };
 
-  explicit WordPieceNormaliser(const WordPieceRule& rule)
+  explicit WordPieceNormalizer(const WordPieceRule& rule)
       : rule_(rule), parts_(std::begin(wordpiece_ranges::several), std::end(wordpiece_ranges::several)) {
     // The one character whose lower case is two: an i and a dot above.
     parts_.push_back({0x130, {'i', 0x307, 0, 0}});
@@ -122,12 +124,19 @@ class WordPieceNormaliser {
     }
     out = marks.flush(out);
     switch (kind) {
-      case word: return utf8::encode(value, out);
-      case space: *out++ = 0; return out;
-      case alone: return put_alone(value, out);
-      case several: return put_parts(parts_[value], out, marks);
-      case syllable: return put_syllable(value, out);
-      default: return out;
+      case word:
+        return utf8::encode(value, out);
+      case space:
+        *out++ = 0;
+        return out;
+      case alone:
+        return put_alone(value, out);
+      case several:
+        return put_parts(parts_[value], out, marks);
+      case syllable:
+        return put_syllable(value, out);
+      default:
+        return out;
     }
   }
 

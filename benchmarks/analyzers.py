@@ -1,6 +1,6 @@
-"""The default analyser against the older settings: quality on judged sets, cost, and indexing beside tantivy.
+"""The default analyzer against the older settings: quality on judged sets, cost, and indexing beside tantivy.
 
-Run it with `python -m benchmarks.analysers [--quick|--full] [--mixed] [--json FILE]`; `--mixed` runs the catalog in
+Run it with `python -m benchmarks.analyzers [--quick|--full] [--mixed] [--json FILE]`; `--mixed` runs the catalog in
 twelve languages alone.
 """
 
@@ -23,17 +23,17 @@ from vizsla.data.dataset import Dataset
 from vizsla.evaluation.evaluate import evaluate
 from vizsla.evaluation.significance import holm, p_values
 from vizsla.methods.bm25 import Bm25, bm25
-from vizsla.text.analyzers import Analyser, AnyLanguage
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.typing import Float64Array
 
 MEASURE = "nDCG@10"
 WITHIN = 0.01
 OLDER = {
-    "plain": Analyser(),
-    "stop words": Analyser(stop_words="english"),
-    "stemming": Analyser(stem="english"),
-    "both": Analyser.named("english"),
+    "plain": Analyzer(),
+    "stop words": Analyzer(stop_words="english"),
+    "stemming": Analyzer(stem="english"),
+    "both": Analyzer.named("english"),
 }
 SPLITS = {
     "cranfield": ("train", "test"),
@@ -47,7 +47,7 @@ MOST_COST = 1.5
 
 
 def main() -> None:
-    options = arguments("analysers", own=_add_mixed)
+    options = arguments("analyzers", own=_add_mixed)
     if options.mixed:
         return report(mixed_rows(("train",) if options.quick else ("train", "test")), options.json)
     chosen = ["cranfield", "xquad-en"] if options.quick else list(SPLITS)
@@ -62,8 +62,8 @@ def _add_mixed(parser: argparse.ArgumentParser) -> None:
 def quality_rows(name: str) -> list[Row]:
     """Return the default beside the best of the older settings, a row a split, and one of all queries together."""
     dataset = Dataset.open(data_folder() / name)
-    analysers: Mapping[str, Analyser] = {"default": AnyLanguage()} | OLDER
-    built = {label: bm25(dataset, analyser=analyser) for label, analyser in analysers.items()}
+    analyzers: Mapping[str, Analyzer] = {"default": AnyLanguage()} | OLDER
+    built = {label: bm25(dataset, analyzer=analyzer) for label, analyzer in analyzers.items()}
     splits = {split: _per_query(built, dataset, split) for split in SPLITS[name]}
     together = {label: np.concatenate([found[label] for found in splits.values()]) for label in built}
     return [_quality_row(f"{name} {split}", found) for split, found in {**splits, "all": together}.items()]
@@ -89,9 +89,9 @@ def _quality_row(where: str, found: Mapping[str, Float64Array]) -> Row:
 def cost_rows(count: int, rounds: int) -> list[Row]:
     """Return CPU seconds of counting words, and documents that are indexed in one, of texts as they are."""
     texts = list(islice(texts_of("corpus.jsonl.gz", SETS), count))
-    analysers: Mapping[str, Analyser] = {"default": AnyLanguage(), "plain": OLDER["plain"]}
-    counting = _medians(rounds, {n: (lambda a=a: BagOfWords.fit(texts, a)) for n, a in analysers.items()})
-    building = _medians(rounds, {n: (lambda a=a: bm25(texts, analyser=a)) for n, a in analysers.items()})
+    analyzers: Mapping[str, Analyzer] = {"default": AnyLanguage(), "plain": OLDER["plain"]}
+    counting = _medians(rounds, {n: (lambda a=a: BagOfWords.fit(texts, a)) for n, a in analyzers.items()})
+    building = _medians(rounds, {n: (lambda a=a: bm25(texts, analyzer=a)) for n, a in analyzers.items()})
     docs, note = count / building["default"], ""
     tantivy = None
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The small catalogue that every implementation is tested on: words with ties, repeats, marks and an empty text."""
+"""The small catalog that every implementation is tested on: words with ties, repeats, marks and an empty text."""
 
 from __future__ import annotations
 
