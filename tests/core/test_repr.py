@@ -68,5 +68,5 @@ def test_what_it_is_can_be_read():
     assert repr(search) == "Bm25(2 items, lucene, english)"
     assert repr(search.bag) == "BagOfWords(5 terms, any language: english)"
     assert repr(search.index) == "InvertedIndex(2 items, 5 dimensions)"
-    assert repr(0.5 * search % 3) == "Cut((0.5*Bm25(2 items, lucene, english)) % 3)"
+    assert repr(0.5 * search % 3) == "TopK((0.5*Bm25(2 items, lucene, english)) % 3)"
     assert repr(Strings.of(["fig", "pear"])) == "Strings(['fig', 'pear'], 2 in all)"

@@ -323,12 +323,12 @@ def _methods(name: str, thing: Any, scratch: Path) -> list[Call]:
         "number": 0,
     }
     left_out = {
-        "trusted",
+        "unchecked",
         "close",
         "clear",
         "reset",
         "form",
-        "rescored",
+        "with_scores",
         "with_catalog",
         "with_ceilings",
         "with_stats",

@@ -113,7 +113,7 @@ def test_laws_1_to_4_hold_for_a_sum_that_lifts():
             for hit in found[row][:2]:
                 why = search.explain(query, hit.id, where=where)
                 assert sum(part.score for part in why.parts) == pytest.approx(hit.score, abs=1e-5)
-                assert "Unclicked(26 of 40 items)" in why.parts[2].reason
+                assert "ColdItemBoost(26 of 40 items)" in why.parts[2].reason
 
 
 def test_parts_may_number_their_items_differently():

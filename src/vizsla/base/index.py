@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vizsla.base.encoder import Rows
     from vizsla.core.sparse import Matrix
 
-_ANSWERS = ("live_source", "search", "scores", "_search", "_scores")
+_ANSWERS = ("native_cursor", "search", "scores", "_search", "_scores")
 
 
 class Index(Artifact):

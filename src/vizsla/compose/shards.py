@@ -56,6 +56,7 @@ class Shards(Composition):
         # Numbers are moved by adding: no maps between catalogs, unlike other compositions.
         self.parts, self._aligned = list(parts), []
         self._starts = np.cumsum([0, *(len(part.items) for part in parts)])
+        _ = self._all_items  # raises where an item is in two parts
         self.scale = _common_scale(self.parts)
         self.model_calls = any(part.model_calls for part in self.parts)
         for name in ("statistics", "weighting"):

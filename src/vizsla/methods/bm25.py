@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.data.dataset import Dataset
 
 OWN_LANGUAGE = 1.5
 """How much more an item counts that is in the query's language, where that is clear."""
@@ -309,7 +308,7 @@ class Bm25(RowSpaceRetriever):
     @validate_args
     def build(
         cls,
-        items: Dataset | Mapping[str, str] | Iterable[Any],
+        items: Any,
         *,
         ids: Iterable[str] | None = None,
         analyzer: Analyzer | None = None,
@@ -439,7 +438,7 @@ class Bm25(RowSpaceRetriever):
 
 @builds("bm25", data="items")
 def bm25(
-    items: Dataset | Mapping[str, str] | Iterable[Any],
+    items: Any,
     *,
     ids: Iterable[str] | None = None,
     analyzer: Analyzer | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
@@ -26,7 +26,6 @@ from vizsla.typing import Float64Array, Int64Array
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.data.dataset import Dataset
 
 VARIANTS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 """As Kamphuis et al. (ECIR 2020) distinguish them."""
@@ -297,7 +296,7 @@ class Statistics(Artifact):
 
     @classmethod
     @validate_args
-    def of(cls, items: Dataset | Mapping[str, str] | Iterable[Any], *, analyzer: Analyzer | None = None) -> Statistics:
+    def of(cls, items: Any, *, analyzer: Analyzer | None = None) -> Statistics:
         """Count a catalog in one pass; only the vocabulary and its counts are held.
 
         Parameters

@@ -51,7 +51,7 @@ class ColdItemBoost(Retriever):
     >>> (bm25(fruit).scaled() + 0.1 * new)("sweet fruit").ids
     [['pear', 'fig']]
     >>> new.with_clicks([("juicy", "pear")])
-    Unclicked(0 of 2 items)
+    ColdItemBoost(0 of 2 items)
     """
 
     kind = "unclicked"
@@ -99,7 +99,7 @@ class ColdItemBoost(Retriever):
         return np.asarray(self.units == 0, np.float32)
 
     def __repr__(self) -> str:
-        return f"Unclicked({len(self.numbers):,} of {len(self.items):,} items)"
+        return f"ColdItemBoost({len(self.numbers):,} of {len(self.items):,} items)"
 
     def with_clicks(self, clicks: Any) -> Self:
         """Return it with more clicks: an item that gets its first is no longer lifted."""
@@ -158,7 +158,7 @@ def cold_item_boost(dataset: Dataset) -> ColdItemBoost:
     Examples
     --------
     >>> cold_item_boost(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=[("sweet", "fig")]))
-    Unclicked(1 of 2 items)
+    ColdItemBoost(1 of 2 items)
     """
     check_type("dataset", dataset, Dataset, "a Dataset")
     return ColdItemBoost.of(dataset, dataset.item_ids)

@@ -27,7 +27,6 @@ from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids, new
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.data.dataset import Dataset
 
 
 class Dense(RowSpaceRetriever):
@@ -69,7 +68,7 @@ class Dense(RowSpaceRetriever):
     @validate_args
     def build(
         cls,
-        items: Dataset | Mapping[str, str] | Iterable[Any],
+        items: Any,
         encoder: Encoder,
         *,
         ids: Iterable[str] | None = None,
@@ -150,7 +149,7 @@ class Dense(RowSpaceRetriever):
 
 @builds("dense", data="items")
 def dense(
-    items: Dataset | Mapping[str, str] | Iterable[Any],
+    items: Any,
     encoder: Encoder,
     *,
     ids: Iterable[str] | None = None,

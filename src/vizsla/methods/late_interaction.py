@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,7 +30,6 @@ from vizsla.typing import Float32Array
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.data.dataset import Dataset
 
 
 class LateInteraction(Retriever):
@@ -152,7 +151,7 @@ class LateInteraction(Retriever):
 @builds("late_interaction", data="items")
 @validate_args
 def late_interaction(
-    items: Dataset | Mapping[str, str] | Iterable[Any],
+    items: Any,
     encoder: Encoder,
     *,
     ids: Iterable[str] | None = None,

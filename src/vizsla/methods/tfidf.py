@@ -129,7 +129,7 @@ class Tfidf(RowSpaceRetriever):
     @validate_args
     def build(
         cls,
-        items: Dataset | Mapping[str, str] | Iterable[Any],
+        items: Any,
         *,
         ids: Iterable[str] | None = None,
         encoder: NgramTfidf | None = None,
@@ -212,7 +212,7 @@ class Tfidf(RowSpaceRetriever):
 
 @builds("tfidf", data="items")
 def tfidf(
-    items: Dataset | Mapping[str, str] | Iterable[Any],
+    items: Any,
     *,
     ids: Iterable[str] | None = None,
     encoder: NgramTfidf | None = None,

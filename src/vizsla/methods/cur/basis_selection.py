@@ -35,7 +35,7 @@ class Tried(NamedTuple):
     Examples
     --------
     >>> Tried().settled, Tried((8,), (0.1,), ("scores",)).settled
-    (None, Choice(basis='scores', rank=8, ridge=0.1, recall=nan))
+    (None, BasisChoice(basis='scores', rank=8, ridge=0.1, recall=nan))
     """
 
     ranks: tuple[int, ...] = RANKS

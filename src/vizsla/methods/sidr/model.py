@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from vizsla._internal.terminal import progress
@@ -80,7 +79,7 @@ class Sidr(IndexRetriever):
 
 
 @builds("sidr", data="items")
-def sidr(items: Dataset | Mapping[str, str] | Iterable[Any], encoder: SidrEncoder) -> Sidr:
+def sidr(items: Any, encoder: SidrEncoder) -> Sidr:
     """Encode every item with SiDR's model, and build the retriever over their vectors: full parametric search.
 
     `bag(...).with_table(encoder)` needs no pass over the items (beta search), and `beta >> LateParametric(...)` only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -111,7 +111,7 @@ class Bag(IndexRetriever):
     @classmethod
     def build(
         cls,
-        items: Dataset | Mapping[str, str] | Iterable[Any],
+        items: Any,
         *,
         ids: Iterable[str] | None = None,
         analyzer: Analyzer | None = None,
@@ -203,7 +203,7 @@ class Bag(IndexRetriever):
         again: Self = refit(self, dataset, threads=threads)
         return again
 
-    def with_items(self, items: Dataset | Mapping[str, str] | Iterable[Any]) -> Self:
+    def with_items(self, items: Any) -> Self:
         """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
 
         Examples
@@ -322,7 +322,7 @@ def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
 @builds("bag", data="items")
 @validate_args
 def bag(
-    items: Dataset | Mapping[str, str] | Iterable[Any],
+    items: Any,
     *,
     ids: Iterable[str] | None = None,
     analyzer: Analyzer | None = None,

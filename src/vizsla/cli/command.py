@@ -56,7 +56,7 @@ WRONG_INPUT = 2
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run a verb and return the exit code; see `vizsla.cli.main`."""
+    """Run a verb and return the exit code; see `vizsla.cli.command`."""
     warnings.showwarning = _one_line_warning
     ctrl_c = CtrlC()
     with ctrl_c.watched():
