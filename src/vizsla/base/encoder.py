@@ -52,6 +52,8 @@ def checked_rows(encoder: Encoder, rows: Any, count: int) -> Any:
     Traceback (most recent call last):
     vizsla.errors.InputError: Encoder 'function:ones:1' must return shape (1, 1). Got (2, 1).
     """
+    if type(rows) is SparseRows and encoder.sparse and rows.width == encoder.dim and len(rows.offsets) == count + 1:
+        return rows
     name = f"Encoder {encoder.fingerprint!r}"
     if encoder.sparse:
         matrix: Rows = SparseRows.of(rows, name="queries")
@@ -104,11 +106,13 @@ class Encoder(ABC):
 
     def encoded(self, queries: Queries) -> Rows:
         """Encode the queries of a call, checked; an encoder made of another one shares what that one made of them."""
-        from vizsla.base.queries import Queries, encoded_queries
-
-        if not isinstance(queries, Queries):
+        texts = getattr(queries, "texts", None)
+        if texts is None:
             raise InputError(f"`queries` must be Queries. Got {type(queries).__name__}: see `queries(texts)`.")
-        return encoded_queries(self, queries.texts)
+        if not texts and not self.sparse:  # not every model knows what to return for nothing
+            return np.zeros((0, self.dim), np.float32)
+        rows: Rows = checked_rows(self, self.queries(texts), len(texts))
+        return rows
 
 
 class FunctionEncoder(Encoder):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.base.encoder import checked_rows
 from vizsla.core.sparse import SparseRows
 from vizsla.core.validation import check_listed
 from vizsla.errors import InputError
@@ -65,11 +64,13 @@ class Queries:
         >>> Queries.of("fig tree").texts
         ['fig tree']
         """
-        if isinstance(queries, Queries):
-            return queries._for_another_call()._counted(rows)
         if isinstance(queries, str):
-            return cls([queries])._counted(rows)
-        return cls(_listed(queries))._counted(rows)
+            asked = cls([queries])
+        else:
+            asked = queries._for_another_call() if isinstance(queries, Queries) else cls(_listed(queries))
+        if rows is not None and (not isinstance(rows, int) or len(asked.texts) != rows):
+            raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(asked.texts)}.")
+        return asked
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -127,11 +128,6 @@ class Queries:
         other._rows, other._memory = self._rows, self._memory
         return other
 
-    def _counted(self, rows: int | None) -> Queries:
-        if rows is not None and (not isinstance(rows, int) or len(self.texts) != rows):
-            raise InputError(f"`queries` must be as many as the candidates' rows ({rows}). Got {len(self.texts)}.")
-        return self
-
 
 def _listed(queries: Any) -> list[str]:
     if not isinstance(queries, list | tuple):
@@ -146,11 +142,3 @@ def _listed(queries: Any) -> list[str]:
     if wrong:
         raise InputError(f"`queries` must be a text or a sequence of texts. Got {wrong[0]} in it.")
     return texts
-
-
-def encoded_queries(encoder: Encoder, texts: list[str]) -> Rows:
-    """Encode query texts and check what comes: a row a text, `dim` wide, finite numbers."""
-    if not texts and not encoder.sparse:  # not every model knows what to return for nothing
-        return np.zeros((0, encoder.dim), np.float32)
-    rows: Rows = checked_rows(encoder, encoder.queries(texts), len(texts))
-    return rows

@@ -423,7 +423,8 @@ class Candidates:
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        return self.with_stats(self._stats.with_ms(ms))
+        scores, ids, stats = self._scores, self._query_ids, self._stats.with_ms(ms)
+        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, stats, ids, self._ceilings)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""

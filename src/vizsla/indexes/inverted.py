@@ -190,9 +190,9 @@ class InvertedIndex(Index):
 
         A filter that is used again and again is turned into postings of its own; see `FilteredPostings`.
         """
-        check_positive("k", k)
-        check_positive("threads", threads)
-        rows, prepared = self._query_rows(queries), self._prepared(filter)
+        if type(k) is not int or not 0 < k < 2**63 or type(threads) is not int or not 0 < threads < 2**63:
+            k, threads = check_positive("k", k), check_positive("threads", threads)
+        rows, prepared = self._query_rows(queries), None if filter is None else self._prepared(filter)
         if prepared is None:
             return self._search(rows, k, None, threads)
         return prepared.form(self, FilteredPostings).search(self, prepared, rows, k, threads)
@@ -236,7 +236,7 @@ class InvertedIndex(Index):
     ) -> Candidates:
         """Answer checked rows; with `numbers`, item `i` is called ``numbers[i]``."""
         try:
-            if _is_one(rows):
+            if len(rows.offsets) == 2 and rows.offsets.tolist() == [0, len(rows.columns)]:  # one row of all entries
                 items, scores, read = self._postings.search_one(rows.columns, rows.values, k, allowed)
                 bounds = np.array((0, len(items) // 4))
             else:
@@ -257,7 +257,7 @@ class InvertedIndex(Index):
 
     def _scores(self, rows: SparseRows, candidates: Candidates, threads: int) -> tuple[bytes, int]:
         scored: tuple[bytes, int]
-        if _is_one(rows) and len(candidates) == 1:
+        if len(candidates) == 1 and len(rows.offsets) == 2 and rows.offsets.tolist() == [0, len(rows.columns)]:
             scored = self._postings.score_one(rows.columns, rows.values, candidates.items)
         else:
             at = candidates.offsets
@@ -266,7 +266,7 @@ class InvertedIndex(Index):
 
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
-        if rows.width != self.width:
+        if rows.width != self._postings.terms:
             raise InputError(f"`queries` must have {self.width} columns, one a term. Got shape {rows.shape}.")
         return rows
 
@@ -284,11 +284,6 @@ class InvertedIndex(Index):
         arrays = reader.array("offsets", np.int64), reader.array("items", np.int32), reader.array("impacts", np.float32)
         priorities, absent = reader.array("priorities", np.float32), reader.array("absent", np.float64)
         return cls(count, *arrays, absent=absent, priorities=priorities)
-
-
-def _is_one(rows: SparseRows) -> bool:
-    """Whether there is one row, which spans all entries."""
-    return len(rows.offsets) == 2 and rows.offsets.item(0) == 0 and rows.offsets.item(1) == len(rows.columns)
 
 
 def _reason(error: ValueError | TypeError) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.base.encoder import Encoder, Rows, checked_rows
-from vizsla.base.queries import Queries, encoded_queries
+from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows, are_rising
@@ -263,7 +263,7 @@ class LateParametric(TextScorer):
         """Score pairs of texts."""
         offsets = np.arange(len(queries) + 1)
         found = Candidates.unchecked(offsets, offsets[:-1].astype(np.int32), None, None, Stats())
-        return _index(self._vectors(texts)).scores(encoded_queries(self.encoder, queries), found).scores
+        return _index(self._vectors(texts)).scores(self.encoder.encoded(Queries(queries)), found).scores
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         if not len(candidates.items):

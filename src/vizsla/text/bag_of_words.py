@@ -97,6 +97,8 @@ class BagOfWords(Encoder, Artifact):
 
     kind = "bag"
     sparse = True
+    dim: int = 0
+    """The number of terms."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class BagOfWords(Encoder, Artifact):
         forms: Strings | None = None,
         term_of_form: NDArray[np.int32] | None = None,
     ):
-        self.analyzer, self.terms = analyzer, terms
+        self.analyzer, self.terms, self.dim = analyzer, terms, len(terms)
         self.forms = terms if forms is None else forms
         self.term_of_form = np.zeros(0, np.int32) if term_of_form is None else term_of_form
         self._check_forms()
@@ -213,11 +215,6 @@ class BagOfWords(Encoder, Artifact):
         """A row of terms for each form, a column for each way to read it."""
         return self.term_of_form.reshape(len(self.forms), self.analyzer.ways)
 
-    @property
-    def dim(self) -> int:
-        """The number of terms."""
-        return len(self.terms)
-
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the analyzer, its stop words, and the vocabulary."""
@@ -237,7 +234,10 @@ class BagOfWords(Encoder, Artifact):
         The values are whole numbers, or halves where words also count as their roots.
         """
         texts = texts if type(texts) is list else listed(texts)
-        offsets, terms, counts, unknown = call_with(self._lookup.rows, texts)
+        try:
+            offsets, terms, counts, unknown = self._lookup.rows(texts)
+        except TypeError as error:
+            raise InputError(str(error)) from None
         if unknown:
             offsets, terms, counts, _ = self._lookup.rows_with(texts, self._terms_of(list(unknown)).reshape(-1))
         array = np.frombuffer
