@@ -132,6 +132,6 @@ def alone(part: int, parts: int) -> FusionTrial:
     Examples
     --------
     >>> alone(1, 3)
-    Trial(how='none', weights=(0.0, 1.0, 0.0), lift=0.0)
+    FusionTrial(how='none', weights=(0.0, 1.0, 0.0), lift=0.0)
     """
     return FusionTrial(NONE, tuple(float(at == part) for at in range(parts)))
