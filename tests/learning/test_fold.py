@@ -134,6 +134,24 @@ def test_the_last_search_of_a_repeated_text_is_held_out_with_its_times():
     assert fold.train.clicks.sum() == len(fold.train.events.times)
 
 
+@pytest.mark.parametrize("times", [False, True])
+@pytest.mark.parametrize("several", [1, 2, 3, 6])
+def test_at_least_half_of_the_repeated_texts_stay_whole_however_few_there_are(several, times):
+    """What learns from the rest must meet each kind of query that it is judged by."""
+    clicks = [(f"text {n}", f"i{n % 20}") for n in range(100)]
+    clicks += [(f"often {n}", f"i{n % 20}") for _ in range(2) for n in range(several)]
+    if times:
+        clicks = [(*pair, 1, 100 * at) for at, pair in enumerate(clicks)]
+    dataset = Dataset.of({f"i{n}": f"item {n}" for n in range(20)}, clicks=clicks)
+    fold = draw_fold(dataset)
+    taken = {text for text, kind in zip(fold.texts, fold.kinds, strict=True) if kind == "repeated"}
+    assert 0 < len(taken) <= (several + 1) // 2
+    whole = np.asarray(dataset.clicks.sum(axis=1)).ravel(), np.asarray(fold.train.clicks.sum(axis=1)).ravel()
+    for text, before, left in zip(dataset.query_texts()[1], *whole, strict=True):
+        if text in taken:
+            assert (before, left) == (2, 1)
+
+
 def test_a_log_without_cold_texts_gives_warm_ones():
     clicks = [(f"text {n}", "a") for n in range(50)]
     fold = draw_fold(Dataset.of({"a": "fig", "b": "pear"}, clicks=clicks))
