@@ -1,4 +1,4 @@
-"""What docs/fusion.md shows is what happens."""
+"""What docs/methods/fusion.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.methods.fusion.test_fuse import fruit_log
 
-PAGE = Path(__file__).parents[3] / "docs" / "fusion.md"
+PAGE = Path(__file__).parents[3] / "docs" / "methods" / "fusion.md"
 
 
 def test_the_page_says_what_happens():

@@ -1,4 +1,4 @@
-"""A whole training step of JPQ as docs/jpq.md and the paper write it, query by query, differentiated by torch."""
+"""A whole training step of JPQ as docs/decisions/methods/jpq.md and the paper write it, differentiated by torch."""
 
 from __future__ import annotations
 

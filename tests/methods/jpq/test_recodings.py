@@ -96,7 +96,7 @@ def test_the_docs_say_what_auto_does():
     """The docstring and the page name the figures that the behavior above has: one recoding, up to 8 bytes."""
     said = " ".join(train_jpq.__doc__.split())
     assert '"auto" is 1 where items have at most 8 bytes' in said
-    page = " ".join((Path(__file__).parents[3] / "docs/jpq.md").read_text().split())
+    page = " ".join((Path(__file__).parents[3] / "docs/methods/jpq.md").read_text().split())
     assert '`recodings="auto"`: one recoding where items have at most 8 bytes' in page
     assert inspect.signature(train_jpq).parameters["recodings"].default == 0
     assert inspect.signature(jpq).parameters["recodings"].default == "auto"

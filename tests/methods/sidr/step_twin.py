@@ -1,4 +1,4 @@
-"""A whole training step of SiDR as docs/sidr.md writes it, over dense matrices, differentiated by torch."""
+"""A training step of SiDR as docs/decisions/methods/sidr.md writes it, over dense matrices, differentiated by torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A token table learned step by step in plain loops, as docs/sidr.md describes it."""
+"""A token table learned step by step in plain loops, as docs/decisions/methods/token_tables.md describes it."""
 
 from __future__ import annotations
 
