@@ -1,0 +1,125 @@
+"""Rules for documentation: the code of every page runs, links lead somewhere, pages are short and wrapped."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vizsla
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+FOLDERS = ["tutorials", "how-to", "concepts"]
+PAGES = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
+FREE = {"reference", "decisions", "methods"}  # generated, or with rules of their own
+TOP = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+READ = [*TOP, DOCS / "index.md", *sorted(DOCS.glob("*/*.md"))]
+MAX_WORDS = 900
+MAX_LINE = 120
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> str:
+    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.M))
+
+
+def with_results_checked(source: str) -> str:
+    """Return a program in which `expression  # literal` asserts that the expression equals the literal.
+
+    Examples
+    --------
+    >>> with_results_checked("1 + 1  # 2")
+    'assert (1 + 1) == (2), repr(1 + 1)'
+    """
+    return "\n".join(_checked(line) for line in source.splitlines())
+
+
+def _checked(line: str) -> str:
+    code, _, said = line.partition("  # ")
+    try:
+        ast.literal_eval(said)
+        ast.parse(code, mode="eval")
+    except (SyntaxError, ValueError):
+        return line
+    return f"assert ({code}) == ({said}), repr({code})"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_code_of_a_page_runs(page, tmp_path):
+    """Shell blocks run first, then Python blocks, as one program each, in one empty folder."""
+    shell, python = blocks(page, "sh"), blocks(page, "python")
+    command = tmp_path / "bin" / "vizsla"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vizsla "$@"\n')
+    command.chmod(0o755)
+    if shell:
+        script = f'set -e\nexport PATH="{command.parent}:$PATH"\n{shell}'
+        done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    program = [sys.executable, "-W", "error::UserWarning", "-c", with_results_checked(python)]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_tutorial_has_python():
+    assert [page.name for page in PAGES if page.parent.name == "tutorials" and not blocks(page, "python")] == []
+
+
+def test_pages_are_short():
+    words = {name_of(page): len(page.read_text(encoding="utf-8").split()) for page in READ if _is_guide(page)}
+    assert {page: count for page, count in words.items() if count > MAX_WORDS} == {}
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split()) <= 1500
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def _is_guide(page: Path) -> bool:
+    return page.is_relative_to(DOCS) and page.parent.name not in FREE
+
+
+def test_prose_is_wrapped():
+    offenders = []
+    for page in READ:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+        long = [line for line in text.splitlines() if len(line) > MAX_LINE and not line.startswith(("|", "    "))]
+        offenders += [f"{name_of(page)}: {line[:60]}…" for line in long]
+    assert offenders == []
+
+
+def test_links_lead_somewhere():
+    offenders = []
+    for page in [*READ, *sorted((ROOT / "benchmarks").rglob("*.md"))]:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", text):
+            found = page if not target else page.parent / target
+            if found.name == "cli.md" and found.parent.name == "reference":
+                continue  # made when the site is built
+            if not found.exists():
+                offenders.append(f"{name_of(page)} links to {target}")
+            elif anchor and found.suffix == ".md" and anchor not in anchors(found):
+                offenders.append(f"{name_of(page)} links to {target}#{anchor}")
+    assert offenders == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the ids that a page's headings get."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_reference_lists_the_public_names():
+    listed = re.findall(r"^::: vizsla\.(\w+)$", "\n".join(p.read_text() for p in (DOCS / "reference").glob("*.md")), re.M)
+    assert sorted(listed) == sorted(set(vizsla.__all__) - {"__version__"})
+
+
+def test_the_glossary_explains_the_public_names():
+    page = (DOCS / "concepts" / "glossary.md").read_text(encoding="utf-8")
+    assert [name for name in vizsla.__all__ if name != "__version__" and f"`{name}`" not in page] == []
