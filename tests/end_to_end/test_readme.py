@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-DOCS = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
 
 
 def _blocks(language: str) -> list[str]:
@@ -30,12 +29,6 @@ def test_the_two_commands_are_targets():
     makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{target}:" in makefile for target in ("demo", "test"))
     assert "make demo\nmake test" in README
-
-
-@pytest.mark.parametrize("page", [Path(__file__).parents[2] / "README.md", *DOCS], ids=lambda page: page.name)
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_the_shell_lines_run_in_order(tmp_path):
@@ -59,9 +52,7 @@ def test_every_verb_is_in_the_help():
         assert re.search(rf"^\s+{command}\s", done.stdout, flags=re.MULTILINE), command
 
 
-@pytest.mark.parametrize(
-    "page", ["analyzers", "artifacts", "bm25", "candidates", "dense", "ngrams", "pq", "retriever", "xrlinear"]
-)
+@pytest.mark.parametrize("page", ["analyzers", "bm25", "dense", "ngrams", "pq", "xrlinear"])
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
     script = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
