@@ -21,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME
 unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-native coverage lint format sanitize sanitize-threads stubs bench peers wheel clean
+.PHONY: help demo test test-core test-native coverage lint format sanitize sanitize-threads stubs bench docs peers wheel clean
 
 HERE := cd "$(ROOT)" &&
 PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
@@ -74,6 +74,10 @@ stubs: ## write src/vizsla/_native.pyi anew from the built module
 bench: ## the quick form of every benchmark
 	@$(PREPARE) --extras test
 	@$(HERE) .venv/bin/python scripts/bench.py $(ARGS)
+
+docs: ## the documentation as a site in out/site
+	@$(PREPARE) --extras docs
+	@$(HERE) NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict $(ARGS)
 
 peers: ## install the rival libraries into environments of their own
 	@$(HERE) PYTHON="$(PYTHON)" sh benchmarks/peers/setup.sh $(ARGS)

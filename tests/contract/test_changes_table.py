@@ -1,4 +1,4 @@
-"""The table of what can change later, in docs/retriever.md, against what every kind really does."""
+"""The table of what can change later, in docs/how-to/add-and-remove-items.md, against what every kind really does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.registry import RETRIEVERS
 from vizsla.compose.composition import Composition
 from vizsla.errors import InputError
 
-PAGE = Path(__file__).parents[2] / "docs" / "retriever.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-and-remove-items.md"
 SECTION = "## What can change later"
 CHANGES = {
     "with_items": {"quite new": "a fig tree"},

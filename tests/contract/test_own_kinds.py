@@ -297,8 +297,8 @@ def test_a_changed_twin_is_not_what_the_folder_holds(tmp_path):
 
 
 def test_the_page_names_the_methods_that_a_kind_must_have():
-    """The table of docs/extending.md lists exactly the abstract methods; what stands behind a semicolon is optional."""
-    page = (Path(__file__).parents[2] / "docs/extending.md").read_text()
+    """The table of docs/how-to/extend.md lists exactly the abstract methods; after a semicolon come optional ones."""
+    page = (Path(__file__).parents[2] / "docs/how-to/extend.md").read_text()
     rows = re.findall(r"^\| (?:encoder|scorer|retriever|index) \| `([\w.]+)` \| (.*?) \|", page, re.MULTILINE)
     assert len(rows) == 4
     for path, written in rows:

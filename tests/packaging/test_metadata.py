@@ -40,14 +40,14 @@ def test_core_dependencies_stay_five():
     assert named == {"numpy", "scipy", "faiss-cpu", "rich", "pystemmer"}
 
 
-@pytest.mark.parametrize("extra", ["neural", "onnx", "serve", "ray", "test", "test-neural", "dev", "all"])
+@pytest.mark.parametrize("extra", ["neural", "onnx", "serve", "ray", "test", "test-neural", "dev", "docs", "all"])
 def test_extra_exists(extra):
     assert EXTRAS[extra]
 
 
 def test_all_holds_every_extra_for_users():
     named = re.search(r"\[(.*)\]", EXTRAS["all"][0])[1].split(",")
-    assert set(named) == set(EXTRAS) - {"test", "test-neural", "dev", "all", "stem"}  # the last is empty by now
+    assert set(named) == set(EXTRAS) - {"test", "test-neural", "dev", "docs", "all", "stem"}  # the last is empty by now
 
 
 def test_the_core_is_tested_without_torch():

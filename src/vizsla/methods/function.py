@@ -27,7 +27,7 @@ class FunctionRetriever(Retriever):
     """Any Python function of a query and a number of items as a retriever: another engine, a service, a rule.
 
     It filters, combines and is evaluated like any other. It cannot be saved, because a function cannot: a class with a
-    `kind` of its own can (docs/extending.md).
+    `kind` of its own can (docs/how-to/extend.md).
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class FunctionRetriever(Retriever):
         return Explanation(self._score_one(queries, item), f"{self.scale}, as the function has it")
 
     def _write(self, writer: ArtifactWriter) -> None:
-        raise InputError("A function cannot be saved. Write a Retriever class with a `kind` (docs/extending.md).")
+        raise InputError("A function cannot be saved. Write a Retriever class with a `kind` (docs/how-to/extend.md).")
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:

@@ -1,4 +1,4 @@
-"""A click log read in plain Python, by the rules of docs/formats.md and with nothing of the library."""
+"""A click log read in plain Python, by the rules of docs/how-to/read-your-data.md and with nothing of the library."""
 
 from __future__ import annotations
 

@@ -1,20 +1,32 @@
-"""Hook of mkdocs: make the reference page of the command line from the parsers."""
+"""Hooks of mkdocs: add the reference of the command line, made from the parsers, and the measured tables."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-PAGE = "reference/cli.md"
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the page to the site (called by mkdocs)."""
+    """Add the generated pages to the site (called by mkdocs)."""
     from mkdocs.structure.files import File
 
-    files.append(File.generated(config, PAGE, content=reference()))
+    pages = {"reference/cli.md": reference(), "results/index.md": (RESULTS.parent / "README.md").read_text()}
+    pages |= {f"results/{path.name}": path.read_text() for path in sorted(RESULTS.glob("*.md"))}
+    for name, content in pages.items():
+        files.append(File.generated(config, name, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Let links between docs/ and benchmarks/ lead to the pages of the site (called by mkdocs)."""
+    if page.file.src_uri.startswith("results/"):
+        return markdown.replace("](../../docs/", "](../").replace("](../README.md", "](index.md")
+    return re.sub(r"\]\(((?:\.\./)+)benchmarks/results/", lambda found: f"]({found[1][3:]}results/", markdown)
 
 
 def reference() -> str:
@@ -24,14 +36,16 @@ def reference() -> str:
     return "# Command line\n\n" + "\n".join(_sections("vizsla", parser()))
 
 
-def _sections(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+def _sections(name: str, parser: argparse.ArgumentParser, about: str = "") -> Iterator[str]:
     inner = next((each for each in parser._actions if isinstance(each, argparse._SubParsersAction)), None)
-    yield f"## {name}\n\n{_sentence(parser.description or '')}\n"
+    yield f"## {name}\n\n{_sentence(parser.description or about)}\n"
     rows = [_row(parser, each) for each in parser._actions if each is not inner and each.dest != "help"]
     if rows:
         yield "\n".join(["| argument | meaning |", "|---|---|", *rows]) + "\n"
-    for verb, below in inner.choices.items() if inner else ():
-        yield from _sections(f"{name} {verb}", below)
+    if inner:
+        helps = {each.dest: each.help or "" for each in inner._choices_actions}
+        for verb, below in inner.choices.items():
+            yield from _sections(f"{name} {verb}", below, helps.get(verb, ""))
 
 
 def _row(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
