@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tiny_bert import tiny_bert
+from vizsla.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "methods").glob("*.md"))
@@ -51,6 +53,28 @@ def test_the_python_of_a_page_with_a_model_runs(page, tmp_path, monkeypatch):
 def test_shown_answers_are_checked(page, count):
     text = (DOCS / "methods" / f"{page}.md").read_text(encoding="utf-8")
     assert len(SHOWN.findall(text)) == count
+
+
+def _help(words: list[str], capsys) -> str:
+    """Return what the help of a verb says, and of its kind where it has several."""
+    for given in (words[:2], words[:1]):
+        with pytest.raises(SystemExit) as ended:
+            main([*given, "--help"])
+        shown = capsys.readouterr().out
+        if ended.value.code == 0:
+            return str(shown)
+    raise AssertionError(f"vizsla {words[0]} is no command")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_options_of_shell_lines_exist(page, capsys):
+    lines = re.findall(r"^ {4}vizsla (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert lines
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        shown = _help(words, capsys)
+        for option in [word for word in words if re.match("--?[a-z]", word)]:
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), f"vizsla {line}: {option}"
 
 
 def test_all_method_pages_have_the_same_headings():
