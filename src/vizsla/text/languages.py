@@ -328,13 +328,24 @@ def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
     >>> clear_language(["what", "is", "a", "haus"], both), clear_language(["haus"], both)
     (1, -1)
     """
-    said = np.sum([said_by(word) for word in words], axis=0, dtype=np.int64).reshape(-1)
-    if not said.any():
+    said = [0] * len(languages)
+    for word in words:
+        for place, amount in _said_among(word, languages):
+            said[place] += amount
+    first = max(said, default=0)
+    if first < ENOUGH_TO_ASK:
         return -1
-    mine = said[[_place(language) for language in languages]]
-    best = int(np.argmax(mine))
-    rest = int(np.delete(mine, best).max(initial=0))
-    return best if mine[best] >= ENOUGH_TO_ASK and mine[best] >= CLEARLY * rest else -1
+    best = said.index(first)
+    said[best] = 0
+    return best if first >= CLEARLY * max(said) else -1
+
+
+@lru_cache(maxsize=16_384)
+def _said_among(word: str, languages: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Return what a word says for each of these languages, without zeros, as pairs of a place and an amount."""
+    said = said_by(word)
+    amounts = ((place, int(said[LANGUAGES.index(language)])) for place, language in enumerate(languages))
+    return tuple((place, amount) for place, amount in amounts if amount)
 
 
 def telling_words(table: Table) -> NDArray[np.int64]:
@@ -439,11 +450,6 @@ def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
     """Return the strongest language of each row, what is said for it, and whether it is clear."""
     best, first, second = _native.strongest(evidence.reshape(-1), len(LANGUAGES))
     return best, first, (first >= ENOUGH) & (first >= CLEARLY * second)
-
-
-@cache
-def _place(language: str) -> int:
-    return LANGUAGES.index(language)
 
 
 @cache

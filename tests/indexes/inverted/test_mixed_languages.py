@@ -15,7 +15,7 @@ import vizsla
 from vizsla import AnyLanguage, bm25
 from vizsla.compose.shards import shards
 from vizsla.errors import FormatError, InputError
-from vizsla.methods.bm25 import OWN_LANGUAGE
+from vizsla.methods.bm25_mixed import OWN_LANGUAGE
 from vizsla.methods.bm25_statistics import VARIANTS, LanguageCounts, Statistics
 from vizsla.text.languages import STOP_WORDS, clear_language
 from vizsla.text.stemming import light_stems, roots
