@@ -22,7 +22,7 @@ from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.bm25_mixed import LEAST_IDF, OWN_LANGUAGE, MixedWords, Query
+from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, Query
 from vizsla.methods.bm25_statistics import VARIANTS as VARIANTS
 from vizsla.methods.bm25_statistics import Statistics, Weighting
 from vizsla.text.analyzers import Analyzer, AnyLanguage
@@ -139,7 +139,7 @@ class Bm25(RowSpaceRetriever):
     def new_column_weight(self) -> float:
         """What a word weighs that no item holds: as much as one that is in a single item."""
         if isinstance(self.encoder, MixedWords):
-            return 1 / max(self.encoder.rarest, LEAST_IDF)
+            return 1 / self.encoder.rarest
         return super().new_column_weight
 
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> csr_array:

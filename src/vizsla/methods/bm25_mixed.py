@@ -25,8 +25,8 @@ from vizsla.typing import Float64Array, Int64Array
 
 OWN_LANGUAGE = 1.5
 """How much more an item counts that is in the query's language, where that is clear."""
-PRIOR = 0.0
-"""How many items the whole catalog stands for beside a language's own, when a word's share of them is estimated."""
+PRIOR = 10.0
+"""How many items the whole catalog counts for beside those of the query's language, in the idf of a word."""
 LEAST_IDF = 0.1
 """What a common word's idf is taken for where a query's row is turned into an item's."""
 CACHED = 8192
@@ -67,7 +67,8 @@ class MixedWords(Encoder):
     item holds:
 
     - Where the query's language is clear, and items in that language hold the word's stem in it, the idf is that of the
-      stem among these items, as if there were no others.
+      stem among these items. Few items say little about how common a word is, so `PRIOR` items are added to them, of
+      which the share holds the word that does so in the whole catalog.
     - Otherwise it is the idf of the union of the word's stems among all items. The union's frequency is the sum of the
       stems' frequencies, so an item that holds two stems of one word (`run` and `running`, in German) counts twice.
 
@@ -124,7 +125,7 @@ class MixedWords(Encoder):
     @property
     def rarest(self) -> float:
         """The idf of a word that one item holds; it is also that of words that no item holds."""
-        return _idf(self.weighting, 1, max(self.statistics.documents, 1))
+        return max(_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
@@ -210,10 +211,10 @@ class MixedWords(Encoder):
         return [self._asked(terms, first, last, language) for terms, first, last, (_, language) in spans]
 
     def _asked(self, terms: list[int], first: list[int], last: list[int], language: int) -> Word:
-        """Return what a word asks for, from its terms in each language, a root at the end, and the span of each's lists."""
+        """Return what a word asks for: its terms in each language, a root at the end, and the span of each's lists."""
         counts, known = self.counts, self.statistics.bag.dim
         stems = range(counts.count)
-        ways = [way for way in stems if terms[way] >= 0 and terms[way] not in terms[:way]]
+        ways = [terms.index(term) for term in dict.fromkeys(terms[: len(stems)]) if term >= 0]
         own = (first[language], last[language]) if language >= 0 and terms[language] >= 0 else (0, 0)
         union = sum(self._total(terms[way]) for way in ways)
         holders, documents, idf = self._rarity(union, own, language)
@@ -229,6 +230,8 @@ class MixedWords(Encoder):
             if terms[way] >= known:
                 columns.append(terms[way] - known + len(counts.keys) + 1)
                 weights.append(self.rarest * (HALF if way == len(stems) else 1.0))
+                continue
+            if not weight:  # as robertson has it for a word of most items: it finds nothing
                 continue
             spoken = counts.keys[first[way] : last[way]] % counts.count
             columns += range(first[way], last[way])
