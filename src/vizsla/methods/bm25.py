@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
-from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
 from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries

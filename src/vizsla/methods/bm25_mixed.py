@@ -21,7 +21,6 @@ from vizsla.text.analyzers import HALF
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.languages import clear_language, listed
 from vizsla.text.streams import listed as listed_texts
-from vizsla.typing import Float64Array, Int64Array
 
 OWN_LANGUAGE = 1.5
 """How much more an item counts that is in the query's language, where that is clear."""

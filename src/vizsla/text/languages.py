@@ -458,7 +458,8 @@ def latin_forms(surface: Strings) -> NDArray[np.bool_]:
     lead = surface.data[starts]
     second = surface.data[np.minimum(starts + 1, len(surface.data) - 1)]
     plain = ((lead | 0x20) >= ord("a")) & ((lead | 0x20) <= ord("z"))
-    return plain | ((lead >= 0xC3) & (lead <= 0xC9)) | ((lead == 0xE1) & ((second >= 0xB8) & (second <= 0xBB)))
+    accented = ((lead >= 0xC3) & (lead <= 0xC9)) | ((lead == 0xE1) & (second >= 0xB8) & (second <= 0xBB))
+    return np.asarray(plain | accented, np.bool_)
 
 
 def with_likely(
