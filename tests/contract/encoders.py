@@ -21,8 +21,9 @@ from vizsla.encoders.late import WordEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.token_table import TokenTable
+from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
-from vizsla.text.analyzers import Analyzer
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
 
@@ -64,6 +65,10 @@ def _precomputed(texts: list[str] = TEXTS, dtype: Any = np.float32, factor: floa
 
 def _bag(**options: Any) -> Encoder:
     return BagOfWords.fit(ITEMS.values(), Analyzer(**options))[0]
+
+
+def _mixed(variant: str = "lucene", languages: tuple[str, ...] = ("english", "german")) -> Encoder:
+    return bm25(ITEMS, analyzer=AnyLanguage(languages), variant=variant).encoder
 
 
 def _ngrams(**options: Any) -> Encoder:
@@ -141,6 +146,9 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "bag of stems": EncoderCase(
         lambda: _bag(stem="english"), _settings(_bag, {}, {"stem": "german"}), _saved, half_pairs=True
+    ),
+    "words of several languages": EncoderCase(
+        _mixed, _settings(_mixed, {"variant": "atire"}, {"languages": ("english", "french")}), half_pairs=True
     ),
     "n-grams": EncoderCase(
         _ngrams,

@@ -252,6 +252,41 @@ def test_a_few_words_lean_to_the_language_that_two_of_them_speak_for():
     assert ids(search, "Hunde") == ["hund"] and ids(search, "katze") == ["katze"] and ids(search, "der") == ["hund"]
 
 
+GOODS = ["steel chairs", "running shoes", "usb cables", "leather wallets", "desk lamps", "national flags"]
+CHINESE_GOODS = ["苹果手机壳大号", "无线蓝牙耳机黑色", "不锈钢水杯", "儿童运动鞋", "厨房刀具套装"]
+
+
+@pytest.mark.parametrize("count", [1, 5, 50])
+def test_a_few_items_in_another_script_do_not_decide_for_silent_items(count):
+    """Titles without function words stay English, as they are without the Chinese ones."""
+    titles = [f"{one} {other}" for one in GOODS for other in GOODS] * 14
+    chinese = [CHINESE_GOODS[number % 5] for number in range(count)]
+    search = bm25([*titles, *chinese])
+    analyzer = search.bag.analyzer
+    assert analyzer.languages[0] == "english" and not analyzer.drop
+    assert set(analyzer.languages[1:]) <= {"chinese"}
+    alone = bm25(titles)
+    for query in ("shoe", "nationality", "the cable"):
+        assert set(search(query, k=600).ids[0]) == set(alone(query, k=600).ids[0]) != set()
+    assert search("手机壳", k=1).ids == [[str(len(titles))]]
+
+
+def test_a_catalog_of_another_script_reads_its_latin_items_in_their_own_language():
+    search = bm25([*CHINESE_GOODS * 20, *GOODS])
+    assert search.bag.analyzer.languages == ("chinese", "english")
+    assert search("nationality").ids == [["105"]]
+
+
+def test_the_script_alone_decides_for_an_item_in_it():
+    """Two characters say too little elsewhere; beside Latin words they decide nothing."""
+    languages = AnyLanguage(["german", "chinese", "english"])
+    texts = ["苹果", "小米 cables", "cables", "3 5", "der hund und die katze", "the cable of the phone"]
+    _, _, places = BagOfWords.fit_items(texts, languages)
+    assert places.tolist() == [1, 0, 0, 0, 0, 2]
+    _, _, places = BagOfWords.fit_items(texts, AnyLanguage(["chinese", "english"]))
+    assert places.tolist() == [0, 1, 1, 1, 1, 1]
+
+
 def test_letters_of_other_scripts_and_languages_lean_to_nothing():
     for texts in (["Žlutý kůň"], ["Čaj", "Čokoláda"], list(CHINESE.values()), ["123", "4/5"]):
         analyzer = bm25(texts).bag.analyzer

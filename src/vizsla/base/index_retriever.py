@@ -162,6 +162,15 @@ class RowSpaceRetriever(IndexRetriever):
         return None
 
     @property
+    def new_column_weight(self) -> float:
+        """What a column weighs that `grown_encoder` adds: as much as the heaviest.
+
+        The formulas of idf say log(N / 0) for a word that no item holds, or the like: infinite in some variants.
+        """
+        weights = self.column_weights
+        return 1.0 if weights is None else float(weights.max(initial=0.0)) or 1.0
+
+    @property
     def row_lengths(self) -> tuple[float, ...]:
         """Lengths that are worth a trial for the moved rows; nothing where rows do not all have length 1."""
         return ()

@@ -74,7 +74,7 @@ class Weighting:
         if self.variant == "bm25l" and self.k1 + self.delta == 0:
             raise InputError("`k1` and `delta` must not both be 0 for bm25l. Got 0 and 0.")
 
-    def idf(self, frequencies: NDArray[np.int64], count: int | NDArray[np.int64]) -> Float64Array:
+    def idf(self, frequencies: NDArray[np.int64] | Float64Array, count: float | NDArray[np.int64]) -> Float64Array:
         """Return how rare each term is, from the number of items that hold it; 0 for a term of no item."""
         df = np.maximum(frequencies, 1).astype(np.float64)
         if self.variant in ("lucene", "robertson"):

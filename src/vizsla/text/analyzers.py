@@ -23,9 +23,10 @@ from vizsla.text.languages import (
     content_words,
     evidence_of,
     languages_of,
-    leaning,
+    latin_forms,
     listed,
     telling_words,
+    with_likely,
 )
 from vizsla.text.stemming import (
     LIGHT,
@@ -475,20 +476,23 @@ class AnyLanguage(Analyzer):
         if self.settled:
             return self, self.columns(builder, surface)
         table = evidence_of(surface)
-        languages = languages_of(_evidence(builder, *table, most=VOTERS), telling_words(table))
-        if not languages and (likely := leaning(table, surface)):
-            return type(self)(likely, drop=False, roots=self.roots), np.zeros(0, np.int32)
+        said = _evidence(builder, *table, most=VOTERS)
+        found = languages_of(said, telling_words(table))
+        languages = with_likely(found, said, _latin_words(builder, surface, most=VOTERS), table, surface)
+        # Stop words of a language that most items only lean to are kept.
+        drop = self.drop and languages[:1] == found[:1]
         if len(languages) < 2:
-            return type(self)(languages, drop=self.drop, roots=self.roots), np.zeros(0, np.int32)
-        columns = columns_of(_evidence(builder, *table), languages)
+            return type(self)(languages, drop=drop, roots=self.roots), np.zeros(0, np.int32)
+        columns = columns_of(_evidence(builder, *table), languages, _latin_words(builder, surface))
         content = content_words(builder, surface, languages, columns)
-        return type(self)(languages, content=content, drop=self.drop, roots=self.roots), columns
+        return type(self)(languages, content=content, drop=drop, roots=self.roots), columns
 
     def columns(self, builder: _native.BagBuilder, surface: Strings) -> NDArray[np.int32]:
         """Return the place of each text's language; nothing where there is one at most."""
         if len(self.languages) < 2:
             return np.zeros(0, np.int32)
-        return columns_of(_evidence(builder, *evidence_of(surface)), self.languages)
+        said = _evidence(builder, *evidence_of(surface))
+        return columns_of(said, self.languages, _latin_words(builder, surface))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
@@ -560,6 +564,12 @@ def _evidence(
 ) -> NDArray[np.int32]:
     width = weights.shape[1]
     return np.asarray(builder.evidence(row_of_form, weights.reshape(-1), width, most), np.int32).reshape(-1, width)
+
+
+def _latin_words(builder: _native.BagBuilder, surface: Strings, *, most: int = 2**31) -> NDArray[np.int32]:
+    """Return how many words in Latin letters each text has."""
+    rows = np.where(latin_forms(surface), 0, -1).astype(np.int32)
+    return _evidence(builder, rows, np.ones((1, 1), np.int32), most=most)[:, 0]
 
 
 def _checked(language: object) -> str | tuple[str, ...]:

@@ -255,6 +255,8 @@ LETTERS = {
 """Letters that tell languages of the Latin script apart."""
 TELLING = re.compile(f"[{''.join(LETTERS)}]")
 SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
+OTHER_SCRIPTS = frozenset({*SCRIPTS, *UNSPACED})
+"""Languages that are not written in Latin letters."""
 FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
 """Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
 CHARACTERS = (
@@ -265,6 +267,8 @@ CHARACTERS = (
 """Characters of scripts without spaces, and what a token that begins with one says, in eightieths of a function word:
 little, for there are many. Chinese characters are written in Japanese too, beside others that are not Chinese."""
 MOST = 2**31 - 1
+NOTHING = np.zeros(len(LANGUAGES), np.int32)
+"""What a word says that tells nothing."""
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -315,8 +319,7 @@ def said_by(word: str) -> NDArray[np.int32]:
     if written and max(written) >= 0xC3 and written[0] < 0xE1 and (letters := _telling_letters(word)):
         return _said_by_letters(letters)
     start = ord(word[0]) if word else 0
-    shares = next((shares for first, last, shares in CHARACTERS if first <= start <= last), {})
-    return _said_by_character(shares)
+    return next((weights for first, last, weights in _characters() if first <= start <= last), NOTHING)
 
 
 def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
@@ -328,13 +331,26 @@ def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
     >>> clear_language(["what", "is", "a", "haus"], both), clear_language(["haus"], both)
     (1, -1)
     """
-    said = np.sum([said_by(word) for word in words], axis=0, dtype=np.int64).reshape(-1)
-    if not said.any():
+    said = [0] * len(languages)
+    for word in words:
+        for place, amount in _said_among(word, languages):
+            said[place] += amount
+    first = max(said, default=0)
+    if first < ENOUGH_TO_ASK:
         return -1
-    mine = said[[_place(language) for language in languages]]
-    best = int(np.argmax(mine))
-    rest = int(np.delete(mine, best).max(initial=0))
-    return best if mine[best] >= ENOUGH_TO_ASK and mine[best] >= CLEARLY * rest else -1
+    best = said.index(first)
+    said[best] = 0
+    return best if first >= CLEARLY * max(said) else -1
+
+
+@lru_cache(maxsize=16_384)
+def _said_among(word: str, languages: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Return what a word says for each of these languages, without zeros, as pairs of a place and an amount."""
+    said = said_by(word)
+    if said is NOTHING:
+        return ()
+    amounts = ((place, int(said[LANGUAGES.index(language)])) for place, language in enumerate(languages))
+    return tuple((place, amount) for place, amount in amounts if amount)
 
 
 def telling_words(table: Table) -> NDArray[np.int64]:
@@ -402,8 +418,14 @@ def _written_in_ascii(surface: Strings) -> bool:
     return plain > 0 and len(_beyond_ascii(surface)) <= FEW * plain
 
 
-def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArray[np.int32]:
-    """Return the place of each item's language among these; one that says too little is in the first.
+def columns_of(
+    evidence: NDArray[np.int32], languages: tuple[str, ...], latin: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
+    """Return the place of each item's language among these, from what it says for each of LANGUAGES.
+
+    An item that says too little is in the first language of the Latin script, or in the first where there is none.
+    With `latin`, the number of each item's words in Latin letters, one without any is in the language of its script,
+    however little it says.
 
     Examples
     --------
@@ -413,7 +435,69 @@ def columns_of(evidence: NDArray[np.int32], languages: tuple[str, ...]) -> NDArr
     [0, 1]
     """
     mine = evidence[:, [LANGUAGES.index(language) for language in languages]]
-    return np.where(mine.max(axis=1, initial=0) >= UNIT // 4, np.argmax(mine, axis=1), 0).astype(np.int32)
+    most = mine.max(axis=1, initial=0)
+    sure = most >= UNIT // 4
+    if latin is not None:
+        sure |= (most > 0) & (latin == 0)
+    usual = next((place for place, language in enumerate(languages) if language not in OTHER_SCRIPTS), 0)
+    return np.where(sure, np.argmax(mine, axis=1), usual).astype(np.int32)
+
+
+def latin_forms(surface: Strings) -> NDArray[np.bool_]:
+    """Return which forms begin with a Latin letter.
+
+    Examples
+    --------
+    >>> latin_forms(Strings.of(["fig", "été", "3d", "яблоко", "果"])).tolist()
+    [True, True, False, False, False]
+    """
+    if not len(surface.data):
+        return np.zeros(len(surface), np.bool_)
+    # No form is empty. A letter of U+00C0 to U+024F begins with 0xC3 to 0xC9 in UTF-8, Vietnamese ones with 0xE1 0xBA.
+    starts = surface.offsets[:-1]
+    lead = surface.data[starts]
+    second = surface.data[np.minimum(starts + 1, len(surface.data) - 1)]
+    plain = ((lead | 0x20) >= ord("a")) & ((lead | 0x20) <= ord("z"))
+    accented = ((lead >= 0xC3) & (lead <= 0xC9)) | ((lead == 0xE1) & (second >= 0xB8) & (second <= 0xBB))
+    return np.asarray(plain | accented, np.bool_)
+
+
+def with_likely(
+    languages: tuple[str, ...],
+    evidence: NDArray[np.int32],
+    latin: NDArray[np.int32],
+    table: Table,
+    surface: Strings,
+) -> tuple[str, ...]:
+    """Return the languages of a catalog with the likeliest one of items that say nothing of theirs.
+
+    Items in another script have no say in it: where items in Latin letters are silent, and no language of that script
+    was found, it is the one to which the words in Latin letters lean. It comes first if most items are such.
+
+    Parameters
+    ----------
+    languages : tuple of str
+        What `languages_of` found.
+    evidence, latin : int32 arrays
+        For each item, what it says for each of LANGUAGES, and how many words in Latin letters it has.
+    table, surface
+        What `evidence_of` gave, and for which forms.
+    """
+    if any(language not in OTHER_SCRIPTS for language in languages):
+        return languages
+    silent = int(((latin > 0) & (evidence.max(axis=1, initial=0) < UNIT // 4)).sum())
+    most = 2 * silent >= max(len(latin), 1)
+    if languages and silent < max(SHARE * len(latin), 1):
+        return languages
+    if languages or most:
+        forms = np.flatnonzero(latin_forms(surface))
+        written = surface if len(forms) == len(surface) else Strings.of(surface.take(forms.astype(np.int32)))
+        likely = leaning((table[0][forms], table[1]), written)
+    else:
+        likely = leaning(table, surface)
+    if likely is None:
+        return languages
+    return (likely, *languages) if most else (*languages, likely)
 
 
 def content_words(
@@ -439,11 +523,6 @@ def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
     """Return the strongest language of each row, what is said for it, and whether it is clear."""
     best, first, second = _native.strongest(evidence.reshape(-1), len(LANGUAGES))
     return best, first, (first >= ENOUGH) & (first >= CLEARLY * second)
-
-
-@cache
-def _place(language: str) -> int:
-    return LANGUAGES.index(language)
 
 
 @cache
@@ -490,6 +569,11 @@ def _said_by_letters(letters: str) -> NDArray[np.int32]:
 
 def _said_by_character(shares: Mapping[str, int]) -> NDArray[np.int32]:
     return _weights_of({language: share * UNIT // 80 for language, share in shares.items()})
+
+
+@cache
+def _characters() -> list[tuple[int, int, NDArray[np.int32]]]:
+    return [(first, last, _said_by_character(shares)) for first, last, shares in CHARACTERS]
 
 
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import permutations
 from math import log
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import vizsla
 from vizsla import AnyLanguage, bm25
 from vizsla.compose.shards import shards
 from vizsla.errors import FormatError, InputError
-from vizsla.methods.bm25 import OWN_LANGUAGE
+from vizsla.methods.bm25_mixed import CACHED, OWN_LANGUAGE, PRIOR
 from vizsla.methods.bm25_statistics import VARIANTS, LanguageCounts, Statistics
 from vizsla.text.languages import STOP_WORDS, clear_language
 from vizsla.text.stemming import light_stems, roots
@@ -30,12 +31,33 @@ ITEMS = {
 }
 
 
-def idf(holders: int, documents: int) -> float:
-    return log(1 + (documents - holders + 0.5) / (holders + 0.5))
+def idf(holders: float, documents: float, variant: str = "lucene") -> float:
+    """Return the idf of each variant as Kamphuis et al. list it, never below 0."""
+    if not holders:
+        return 0.0
+    holders = max(holders, 1)
+    inner = {
+        "lucene": 1 + (documents - holders + 0.5) / (holders + 0.5),
+        "robertson": (documents - holders + 0.5) / (holders + 0.5),
+        "atire": documents / holders,
+        "bm25l": (documents + 1) / (holders + 0.5),
+        "bm25+": (documents + 1) / holders,
+    }[variant]
+    return log(max(inner, 1))
 
 
-def part(count: float, length: float, mean: float) -> float:
-    return count / (count + 1.5 * (0.25 + 0.75 * length / mean))
+def own_idf(holders: int, documents: int, union: int, everything: int, variant: str = "lucene") -> float:
+    """Return the idf among the items of a query's language, to which ten of the whole catalog are added."""
+    return idf(holders + 10 * union / everything, documents + 10, variant)
+
+
+def part(count: float, length: float, mean: float, variant: str = "lucene") -> float:
+    """Return what a word of idf 1 gives, with k1 = 1.5, b = 0.75 and delta = 0.5."""
+    relative = 0.25 + 0.75 * length / mean
+    if variant == "bm25l":
+        return 2.5 * (count / relative + 0.5) / (1.5 + count / relative + 0.5)
+    saturated = count / (count + 1.5 * relative)
+    return {"lucene": 1, "robertson": 1, "atire": 2.5, "bm25+": 2.5}[variant] * saturated + 0.5 * (variant == "bm25+")
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +96,12 @@ def test_a_word_of_an_unclear_query_has_the_idf_of_the_union_of_its_stems(search
 
 def test_a_word_of_a_clear_query_has_the_idf_of_the_querys_language(search):
     """One of three English items holds `run`. English items count more, and no other is left out."""
-    assert OWN_LANGUAGE == 1.5
-    expected = {"en run": 1.5 * idf(1, 3) * part(1, 2, 2), "de run": idf(1, 3) * part(1, 3, 2.5)}
+    assert (OWN_LANGUAGE, PRIOR) == (1.5, 10)
+    rarity = own_idf(1, 3, 2, 5)
+    expected = {"en run": 1.5 * rarity * part(1, 2, 2), "de run": rarity * part(1, 3, 2.5)}
     assert scores(search, "what is the running") == pytest.approx(expected, rel=1e-6)
-    expected = {"de run": 1.5 * idf(1, 2) * part(1, 3, 2.5), "en run": idf(1, 2) * part(1, 2, 2)}
+    rarity = own_idf(1, 2, 2, 5)
+    expected = {"de run": 1.5 * rarity * part(1, 3, 2.5), "en run": rarity * part(1, 2, 2)}
     assert scores(search, "was ist das running") == pytest.approx(expected, rel=1e-6)
 
 
@@ -98,13 +122,51 @@ def test_stop_words_of_both_sides_count(search):
     assert "war" not in german.bag.terms or german("war").ids == [[]]
 
 
-def test_one_language_of_a_mixed_catalog_scores_as_it_does_alone():
-    """For a clear query, 1.5 times what the items of its language would get without the others."""
-    english = {id: text for id, text in ITEMS.items() if id.startswith("en")}
-    alone, mixed = bm25(english, analyzer=AnyLanguage("english")), bm25(ITEMS, analyzer=BOTH)
+def test_one_language_of_a_mixed_catalog_ranks_as_it_does_alone():
+    """For a clear query, nearly 1.5 times what the items of its language would get without the others."""
+    english = {
+        f"en {n}": f"the {' '.join(text)}" for n, text in enumerate(permutations(["dog", "cat", "roof", "war"], 2))
+    }
+    english |= {f"en more {n}": "the house of the owl" for n in range(988)}
+    alone = bm25(english, analyzer=AnyLanguage("english"))
+    mixed = bm25({**english, "de": "der hund und die katze"}, analyzer=BOTH)
     for query in ("what is the dog", "where are the dogs and the roof", "the war of the cats"):
         expected = {id: 1.5 * score for id, score in scores(alone, query).items()}
-        assert {id: score for id, score in scores(mixed, query).items() if id in english} == pytest.approx(expected)
+        assert scores(mixed, query) == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_few_items_in_a_language_are_found_by_every_variant(variant):
+    """The idf within the language is 0 for words that half of its items hold, or all, in robertson and atire."""
+    english = {f"en {n}": f"the tree of the {word}" for n, word in enumerate("abcdefghijklmno")}
+    one = bm25({**english, "de": "das Haus ist im Garten bei der Wiese"}, analyzer=BOTH, variant=variant)
+    for query in ("Haus Garten Wiese", "Haus", "das Haus ist im Garten"):
+        assert one(query).ids == [["de"]], query
+    german = ["das Haus ist alt", "das Haus ist neu und der Baum", "der Baum ist alt", "die Wiese ist neu"]
+    few = bm25({**english, **{f"de {n}": text for n, text in enumerate(german)}}, analyzer=BOTH, variant=variant)
+    for query in ("Haus", "das Haus ist"):
+        assert sorted(few(query).ids[0]) == ["de 0", "de 1"], query
+    assert sorted(few("Baum").ids[0]) == ["de 1", "de 2"]
+
+
+def test_words_of_a_language_with_few_items_weigh_as_much_as_others():
+    """A word of the one German item does not yield to one that only an English item holds."""
+    english = {f"en {n}": f"the {word} and the tree" for n, word in enumerate(["running", *"bcdefghijklmno"])}
+    search = bm25({**english, "de": "das Haus ist im Garten bei der Wiese"}, analyzer=BOTH)
+    assert search("wo ist das running Haus").ids[0][0] == "de"
+
+
+def test_words_that_are_kept_are_bounded_and_change_no_answer(search):
+    encoder = bm25(ITEMS, analyzer=BOTH).encoder
+    queries = [f"running dog w{n}" for n in range(CACHED)]
+    together = encoder.queries(queries)
+    assert len(encoder._words) <= CACHED
+    for number in (0, 17, CACHED - 1):
+        alone = encoder.queries([queries[number]])
+        low, high = together.offsets[number : number + 2]
+        assert alone.columns.tolist() == together.columns[low:high].tolist()
+        assert alone.values.tolist() == together.values[low:high].tolist()
+        assert len(encoder._words) <= CACHED
 
 
 def test_explanations_name_the_language_and_add_up(search):
@@ -115,7 +177,7 @@ def test_explanations_name_the_language_and_add_up(search):
     assert str(search.explain("running", "en run")).splitlines()[1].endswith("'running': in 2 of 5 items, idf 0.8755")
     lines = str(search.explain("what is the running", "en run")).splitlines()
     assert lines[0].endswith("; the query is in english, whose items count 1.5 times")
-    assert lines[1].endswith(f"'running': in 1 of 3 english items, idf {idf(1, 3):.4f}")
+    assert lines[1].endswith(f"'running': in 1 of 3 english items, idf {own_idf(1, 3, 2, 5):.4f}")
     assert "'unseen': in no item" in str(search.explain("unseen dog", "en dog"))
 
 
@@ -169,8 +231,8 @@ def item_terms(text: str) -> tuple[int, dict[str, float]]:
 NO_LANGUAGE = AnyLanguage([])
 
 
-def twin_scores(catalog: list[str], query: str) -> list[float]:
-    """Score every item by the rules, in plain Python."""
+def twin_scores(catalog: list[str], query: str, variant: str) -> tuple[list[float], list[bool]]:
+    """Score every item by the rules, in plain Python, and say which of them hold a word that counts."""
     items = [item_terms(text) for text in catalog]
     sizes = [sum(place == own for own, _ in items) for place in (0, 1)]
     means = [sum(sum(terms.values()) for own, terms in items if own == place) / (sizes[place] or 1) for place in (0, 1)]
@@ -179,35 +241,43 @@ def twin_scores(catalog: list[str], query: str) -> list[float]:
         return sum(term in terms for own, terms in items if place is None or own == place)
 
     def rarity(terms: list[str], own: str | None, language: int) -> float:
+        union = min(sum(map(held, terms)), len(items))
         if own is not None and language >= 0 and held(own, language):
-            return idf(held(own, language), sizes[language])
-        return idf(min(sum(map(held, terms)), len(items)), len(items))
+            return own_idf(held(own, language), sizes[language], union, len(items), variant)
+        return idf(union, len(items), variant)
 
     language = clear_language([word for word in NO_LANGUAGE(query) if word != "war"], BOTH.languages)
-    scores = [0.0] * len(items)
+    scores, found = [0.0] * len(items), [False] * len(items)
+    nothing = part(0, 1, 1, variant)
     for word in NO_LANGUAGE(query):
         if language >= 0 and word in STOP_WORDS[BOTH.languages[language]]:
             continue
         ways = [stems(word, place) for place in (0, 1)]
         distinct = list(dict.fromkeys(stem for stem in ways if stem is not None))
         weighed = [(stem, rarity(distinct, ways[language] if language >= 0 else None, language)) for stem in distinct]
+        floor = weighed[0][1] if weighed else 0.0
         root = roots([word])[0]
         if ways[0] is not None and root not in distinct:
             weighed.append((root, 0.5 * rarity([root], root, language)))
+            floor += weighed[-1][1]
         for number, (place, terms) in enumerate(items):
+            scores[number] += floor * nothing
             for term, weight in weighed:
-                if term in terms:
+                if term in terms and weight:
+                    found[number] = True
                     bonus = 1.5 if place == language else 1.0
-                    scores[number] += bonus * weight * part(terms[term], sum(terms.values()), means[place] or 1)
-    return scores
+                    given = part(terms[term], sum(terms.values()), means[place] or 1, variant) - nothing
+                    scores[number] += bonus * weight * given
+    return scores, found
 
 
-@given(catalogs, texts)
-def test_scores_are_those_of_the_twin(catalog, query):
-    search = bm25(catalog, analyzer=BOTH)
-    expected = twin_scores(catalog, query)
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(catalog=catalogs, query=texts)
+def test_scores_are_those_of_the_twin(variant, catalog, query):
+    search = bm25(catalog, analyzer=BOTH, variant=variant)
+    expected, held = twin_scores(catalog, query, variant)
     found = scores(search, query)
-    assert found == pytest.approx({str(n): score for n, score in enumerate(expected) if score}, rel=1e-5)
+    assert found == pytest.approx({str(n): score for n, score in enumerate(expected) if held[n]}, rel=1e-5)
 
 
 @given(catalogs, st.lists(texts, min_size=1, max_size=4), st.sampled_from(VARIANTS), st.integers(0, 14))
@@ -281,8 +351,10 @@ def test_a_shard_with_a_word_in_another_language_is_refused():
         bm25({"x": "the gag of the cat"}, statistics=counted)
 
 
-def test_clicks_move_items_of_a_mixed_catalog(search):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_clicks_move_items_of_a_mixed_catalog(variant):
     """PEFA moves rows of lists: a word that no item holds finds what was clicked for it, in both languages."""
+    search = bm25(ITEMS, analyzer=BOTH, variant=variant)
     clicks = [("unseenword running", "de haus"), ("unseenword", "de haus"), ("canine", "en dog")]
     moved = vizsla.pefa_xs(search, clicks, weight=0.5, calibrated=False)
     assert moved("unseenword").ids == [["de haus"]] and moved("canine").ids == [["en dog"]]

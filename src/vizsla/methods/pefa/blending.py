@@ -259,15 +259,11 @@ def grown_item_rows(base: RowSpaceRetriever, log: ClickLog, items: NDArray[np.in
 
 
 def grown_column_weights(base: RowSpaceRetriever, log: ClickLog) -> Float32Array | None:
-    """Return what each column weighs: a word that no item holds as much as the rarest that one does.
-
-    The formulas of idf say log(N / 0) for it, or the like: infinite in some variants.
-    """
+    """Return what each column weighs, those included that are new to the base."""
     weights = base.column_weights
     if weights is None:
         return None
-    rarest = float(weights.max(initial=0.0)) or 1.0
-    return np.append(weights, np.full(log.dim - len(weights), rarest, np.float32))
+    return np.append(weights, np.full(log.dim - len(weights), base.new_column_weight, np.float32))
 
 
 def narrowed(rows: Rows, dim: int) -> Rows:
