@@ -86,7 +86,7 @@ def takes_clicks(part: Scorer) -> bool:
     inner = getattr(part, "_scorers", None)
     if inner is not None:
         return any(map(takes_clicks, inner()))
-    return hasattr(part, "with_clicks") and not getattr(part, "follows_clicks", False)
+    return hasattr(part, "with_clicks") and not getattr(part, "tracks_clicks", False)
 
 
 def misses_clicks(part: Scorer) -> bool:
@@ -101,7 +101,7 @@ def misses_clicks(part: Scorer) -> bool:
     inner = getattr(part, "_scorers", None)
     if inner is not None:
         return any(map(misses_clicks, inner()))
-    learns = getattr(type(part), "refitted", Retriever.refit_on) is not Retriever.refit_on
+    learns = getattr(type(part), "refit_on", Retriever.refit_on) is not Retriever.refit_on
     return learns and not hasattr(part, "with_clicks")
 
 
@@ -127,4 +127,4 @@ def changed_parts(parts: list[Any], clicks: Any, method: str) -> list[Any]:
 
 
 def _follows(part: Any) -> bool:
-    return bool(getattr(part, "follows_clicks", False))
+    return bool(getattr(part, "tracks_clicks", False))
