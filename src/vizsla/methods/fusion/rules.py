@@ -21,6 +21,9 @@ TOLERATED = 1.0
 """So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
 the other kind gains for what is often chance."""
 
+ROUNDING = 1e-9
+"""A mean difference nearer to 0 than this is none."""
+
 Rank = tuple[float, float]
 
 
@@ -63,7 +66,7 @@ class SignificanceRule:
     def _losing(self, measured: NDArray[np.float64], best: Float64Array, kind: str) -> NDArray[np.bool_]:
         """Return which rows lose on a kind of query, as `is_loss` says of one."""
         if 0 < self.judge.counts[kind] < FEWEST:
-            return np.asarray(self.judge.qualities(measured - best, kind) < 0)
+            return np.asarray(self.judge.qualities(measured - best, kind) < -ROUNDING)
         return np.asarray(self.judge.errors(measured, best, kind) <= -TOLERATED)
 
     def losses(self, values: Float64Array) -> dict[str, Gain]:
@@ -114,7 +117,7 @@ def is_loss(gain: Gain) -> bool:
     >>> [is_loss(Gain(mean, 0.05, queries)) for mean, queries in [(-0.02, 40), (-0.06, 40), (-0.02, 20), (0.0, 20)]]
     [False, True, True, False]
     """
-    return gain.mean < 0 if 0 < gain.queries < FEWEST else gain.errors <= -TOLERATED
+    return gain.mean < -ROUNDING if 0 < gain.queries < FEWEST else gain.errors <= -TOLERATED
 
 
 def not_held_out(judge: Judge) -> tuple[str, ...]:
