@@ -144,6 +144,7 @@ def calls(scratch: Path) -> list[Call]:
         "Item": {"id": "a", "text": "b"},
         "LabelTree": {"layers": [[0, 2]], "items": [0, 1]},
         "Queries": {"texts": ["a"]},
+        "Recipe": {"kind": "bm25", "settings": {"k1": 1.2}},
         "PrecomputedEncoder": {"texts": ["a", "b"], "vectors": np.eye(2)},
         "ScoreCache": {
             "scorer": vizsla.FunctionScorer(lambda query, texts: [1.0] * len(texts), ITEMS, name="one"),
@@ -181,7 +182,7 @@ def calls(scratch: Path) -> list[Call]:
         "score_anchors": {"scorer": dense, "queries": ["fig", "pear"], "path": scratch / "anchors", "overwrite": True},
         "sidr": {"items": ITEMS, "encoder": sidr_encoder()},
         "tfidf": {"items": ITEMS},
-        "unclicked": {"dataset": _dataset()},
+        "cold_item_boost": {"dataset": _dataset()},
         "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
         "train_tokens": {"bag": vizsla.bag(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vizsla.data.dataset import Dataset
-from vizsla.learning.folds import TooFewClicksError, draw_fold
+from vizsla.learning.folds import TooFewClicksError, _TextLog, draw_fold
 from vizsla.learning.query_mix import Mix, predicted_mix
 
 DAY = 86400
@@ -162,3 +162,25 @@ def test_a_log_without_cold_texts_gives_warm_ones():
 def test_too_few_clicks_are_refused():
     with pytest.raises(TooFewClicksError, match="Got 1"):
         draw_fold(Dataset.of(["fig"], clicks=[("a", "0")]))
+
+
+class _Counted(np.ndarray):
+    """An array that counts how often many of its entries are taken at once."""
+
+    taken = 0
+
+    def __getitem__(self, at):
+        type(self).taken += isinstance(at, np.ndarray)
+        return np.asarray(super().__getitem__(at))
+
+
+def test_holding_out_repeated_texts_takes_the_whole_log_a_fixed_number_of_times():
+    def takes(texts: int) -> int:
+        log = [(f"query {n} {n % texts}", f"i{n % 7}") for n in range(texts)] * 2
+        whole = _TextLog.of(Dataset.of({f"i{n}": f"item {n}" for n in range(7)}, clicks=log))
+        _Counted.taken = 0
+        counted = whole._replace(number=whole.number.view(_Counted))
+        counted._of_rows(np.arange(texts), np.random.default_rng(0))
+        return _Counted.taken
+
+    assert takes(20) == takes(200)

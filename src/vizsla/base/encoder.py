@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,6 +95,10 @@ class Encoder(ABC):
     def _byte_counts(self) -> dict[Any, int]:
         """Return the bytes of each thing that `nbytes` counts: one that is made of another names it."""
         return {self.fingerprint: self.nbytes}
+
+    def _live_parts(self) -> Iterable[Any]:
+        """Return the encoders and analyzers that it is made of: a recipe finds its live objects among them."""
+        return ()
 
     @abstractmethod
     def queries(self, texts: Sequence[str]) -> Rows:

@@ -60,6 +60,9 @@ class IndexRetriever(Retriever):
         parts = {id(self.index): int(self.index.nbytes), **self.encoder._byte_counts()}
         return {**parts, id(self): self.nbytes - sum(parts.values())}
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.encoder,)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._items):,} items)"
 

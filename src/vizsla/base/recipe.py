@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vizsla.artifacts.manifest import digest
+from vizsla.base.live_objects import Binding, fingerprint_of, live_parts
 from vizsla.errors import InputError, RecipeError
 from vizsla.text.analyzers import Analyzer
 
@@ -55,6 +55,8 @@ EFFORT = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
 UNKEPT = ("ids", "threads", "path", "checkpoint", "watch")
 """Arguments of builders that say nothing about what is built."""
+FOLDERS = ("model",)
+"""Settings that may be paths: named by a fingerprint only, since a stored recipe must not choose what is opened."""
 MOST_DEPTH = 200
 MOST_ENTRIES = 256
 """A longer list, such as a log of queries, is a live object: a recipe is written into a manifest."""
@@ -62,27 +64,13 @@ MOST_SAVED = 12
 """How deep recipes may lie inside each other to be saved."""
 
 
-class Binding(NamedTuple):
-    """A live object that a recipe needs and cannot hold as plain data, such as an encoder.
-
-    Attributes
-    ----------
-    name : str
-        The setting that it stands for.
-    fingerprint : str
-        Which object it is.
-    """
-
-    name: str
-    fingerprint: str
-
-
 class Recipe:
     """The kind and the settings of a retriever: plain data, from which `build` makes one over any dataset.
 
     Two recipes are equal if their kinds and settings are. Settings that are left out have their defaults. A base may be
     a recipe itself, or the name of a member that `build` is given. Live objects, such as an encoder, are named by their
-    fingerprint; the recipe of a retriever finds them in the retriever, and others get them from `bindings`.
+    fingerprint; the recipe of a retriever finds them in the retriever, if that holds them, and others get them from
+    `bindings`. What is neither plain data nor has a fingerprint raises RecipeError.
 
     Parameters
     ----------
@@ -104,13 +92,15 @@ class Recipe:
     True
     """
 
-    __slots__ = ("_live", "_owner", "kind", "settings")
+    __slots__ = ("_live", "_owners", "kind", "settings")
 
     def __init__(self, kind: str, settings: Mapping[str, Any]):
         if not isinstance(kind, str) or kind not in BUILDERS:
             raise InputError(f"`kind` must be one of {', '.join(BUILDERS)}. Got {kind!r:.60}.")
+        if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+            raise InputError(f"The settings of a recipe must be a mapping of names. Got {settings!r:.100}.")
         self._live: dict[str, Any] = {}
-        self._owner: Retriever | None = None
+        self._owners: tuple[Retriever, ...] = ()
         self.kind = kind
         self.settings = {name: self._plain(name, value) for name, value in settings.items() if name not in UNKEPT}
 
@@ -124,13 +114,20 @@ class Recipe:
     def but(self, **changes: Any) -> Recipe:
         """Return the recipe with other settings."""
         changed = Recipe(self.kind, self.settings | changes)
-        changed._live, changed._owner = {**self._live, **changed._live}, self._owner
-        return changed
+        return changed._knowing({**self._live, **changed._live}, (*self._owners, *changed._owners))
 
     def owned_by(self, owner: Retriever) -> Recipe:
         """Return the recipe of a retriever, which finds the live objects that it needs in there."""
-        same = self.but()
-        same._owner = owner
+        return self._knowing({}, (owner,))
+
+    @property
+    def bare(self) -> Recipe:
+        """The recipe without any live object: what a retriever keeps, so that no training data stays with it."""
+        return self._knowing({}, ())
+
+    def _knowing(self, live: dict[str, Any], owners: tuple[Retriever, ...]) -> Recipe:
+        same = object.__new__(Recipe)
+        same.kind, same.settings, same._live, same._owners = self.kind, self.settings, live, owners
         return same
 
     @property
@@ -186,7 +183,7 @@ class Recipe:
     @classmethod
     def stored(cls, values: Mapping[str, Any]) -> Recipe:
         """Read what an artifact holds; whether its kind has such settings is checked by `build`, which imports it."""
-        return _read_recipe(values, 0)
+        return _read_recipe(values, 0).bare
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and (self.kind, self.settings) == (other.kind, other.settings)
@@ -199,23 +196,30 @@ class Recipe:
         return f"Recipe.of({self.kind!r}{settings})"
 
     def _plain(self, name: str, value: Any) -> Any:
-        """Return a setting as plain data; a live object becomes a binding, and is kept beside."""
+        """Return a setting as plain data; a live object becomes a binding, and a nested recipe keeps none itself."""
         if isinstance(value, np.generic):
             value = value.item()
+        if isinstance(value, Path) or (isinstance(value, str) and name in FOLDERS):
+            return self._bound(name, Path(value))
         if value is None or isinstance(value, bool | int | float | str | Binding):
             return value
-        if isinstance(value, Path):
-            return str(value)
         if isinstance(value, Recipe):
             self._live.update(value._live)
-            return value
+            self._owners += value._owners
+            return value.bare
         if isinstance(value, list | tuple) and (name in NESTED or len(value) <= MOST_ENTRIES):
             return [self._plain(name, each) for each in value]
         if (known := getattr(value, "_known_recipe", None)) is not None:
-            return self._plain(name, held(known))
+            return self._plain(name, known)
         if isinstance(value, Analyzer) and not hasattr(value, "fingerprint"):
             return value
-        mark = _fingerprint(value)
+        return self._bound(name, value)
+
+    def _bound(self, name: str, value: Any) -> Binding:
+        mark = fingerprint_of(value)
+        if mark is None:
+            kind = type(value).__name__
+            raise RecipeError(f"`{name}` must be plain data or have a fingerprint, to be in a recipe. Got {kind}.")
         self._live[mark] = value
         return Binding(name, mark)
 
@@ -229,7 +233,7 @@ class Recipe:
             nested._check_names()
 
 
-def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
+def builds(kind: str, *, data: str | None, noted: bool = True) -> Callable[[F], F]:
     """Let a function that builds retrievers note the recipe of each.
 
     Parameters
@@ -238,6 +242,8 @@ def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
         The kind, as `BUILDERS` has it.
     data : str, optional
         The argument that the dataset stands for; None for a function that needs only other retrievers.
+    noted : bool
+        Whether what is built keeps the recipe; a composition tells its own from its parts.
     """
 
     def decorated(function: F) -> F:
@@ -246,8 +252,8 @@ def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
         @functools.wraps(function)
         def built(*given: Any, **named: Any) -> Any:
             made = function(*given, **named)
-            if not any(made is each for each in (*given, *named.values())):
-                noted(made, Recipe(kind, _settings(signature, given, named, data) | vars(made).pop("_settled", {})))
+            if noted and not any(made is each for each in (*given, *named.values())):
+                _note_built(made, kind, _settings(signature, given, named, data))
             return made
 
         built.data = data  # type: ignore[attr-defined]
@@ -256,9 +262,18 @@ def builds(kind: str, *, data: str | None) -> Callable[[F], F]:
     return decorated
 
 
-def noted(retriever: Any, recipe: Recipe) -> None:
-    """Note the recipe of a retriever."""
-    object.__setattr__(retriever, "_recipe", recipe)
+def noted(retriever: Any, recipe: Recipe | None) -> None:
+    """Note the recipe of a retriever, without live objects: those that it needs to answer it holds itself."""
+    object.__setattr__(retriever, "_recipe", None if recipe is None else recipe.bare)
+
+
+def _note_built(made: Any, kind: str, settings: dict[str, Any]) -> None:
+    """Note how it was built; where an argument has no fingerprint nothing is known."""
+    try:
+        recipe = Recipe(kind, settings | vars(made).pop("_settled", {}))
+    except RecipeError:
+        recipe = None
+    noted(made, recipe)
 
 
 def settle(retriever: Any, **chosen: Any) -> None:
@@ -266,12 +281,19 @@ def settle(retriever: Any, **chosen: Any) -> None:
     object.__setattr__(retriever, "_settled", chosen)
 
 
-def refit(retriever: Retriever, dataset: Dataset, *, threads: int = 1, **changes: Any) -> Any:
+def refit(
+    retriever: Retriever,
+    dataset: Dataset,
+    *,
+    threads: int = 1,
+    members: Mapping[str, Retriever] | None = None,
+    **changes: Any,
+) -> Any:
     """Build a retriever again from another dataset's clicks; without times, clicks do not decay."""
     recipe = retriever.recipe.but(**changes)
     if dataset.events is None and recipe.settings.get("half_life") is not None:
         recipe = recipe.but(half_life=None)
-    return recipe.build(dataset, threads=threads)
+    return recipe.build(dataset, threads=threads, members=members)
 
 
 class _Building(NamedTuple):
@@ -282,12 +304,12 @@ class _Building(NamedTuple):
     members: Mapping[str, Any]
     bindings: Mapping[str, Any]
 
-    def built(self, recipe: Recipe, outer: tuple[Recipe, ...] = ()) -> Any:
+    def built(self, recipe: Recipe, outer: Recipe | None = None) -> Any:
         function = _builder(recipe.kind)
-        if not outer:
+        if outer is None:
             recipe._check_names()
-        chain = (recipe, *outer)
-        arguments = {name: self._value(name, value, chain) for name, value in recipe.settings.items()}
+        whole = outer or recipe
+        arguments = {name: self._value(name, value, recipe, whole) for name, value in recipe.settings.items()}
         effort = arguments.pop(EFFORT, None)
         if function.data is not None:
             arguments[function.data] = self.dataset
@@ -296,14 +318,16 @@ class _Building(NamedTuple):
         made = function(**arguments)
         return made if effort is None or made.effort == effort else made.with_effort(effort)
 
-    def _value(self, name: str, value: Any, chain: tuple[Recipe, ...]) -> Any:
+    def _value(self, name: str, value: Any, recipe: Recipe, whole: Recipe) -> Any:
         if isinstance(value, Recipe):
             # A part over other items than the dataset's says so by its place in `shards`, which builds it by itself.
-            return value if chain[0].kind == "shards" else self.built(value, chain)
+            if recipe.kind == "shards":
+                return value._knowing({**whole._live, **self.bindings}, whole._owners)
+            return self.built(value, whole)
         if isinstance(value, list):
-            return [self._value(name, each, chain) for each in value]
+            return [self._value(name, each, recipe, whole) for each in value]
         if isinstance(value, Binding):
-            return self._bound(value, chain)
+            return self._bound(value, recipe.kind, whole)
         if isinstance(value, str) and name in NESTED:
             if value not in self.members:
                 known = ", ".join(self.members) or "none"
@@ -311,31 +335,19 @@ class _Building(NamedTuple):
             return self.members[value]
         return value
 
-    def _bound(self, binding: Binding, chain: tuple[Recipe, ...]) -> Any:
-        for key in (binding.fingerprint, binding.name):
-            if key in self.bindings:
-                return self.bindings[key]
-        for recipe in chain:
-            if binding.fingerprint in recipe._live:
-                return recipe._live[binding.fingerprint]
-        for recipe in chain:
-            if recipe._owner is not None and (found := _found(recipe._owner, binding.fingerprint)) is not None:
-                return found
+    def _bound(self, binding: Binding, kind: str, whole: Recipe) -> Any:
+        for known in (self.bindings, whole._live):
+            for key in (binding.fingerprint, binding.name):
+                if key in known:
+                    return known[key]
+        for owner in whole._owners:
+            for part in live_parts(owner):
+                if getattr(part, "fingerprint", None) == binding.fingerprint:
+                    return part
         raise RecipeError(
-            f"The recipe of kind {chain[0].kind!r} must be given `{binding.name}` ({binding.fingerprint}), which is no "
-            f'plain data. Got none: pass bindings={{"{binding.name}": …}}.'
+            f"The recipe of kind {kind!r} must be given `{binding.name}` ({binding.fingerprint}), which is no plain "
+            f'data. Got none: pass bindings={{"{binding.name}": …}}, or give a function that builds it in its place.'
         )
-
-
-def held(recipe: Recipe) -> Recipe:
-    """Return the recipe with the live objects that its retriever holds, and without the retriever itself."""
-    held = recipe.but()
-    for binding in held.bindings:
-        if binding.fingerprint not in held._live and recipe._owner is not None:
-            found = _found(recipe._owner, binding.fingerprint)
-            held._live |= {} if found is None else {binding.fingerprint: found}
-    held._owner = None
-    return held
 
 
 def _builder(kind: str) -> Any:
@@ -354,37 +366,6 @@ def _settings(
         elif name != data and value is not signature.parameters[name].default:
             settings[name] = value
     return settings
-
-
-def _fingerprint(value: Any) -> str:
-    mark = getattr(value, "fingerprint", None)
-    if isinstance(mark, str):
-        return mark
-    if isinstance(value, np.ndarray):
-        return f"array {value.dtype} {value.shape} {digest(np.ascontiguousarray(value).reshape(-1).view(np.uint8))}"
-    return f"{type(value).__name__} {id(value):x}"
-
-
-def _found(thing: Any, fingerprint: str) -> Any:
-    """Look for an object in a retriever and its parts."""
-    return next((each for each in _inside(thing, set()) if getattr(each, "fingerprint", None) == fingerprint), None)
-
-
-def _inside(thing: Any, seen: set[int]) -> Iterator[Any]:
-    for value in vars(thing).values() if hasattr(thing, "__dict__") else ():
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if type(each).__module__.startswith("numpy") or isinstance(each, str | int | float) or id(each) in seen:
-                continue
-            seen.add(id(each))
-            yield each
-            if (hasattr(each, "items") and hasattr(each, "search")) or hasattr(each, "fingerprint") or _is_part(each):
-                yield from _inside(each, seen)
-
-
-def _is_part(thing: Any) -> bool:
-    from vizsla.base.scorer import Scorer
-
-    return isinstance(thing, Scorer)
 
 
 def _nested(recipe: Recipe) -> Iterator[Recipe]:
@@ -425,9 +406,8 @@ def _read_recipe(values: Any, depth: int) -> Recipe:
     if not isinstance(values, Mapping) or values.keys() != {"recipe", "settings"} or depth > MOST_DEPTH:
         raise InputError(f"A recipe must have a kind and settings. Got {values!r:.100}.")
     settings = values["settings"]
-    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
-        raise InputError(f"The settings of a recipe must be a mapping of names. Got {settings!r:.100}.")
-    return Recipe(values["recipe"], {name: _read(value, depth) for name, value in settings.items()})
+    read = {name: _read(each, depth) for name, each in settings.items()} if isinstance(settings, Mapping) else settings
+    return Recipe(values["recipe"], read)
 
 
 def _read(value: Any, depth: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -192,6 +192,10 @@ class Scorer(ABC):
     def _ignored_cut(self) -> int | None:
         """Return the `k` of a cut inside that scoring never looks at; None where there is none."""
         return None
+
+    def _live_parts(self) -> Iterable[Any]:
+        """Return the encoders, scorers and models that it holds: a recipe finds its live objects among them."""
+        return ()
 
     def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
         """Return this scorer with something put right before the one that makes the calls."""

@@ -10,8 +10,9 @@ from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
+from vizsla.base.live_objects import Binding, fingerprint_of
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import Recipe, builds, held
+from vizsla.base.recipe import Recipe, builds
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import unwrapped
 from vizsla.compose.id_alignment import ReindexedPart, align, with_details
@@ -192,7 +193,7 @@ class Composition(Retriever):
         parts = part_recipes(self._scorers())
         if parts is None:
             return None
-        return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()})
+        return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()}).owned_by(self)
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
@@ -209,6 +210,9 @@ class Composition(Retriever):
 
     def _scorers(self) -> list[Any]:
         return list(self.parts)
+
+    def _live_parts(self) -> list[Any]:
+        return [unwrapped(part) for part in self._scorers()]
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search, and let the answer name what all parts know of its items, not only the part that found them."""
@@ -265,18 +269,23 @@ class Composition(Retriever):
 
 
 def part_recipes(parts: Sequence[Any]) -> list[Any] | None:
-    """Return the recipes of parts, and scorers as they are; None where a retriever has no recipe."""
+    """Return the recipes of parts, and bindings for scorers; None where a part has neither."""
     found: dict[int, Any] = {}
     for part in map(unwrapped, parts):
         if id(part) not in found:
-            known = part._known_recipe if isinstance(part, Retriever) else part
+            known = part._known_recipe if isinstance(part, Retriever) else _binding(part)
             if known is None:
                 return None
-            found[id(part)] = held(known) if isinstance(known, Recipe) else known
+            found[id(part)] = known
     return [found[id(unwrapped(part))] for part in parts]
 
 
-@builds("composition", data=None)
+def _binding(scorer: Any) -> Binding | None:
+    mark = fingerprint_of(scorer)
+    return None if mark is None else Binding("parts", mark)
+
+
+@builds("composition", data=None, noted=False)
 def build_composition(operation: str, parts: list[Any], **options: Any) -> Composition:
     """Build a composition of these parts; the options are those of its operation."""
     if operation not in Composition.operations:

@@ -118,7 +118,7 @@ class Shards(Composition):
         recipes = part_recipes(self.parts)
         if recipes is None:
             return None
-        return Recipe("shards", {"parts": recipes, "sizes": [len(part.items) for part in self.parts]})
+        return Recipe("shards", {"parts": recipes, "sizes": [len(part.items) for part in self.parts]}).owned_by(self)
 
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
@@ -148,7 +148,7 @@ def shards(parts: Sequence[Retriever]) -> Shards:
     return Shards(parts)
 
 
-@builds("shards", data="dataset")
+@builds("shards", data="dataset", noted=False)
 def build_shards(dataset: Dataset, parts: Sequence[Recipe], sizes: Sequence[int], *, threads: int = 1) -> Shards:
     """Build shards over runs of a dataset's items, in its order.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -75,6 +75,9 @@ class AdaptedEncoder(Encoder, Artifact):
 
     def _byte_counts(self) -> dict[Any, int]:
         return {**self.base._byte_counts(), self.fingerprint: self.adapter.nbytes}
+
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.base,)
 
     def __repr__(self) -> str:
         return f"AdaptedEncoder({self.base!r})"
@@ -170,6 +173,12 @@ class TwoSidedEncoder(Encoder, Artifact):
 
     def _byte_counts(self) -> dict[Any, int]:
         return self.asking._byte_counts()
+
+    def _live_parts(self) -> Iterable[Any]:
+        return (
+            self.asking,
+            self.answering,
+        )
 
     def __repr__(self) -> str:
         return f"TwoSidedEncoder({self.asking!r}, {self.answering!r})"

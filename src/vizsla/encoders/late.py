@@ -201,6 +201,9 @@ class WordEncoder(TokenEncoder, Artifact):
             raise InputError("`base` must give dense vectors. Got a sparse encoder.")
         self.base, self.analyzer = base, analyzer or Analyzer()
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.base,)
+
     def __repr__(self) -> str:
         return f"WordEncoder({self.base!r})"
 

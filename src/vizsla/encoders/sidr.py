@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -313,6 +313,9 @@ class SidrEncoder(Encoder, Artifact):
         tokens = as_array("tokens", self.tokens, np.int64)
         if not tokens.size or not are_rising(tokens, self.dim):
             raise InputError(f"`tokens` must rise and stay below {self.dim}. Got others.")
+
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.table,)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(**self.settings)

@@ -177,6 +177,9 @@ class TokenTable(Encoder, Artifact):
         if len(self.targets) and not 0 <= self.targets.min() <= self.targets.max() < self.dim:
             raise InputError(f"`targets` must be tokens below {self.dim}. Got others.")
 
+    def _live_parts(self) -> tuple[BagOfWords]:
+        return (self.bag,)
+
     def _write(self, writer: ArtifactWriter) -> None:
         writer.child("bag", self.bag)
         for name in ("weights", "offsets", "targets", "gains"):

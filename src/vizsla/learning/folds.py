@@ -199,8 +199,9 @@ class _TextLog(NamedTuple):
         clicks, held = self.clicks.copy(), dict[int, list[int]]()
         asked = np.flatnonzero(np.diff(clicks.indptr) > 0)
         order = asked[np.argsort(self.number[asked], kind="stable")]
-        for text in texts.tolist():
-            start, stop = np.searchsorted(self.number[order], [text, text + 1]).tolist()
+        sorted_numbers = self.number[order]  # once: it is as long as the log
+        starts, stops = (np.searchsorted(sorted_numbers, texts + more).tolist() for more in (0, 1))
+        for text, start, stop in zip(texts.tolist(), starts, stops, strict=True):
             row = int(order[rng.integers(start, stop)])
             entries = slice(clicks.indptr[row], clicks.indptr[row + 1])
             if stop - start > 1:

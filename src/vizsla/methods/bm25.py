@@ -117,6 +117,13 @@ class Bm25(RowSpaceRetriever):
         """Bytes of postings, vocabulary and counts: all that searching, scoring and explaining need."""
         return int(super().nbytes + self.frequencies.nbytes)
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (
+            self.encoder,
+            self.statistics,
+            self.statistics.bag,
+        )
+
     def __repr__(self) -> str:
         analyzer = self.bag.analyzer
         languages = analyzer.languages if isinstance(analyzer, AnyLanguage) else ()

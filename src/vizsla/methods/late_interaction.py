@@ -87,6 +87,9 @@ class LateInteraction(Retriever):
     def _byte_counts(self) -> dict[Any, int]:
         return {id(self.tokens): self.tokens.nbytes, **self.encoder._byte_counts()}
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.encoder,)
+
     def __repr__(self) -> str:
         stored = f"{len(self.tokens.stored):,} tokens, {self.tokens.dim} dimensions, {self.tokens.stored.storage}"
         return f"LateInteraction({len(self.items):,} items, {stored})"

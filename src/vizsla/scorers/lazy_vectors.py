@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -251,6 +251,9 @@ class LateParametric(TextScorer):
 
     def _byte_counts(self) -> dict[Any, int]:
         return {**self.encoder._byte_counts(), id(self): self._store.nbytes}
+
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.encoder,)
 
     def __repr__(self) -> str:
         return f"LateParametric({self.encoded:,} of {len(self.items):,} items encoded)"

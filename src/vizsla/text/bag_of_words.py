@@ -281,6 +281,9 @@ class BagOfWords(Encoder, Artifact):
         ways = [self.terms.find_all([stem or "" for stem in stems]) for stems in self.analyzer.folded(forms)]
         return np.stack(ways, axis=1).astype(np.int32)
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (self.analyzer,)
+
     def _write(self, writer: ArtifactWriter) -> None:
         self.analyzer.write(writer, ANALYZER)
         if self.analyzer.vocabulary is not None:

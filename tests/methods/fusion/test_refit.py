@@ -7,9 +7,11 @@ import pytest
 
 from tests.methods.fusion.test_fuse import fruit_log, letters
 from vizsla import load
+from vizsla.compose.updates import misses_clicks, takes_clicks
 from vizsla.errors import InputError
 from vizsla.learning.folds import draw_fold
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.cold_items import cold_item_boost
 from vizsla.methods.cur import AnchorScores, adacur
 from vizsla.methods.dense import dense
 from vizsla.methods.fusion import fuse, learn_fusion
@@ -106,6 +108,22 @@ def test_learned_tokens_and_codes_are_learned_again_without_a_function(build, tm
     pair = {"words": bm25(LOG), "learned": model}
     functions = {"words": bm25(LOG), "learned": build}
     assert learn_fusion(pair, LOG).choice == learn_fusion(functions, LOG).choice
+
+
+def test_pefa_over_a_base_that_learned_is_built_again_with_it():
+    def build(log):
+        return pefa_xs(codes(log), log, weight=0.5, calibrated=False)
+
+    model = build(LOG)
+    assert same(model.refit_on(TRAIN), build(TRAIN))
+    assert not same(model, build(TRAIN))
+    learn_fusion([bm25(LOG), model], LOG)  # which asks for no function
+
+
+def test_what_learned_and_takes_no_clicks_is_known():
+    assert misses_clicks(train_xrlinear(LOG, kind_shares=(1, 1, 1)))
+    assert not misses_clicks(bm25(LOG))
+    assert not takes_clicks(cold_item_boost(LOG))
 
 
 def test_what_cannot_forget_clicks_says_so():

@@ -108,6 +108,9 @@ class Adacur(BudgetedSearch):
     def _parts(self) -> list[Any]:
         return [*super()._parts(), self.first]
 
+    def _live_parts(self) -> list[Any]:
+        return [*self._parts(), self.anchors]
+
     def _held(self) -> int:
         columns, dim = self.budget, self.anchors.factors.dim  # a basis and coefficients, in doubles
         return 2 * min(columns, dim) * (columns + dim)

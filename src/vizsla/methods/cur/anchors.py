@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
 from vizsla.artifacts.artifact import Artifact
+from vizsla.artifacts.manifest import digest
 from vizsla.base.encoder import Encoder
+from vizsla.base.live_objects import fingerprint_of
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer, check_uncut, unwrapped
 from vizsla.core.candidates import Candidates, PairScores, Stats
@@ -142,6 +145,12 @@ class AnchorScores(Artifact):
         if not len(items):
             raise InputError("`items` must be some items. Got none.")
         self.items, self.queries, self.factors = items, queries, factors
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with every id, every query and every score."""
+        arrays = " ".join(str(fingerprint_of(each)) for each in (self.factors.values, self.factors.steps))
+        return f"anchors:{digest(f'{self.items.fingerprint} {self.queries.fingerprint} {arrays}'.encode())}"
 
     @classmethod
     @validate_args

@@ -295,6 +295,9 @@ class BudgetedSearch(BudgetedRetriever):
         """Return the scorer, and what retrievers there are."""
         return [unwrapped(self.scorer), self.pool]
 
+    def _live_parts(self) -> list[Any]:
+        return self._parts()
+
     @validate_args
     def trace(self, query: str, *, threads: int = 1) -> Trace:
         """Search, and return all that was bought and believed: rounds, exact scores, and estimates of all items."""

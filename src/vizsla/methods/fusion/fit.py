@@ -99,7 +99,7 @@ EQUAL = "zscore"
 """How parts are normalized that are added with equal weights: of those that learn nothing, it is mostly the best."""
 
 
-@builds("fuse", data="dataset")
+@builds("fuse", data="dataset", noted=False)
 @validate_args
 def fuse(
     parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1

@@ -21,6 +21,9 @@ TOLERATED = 1.0
 """So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
 the other kind gains for what is often chance."""
 
+ROUNDING = 1e-9
+"""A mean difference nearer to 0 than this is none."""
+
 Rank = tuple[float, float]
 
 
@@ -57,13 +60,19 @@ class SignificanceRule:
         """Return the rank of each row."""
         lost = np.zeros(len(measured), np.int64)
         for kind, best in self.best.items():
-            lost += self.judge.errors(measured, best, kind) <= -TOLERATED
+            lost += self._losing(measured, best, kind)
         return list(zip((-lost).tolist(), self.judge.qualities(measured).tolist(), strict=True))
+
+    def _losing(self, measured: NDArray[np.float64], best: Float64Array, kind: str) -> NDArray[np.bool_]:
+        """Return which rows lose on a kind of query, as `is_loss` says of one."""
+        if 0 < self.judge.counts[kind] < FEWEST:
+            return np.asarray(self.judge.qualities(measured - best, kind) < -ROUNDING)
+        return np.asarray(self.judge.errors(measured, best, kind) <= -TOLERATED)
 
     def losses(self, values: Float64Array) -> dict[str, Gain]:
         """Return by how much it loses to the best part, for the kinds of query on which it does."""
         gains = {kind: self.judge.gain(values, best, kind) for kind, best in self.best.items()}
-        return {kind: gain for kind, gain in gains.items() if gain.errors <= -TOLERATED}
+        return {kind: gain for kind, gain in gains.items() if is_loss(gain)}
 
     def chosen(self, trials: Sequence[FusionTrial], measured: Sequence[Float64Array]) -> int:
         """Return which trial without a lift stands: from one part on, more of them only on clear evidence."""
@@ -85,7 +94,8 @@ def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
     """Whether a sum may take the place of the best part.
 
     The lower confidence bound of its gain must be above 0 over all queries to come, and on each kind that makes up a
-    tenth of them or more it may be behind by less than a standard error.
+    tenth of them or more it may be behind by less than a standard error; where fewer than `FEWEST` queries of such a
+    kind were held out it must not be behind at all, and where none was, nothing is known and the part stays.
 
     Examples
     --------
@@ -94,9 +104,31 @@ def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
     >>> is_sound(judge, part + np.tile([0.0, 0.1], 40), part), is_sound(judge, part, part)
     (True, False)
     """
-    if judge.gain(values, part).errors <= SURE:
+    if judge.gain(values, part).errors <= SURE or not_held_out(judge):
         return False
-    return all(judge.gain(values, part, kind).errors > -TOLERATED for kind in judge.common)
+    return not any(is_loss(judge.gain(values, part, kind)) for kind in judge.common)
+
+
+def is_loss(gain: Gain) -> bool:
+    """Whether a kind of query loses: by a standard error, or at all where too few queries tell how sure that is.
+
+    Examples
+    --------
+    >>> [is_loss(Gain(mean, 0.05, queries)) for mean, queries in [(-0.02, 40), (-0.06, 40), (-0.02, 20), (0.0, 20)]]
+    [False, True, True, False]
+    """
+    return gain.mean < -ROUNDING if 0 < gain.queries < FEWEST else gain.errors <= -TOLERATED
+
+
+def not_held_out(judge: Judge) -> tuple[str, ...]:
+    """Return the kinds that make up a tenth of the queries to come and of which none was held out.
+
+    Examples
+    --------
+    >>> not_held_out(Judge(np.array(["warm"]), {"warm": 0.4, "cold": 0.6}))
+    ('cold',)
+    """
+    return tuple(kind for kind in judge.common if not judge.counts[kind])
 
 
 def of_each_count(trials: Sequence[FusionTrial], *, lifted: bool) -> list[list[int]]:
@@ -309,6 +341,8 @@ def said_of(
         rival = max(sums, key=lambda at: judge.quality(measured[at]))
         more = _gain(judge.gain(measured[rival], values))
         cost = "not surely more, or at the cost of a kind of query"
+        if unheard := not_held_out(judge):
+            cost = f"but no {' or '.join(unheard)} queries could be held out to test it by, and many are expected"
         said.append(f"The best sum, {_named(names, trials[rival])}, has {more}: {cost}.")
     if selected.level != best:
         gain = judge.gain(measured[selected.level], values)

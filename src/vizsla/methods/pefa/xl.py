@@ -159,6 +159,12 @@ class PefaXl(Retriever):
         """Return the retriever without these items and their clicks, if the base can let them go."""
         return self._without_items(known_ids(ids, self.items), {})
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (
+            self.base,
+            self.encoder,
+        )
+
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
         """Forget what this dataset does not have, and let the base forget it too; all settings stay."""
         lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refit_on(dataset, threads=threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder, Rows
 from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever
 from vizsla.base.queries import Queries
+from vizsla.base.recipe import refit
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
@@ -198,11 +200,21 @@ class PefaXs(IndexRetriever):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
+    def _live_parts(self) -> Iterable[Any]:
+        return (
+            self.base,
+            self.encoder,
+        )
+
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
-        """Forget what this dataset does not have; all settings stay. A base that has learned from clicks raises."""
-        if self.base.refit_on(dataset, threads=threads) is not self.base:
-            remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa_xs(…, dataset)`."
-            raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
+        """Forget what this dataset does not have; all settings stay. A base that learned from clicks is built anew."""
+        base = self.base.refit_on(dataset, threads=threads)
+        if base is not self.base:
+            if self._recipe is None:
+                remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa_xs(…, dataset)`."
+                raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
+            again: PefaXs = refit(self, dataset, threads=threads, members={"base": base}, base="base")
+            return again
         lost = clicks_elsewhere(self.log, self.items, dataset)
         return self.without_clicks(lost) if lost else self
 
