@@ -15,6 +15,7 @@ import pytest
 
 import vizsla
 from vizsla import Dataset, FunctionScorer, bm25, tfidf
+from vizsla.core.catalog import details_of
 from vizsla.errors import DataError, InputError, VizslaError
 from vizsla.learning.clicks import click_triples
 
@@ -268,3 +269,12 @@ def test_no_frame_library_is_imported_for_lists() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert issubclass(InputError, VizslaError)
+
+
+@pytest.mark.parametrize("drop", [True, False])
+def test_an_index_that_is_a_column_too_is_read_once(drop):
+    frame = pd.DataFrame({"id": ["a", "b"], "text": ["a fig", "a pear"], "shop": ["x", "y"]})
+    for index in ("id", ["id", "shop"], ["shop"]):
+        data = vizsla.Dataset.of(frame.set_index(index, drop=drop))
+        assert list(data.item_ids) == ["a", "b"] and data.text("b") == "a pear"
+        assert details_of(data.item_ids).of(1) == {"shop": "y"}

@@ -15,11 +15,12 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import unwrapped
-from vizsla.compose.id_alignment import ReindexedPart, align, with_details
+from vizsla.compose.id_alignment import ReindexedPart, align
 from vizsla.compose.updates import Done, changed_parts, grown, known_ids, readable_twice, shrunk
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
+from vizsla.data.metadata_join import described
 from vizsla.encoders.persistence import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
 
@@ -107,7 +108,7 @@ class Composition(Retriever):
 
     @cached_property
     def _all_items(self) -> Strings:
-        return with_details(self._aligned[0].merged, [part.items for part in self._scorers()])
+        return described(self._aligned[0].merged, [part.items for part in self._scorers()])
 
     @property
     def nbytes(self) -> int:

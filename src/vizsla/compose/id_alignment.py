@@ -12,11 +12,8 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
 from vizsla.core.candidates import Candidates, PairScores
-from vizsla.core.catalog import Catalog, details_of
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
-from vizsla.data.metadata import ItemMetadata, TextPacker
-from vizsla.data.metadata_builder import described
 from vizsla.errors import InputError
 
 S = TypeVar("S", bound=Scorer)
@@ -110,50 +107,6 @@ def merge_catalogs(parts: Sequence[Scorer]) -> Strings:
         if new:
             merged = Strings.of([*merged, *new])
     return merged
-
-
-def with_details(ids: Strings, sources: Sequence[Strings]) -> Strings:
-    """Return ids with all fields and texts that some catalogs know of them; the first that knows a field wins.
-
-    Where the catalogs hold the same items, whole columns are taken over. Where they differ, an item that the first does
-    not know, or has no value for, gets the next one's.
-
-    Examples
-    --------
-    >>> from vizsla.data.dataset import Dataset
-    >>> one = Dataset.of([{"id": "f", "text": "fig", "price": 3}]).item_ids
-    >>> other = Dataset.of([{"id": "f", "text": "fig", "price": 4, "color": "green"}]).item_ids
-    >>> details_of(with_details(one, [one, other])).of(0)
-    {'price': 3, 'color': 'green'}
-    """
-    known = [(source, details) for source in sources if (details := details_of(source)) is not None]
-    if not all(source == ids for source, _ in known):
-        return _with_texts(described(ids, sources), sources)
-    distinct = list({id(details): details for _, details in known}.values())
-    if not distinct:
-        return ids
-    first, fields = distinct[0], {field for details in distinct for field in details.fields}
-    if details_of(ids) is first and fields == {*first.fields}:
-        return ids
-    names = dict.fromkeys(name for details in distinct for name in details.columns)
-    columns = {name: next(details.columns[name] for details in distinct if name in details.columns) for name in names}
-    texts = next((details.texts for details in distinct if details.texts is not None), None)
-    return Catalog(ids, ItemMetadata(columns, len(ids), texts))
-
-
-def _with_texts(ids: Strings, sources: Sequence[Strings]) -> Strings:
-    """Add the texts, of the first catalog that has one of an item; an item without any has an empty one."""
-    known = [(source, details) for source in sources if (details := details_of(source)) is not None]
-    holding = [(source, details) for source, details in known if details.texts is not None]
-    own = details_of(ids)
-    if not holding or (own is not None and own.texts is not None):
-        return ids
-    packer = TextPacker()
-    numbers = [source.find_all(ids).tolist() for source, _ in holding]
-    for row in zip(*numbers, strict=True):
-        at = next((place for place, number in enumerate(row) if number >= 0), None)
-        packer.add("" if at is None else holding[at][1].text(row[at]) or "")
-    return Catalog(ids, ItemMetadata({} if own is None else own.columns, len(ids), packer.packed()))
 
 
 def merged_numbers(items: Strings, others: Strings) -> NDArray[np.int32]:

@@ -15,7 +15,6 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, check_nesting, part_recipes
-from vizsla.compose.id_alignment import with_details
 from vizsla.compose.updates import Done
 from vizsla.compose.weighted_sum import _common_scale
 from vizsla.core.candidates import Candidates, PairScores, Stats
@@ -23,6 +22,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
+from vizsla.data.metadata_join import described
 from vizsla.errors import CompositionError, InputError
 from vizsla.text.streams import left_ids
 from vizsla.typing import Float32Array, Int32Array, Int64Array
@@ -69,7 +69,7 @@ class Shards(Composition):
     def _all_items(self) -> Strings:
         """All parts' item ids, part after part."""
         tables = [part.items for part in self.parts]
-        return with_details(_joined(tables), tables)
+        return described(_joined(tables), tables)
 
     def _with_items(self, items: Any, done: Done) -> Self:
         raise InputError("New items must go to one shard: give them to it, and join the shards anew.")

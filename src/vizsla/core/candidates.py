@@ -175,12 +175,13 @@ class Candidates:
         stats: Stats,
         query_ids: Sequence[str] | None = None,
         ceilings: Float32Array | None = None,
+        hints: tuple[str, ...] = (),
     ) -> Candidates:
         """Wrap arrays of an index that are known to be right: the query path pays no second check."""
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
         self._catalog, self._query_ids, self._stats, self._ceilings = catalog, query_ids, stats, ceilings
-        self._hints = ()
+        self._hints = hints
         return self
 
     @classmethod
@@ -214,6 +215,7 @@ class Candidates:
             self._catalog,
             scored.stats,
             self._query_ids,
+            hints=self._hints,
         )
 
     @classmethod
@@ -390,25 +392,24 @@ class Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
-        named = Candidates.unchecked(self._offsets, self._items, self._scores, self._catalog, self._stats, query_ids)
-        named._hints = self._hints
-        return named
+        scores, catalog, stats = self._scores, self._catalog, self._stats
+        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, query_ids, hints=self._hints)
 
     def with_catalog(self, catalog: Strings | None, items: Int32Array | None = None) -> Candidates:
         """Say which ids the item numbers stand for; with `items`, give the same items in that catalog's numbers."""
         own = self._items if items is None else items
         scores, ids = self._scores, self._query_ids
-        return Candidates.unchecked(self._offsets, own, scores, catalog, self._stats, ids, self._ceilings)
+        return Candidates.unchecked(self._offsets, own, scores, catalog, self._stats, ids, self._ceilings, self._hints)
 
     def with_ceilings(self, ceilings: Float32Array | None) -> Candidates:
         """Say what no item outside of each row exceeds."""
-        scores, ids = self._scores, self._query_ids
-        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, self._stats, ids, ceilings)
+        scores, catalog, ids, hints = self._scores, self._catalog, self._query_ids, self._hints
+        return Candidates.unchecked(self._offsets, self._items, scores, catalog, self._stats, ids, ceilings, hints)
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
-        scores, ids = self._scores, self._query_ids
-        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, stats, ids, self._ceilings)
+        scores, catalog, ids, ceilings = self._scores, self._catalog, self._query_ids, self._ceilings
+        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, ids, ceilings, self._hints)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -433,7 +434,8 @@ class Candidates:
         if catalog is not None:
             numbers, places = np.unique(items, return_inverse=True)  # in their order, so that ties stay as they are
             items, catalog = places.reshape(-1).astype(np.int32), Excerpt.taken(catalog, numbers)
-        return _restored, (self._offsets, items, self._scores, catalog, self._stats, query_ids, self._ceilings)
+        known = self._offsets, items, self._scores, catalog, self._stats, query_ids, self._ceilings, self._hints
+        return _restored, known
 
     def __copy__(self) -> Candidates:
         return self
@@ -524,7 +526,8 @@ class Candidates:
     def _like(self, offsets: Int64Array, items: Int32Array, scores: Float32Array | None) -> Candidates:
         fixed = None if scores is None else _fixed(scores, np.float32)
         offsets, items = _fixed(offsets, np.int64), _fixed(items, np.int32)
-        return Candidates.unchecked(offsets, items, fixed, self._catalog, self._stats, self._query_ids)
+        ids, hints = self._query_ids, self._hints
+        return Candidates.unchecked(offsets, items, fixed, self._catalog, self._stats, ids, hints=hints)
 
     def _rows(self, rows: range) -> Candidates:
         parts = [slice(int(self._offsets[row]), int(self._offsets[row + 1])) for row in rows]

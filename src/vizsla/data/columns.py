@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,15 @@ from vizsla.data.values import (
     LIST,
     NUMBER,
     TEXT,
+    NumberStyle,
     boolean_of,
     date_span,
     json_array,
     list_of,
-    number_text,
     text_of,
 )
 from vizsla.errors import DataError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array
-
-if TYPE_CHECKING:
-    from vizsla.artifacts.reader import ArtifactReader
-    from vizsla.artifacts.writer import ArtifactWriter
 
 
 class Segments:
@@ -75,6 +71,10 @@ class Segments:
         return FormatError(f"{self.source}: {problem}.")
 
 
+GIVEN, WRITTEN, DECIMAL = 0, 1, 2
+"""How a number was given: as a number, as a text, or as a decimal number with a text of its own."""
+POINTS = ("", ".", ",")
+UNDECIDED = NumberStyle()
 NO_SLOTS, NO_CODES = np.zeros(0, np.uint32), np.zeros(0, np.int32)
 
 
@@ -107,6 +107,8 @@ class Column(ABC):
     """
 
     kind: ClassVar[str]
+    declared: bool = False
+    """Whether the user said what the kind is: that of such a column wins where catalogs are joined."""
 
     def __init__(self, codes: Int32Array, known: int, odd: Strings):
         self.codes, self.known, self.odd = codes, known, odd
@@ -127,13 +129,13 @@ class Column(ABC):
 
     def equal(self, values: Sequence[Value]) -> BoolArray:
         """Return which items have one of these values."""
-        mask = np.zeros(len(self.codes), np.bool_)
+        flags = np.zeros(self.known + len(self.odd) + 1, np.bool_)  # by code; the last one is for -1
         for value in values:
             low, high = self.codes_of(value)
-            mask |= (self.codes >= low) & (self.codes < high)
+            flags[low:high] = True
             if (odd := self.odd_code(value)) >= 0:
-                mask |= self.codes == odd
-        return mask
+                flags[odd] = True
+        return flags[self.codes]
 
     def has(self, value: Value) -> bool:
         """Return whether any item may have this value: whether the dictionary has it."""
@@ -192,7 +194,28 @@ class Column(ABC):
         used = np.unique(codes[codes >= 0]).astype(np.int64)
         renamed = np.full(self.known + len(self.odd) + 1, -1, np.int32)
         renamed[used] = np.arange(len(used))
-        return self.restricted(used, renamed[codes])
+        taken = self.restricted(used, renamed[codes])
+        taken.declared = self.declared
+        return taken
+
+    @classmethod
+    @abstractmethod
+    def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
+        """Return one column of several of this kind; its values are theirs, and none is read anew.
+
+        `codes` are numbers in the columns' dictionaries, one after another: all of the first column, then the next.
+        """
+
+    @property
+    def settings(self) -> int:
+        """What a file holds besides the arrays, as a number."""
+        return int(self.declared)
+
+    def set(self, settings: int) -> None:
+        """Take over what a file holds besides the arrays; what is not known raises ValueError."""
+        if settings not in (0, 1):
+            raise ValueError("expected settings of a column")
+        self.declared = bool(settings)
 
     @abstractmethod
     def segments(self) -> list[NDArray[Any]]:
@@ -229,9 +252,8 @@ class KeyedColumn(Column):
             raise InputError(f"A condition on a field of {self.kind}s must give a {self.kind}. Got {value!r:.60}.")
         return self._range(span)
 
-    @staticmethod
     @abstractmethod
-    def span(value: Value) -> tuple[Any, Any] | None:
+    def span(self, value: Value) -> tuple[Any, Any] | None:
         """Return the first key that a value stands for, and the first one after it; None for what is no such value."""
 
     def _range(self, span: tuple[Any, Any]) -> tuple[int, int]:
@@ -245,6 +267,14 @@ class KeyedColumn(Column):
     def restricted(self, used: NDArray[np.int64], codes: Int32Array) -> Column:
         """Keep some values, and some texts that are none."""
         return type(self)(codes, self.keys[used[used < self.known]], _picked(self.texts, used))
+
+    @classmethod
+    def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
+        """Merge keys with their texts."""
+        keys, texts, own = _merged_keys(
+            [(*zip(c.keys.tolist(), c.texts[: c.known], strict=True), *c.odd) for c in columns], codes
+        )
+        return cls(own, np.array([key for key, _ in keys], cls.dtype), table([text for _, text in keys] + texts))
 
     def segments(self) -> list[NDArray[Any]]:
         """Give keys, texts, codes."""
@@ -264,34 +294,103 @@ class KeyedColumn(Column):
 
 
 class NumberColumn(KeyedColumn):
-    """Numbers.
+    """Numbers, and how each was given.
+
+    Parameters
+    ----------
+    codes, keys, texts
+        As of every such column.
+    forms : uint8 array, optional
+        How each number was given: as a number (GIVEN), as a text (WRITTEN) or as a decimal number whose text is kept
+        (DECIMAL). The last two are shown as they were written. Told by the texts unless given.
+    style : NumberStyle
+        How its texts are read: it was decided when the column was made.
 
     Examples
     --------
     >>> prices = NumberColumn(np.array([1, -1, 2, 0], np.int32), np.array([3.0, 7.5]), table(["3", "$7.50", "n/a"]))
     >>> prices.at(0), prices.at(1), prices.at(2), prices.ordered("lt", 5).tolist()
-    (7.5, None, 'n/a', [False, False, False, True])
+    ('$7.50', None, 'n/a', [False, False, False, True])
     """
 
     kind = NUMBER
     dtype = np.float64
 
-    def value(self, code: int) -> float | int:
+    def __init__(
+        self,
+        codes: Int32Array,
+        keys: NDArray[Any],
+        texts: Strings,
+        forms: NDArray[np.uint8] | None = None,
+        style: NumberStyle = UNDECIDED,
+    ):
+        super().__init__(codes, keys, texts)
+        self.forms = np.full(len(keys), WRITTEN, np.uint8) if forms is None else forms
+        self.style = style
+
+    def value(self, code: int) -> float | int | str:
+        """Return a number, a whole one without a point, or the text that it was given as."""
+        return self.number(code) if self.forms[code] == GIVEN else self.texts[code]
+
+    def number(self, code: int) -> float | int:
         """Return a number, a whole one without a point."""
         value = float(self.keys[code])
         return int(value) if value.is_integer() else value
 
-    @staticmethod
-    def span(value: Value) -> tuple[float, float] | None:
-        """Return a number and the next one; None for a text that is none, or that may be two."""
+    def span(self, value: Value) -> tuple[float, float] | None:
+        """Return a number and the next one; a text is read as the column's own are, and None if it is no number."""
         number: float | None = None
         if isinstance(value, str):
-            read = number_text(value)
-            if read is not None and not (read.is_ambiguous and "," in value):
-                number = read.comma if read.dot is None else read.dot
+            number = self.style.read(value, declared=self.declared)
         elif not isinstance(value, bool):
             number = float(value)
         return None if number is None else (number, math.nextafter(number, math.inf))
+
+    def raw(self) -> list[Any]:
+        """Return the values as they were given."""
+        given = [
+            self.number(code) if form == GIVEN else text if form == WRITTEN else DecimalText(text)
+            for code, (form, text) in enumerate(zip(self.forms.tolist(), self.texts[: self.known], strict=True))
+        ]
+        return [*given, *self.odd]
+
+    def restricted(self, used: NDArray[np.int64], codes: Int32Array) -> Column:
+        """Keep some numbers, and some texts that are none."""
+        own = used[used < self.known]
+        return NumberColumn(codes, self.keys[own], _picked(self.texts, used), self.forms[own], self.style)
+
+    @classmethod
+    def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
+        """Merge numbers with their texts; the style is that of the first column that has one."""
+        given = [(*zip(c.keys.tolist(), c.forms.tolist(), c.texts[: c.known], strict=True), *c.odd) for c in columns]
+        keys, texts, own = _merged_keys(given, codes)
+        numbers, forms = np.array([key[0] for key in keys], np.float64), np.array([key[1] for key in keys], np.uint8)
+        style = next((column.style for column in columns if column.style.point), columns[0].style)
+        return cls(own, numbers, table([key[2] for key in keys] + texts), forms, style)
+
+    def segments(self) -> list[NDArray[Any]]:
+        """Give keys, texts, codes, forms."""
+        return [*super().segments(), self.forms]
+
+    @classmethod
+    def of_segments(cls, parts: Segments) -> Self:
+        """Read numbers and how they were given."""
+        column, forms = super().of_segments(parts), parts.array(4, np.uint8)
+        if len(forms) != column.known or (forms > DECIMAL).any():
+            raise parts.error("expected how each number was given")
+        column.forms = forms
+        return column
+
+    @property
+    def settings(self) -> int:
+        """Whether it is declared, and its style."""
+        return int(self.declared) + 2 * int(self.style.spaced) + 4 * POINTS.index(self.style.point)
+
+    def set(self, settings: int) -> None:
+        """Take over whether it is declared, and its style."""
+        if not 0 <= settings < 4 * len(POINTS):
+            raise ValueError("expected settings of a column of numbers")
+        self.declared, self.style = bool(settings & 1), NumberStyle(POINTS[settings >> 2], bool(settings & 2))
 
 
 class DateColumn(KeyedColumn):
@@ -311,8 +410,7 @@ class DateColumn(KeyedColumn):
         """Return a date as it was written."""
         return self.texts[code]
 
-    @staticmethod
-    def span(value: Value) -> tuple[int, int] | None:
+    def span(self, value: Value) -> tuple[int, int] | None:
         """Return when a date begins and ends: a day, a month or a year holds all that lies within."""
         return None if isinstance(value, bool | float) else date_span(str(value))
 
@@ -366,6 +464,12 @@ class TextColumn(Column):
         """Keep some texts."""
         return type(self)(codes, _picked(self.texts, used))
 
+    @classmethod
+    def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
+        """Merge texts."""
+        texts, places = ranked([text for column in columns for text in column.texts[:]])
+        return cls(renamed(places, codes), table(texts))
+
     def segments(self) -> list[NDArray[Any]]:
         """Give texts and codes."""
         return [self.texts.data, self.texts.offsets, self.codes]
@@ -410,8 +514,16 @@ class BooleanColumn(Column):
 
     def restricted(self, used: NDArray[np.int64], codes: Int32Array) -> BooleanColumn:
         """Keep some texts that are neither; the codes 0 and 1 stay what they are."""
-        renamed = np.append(np.where(used < 2, used, np.cumsum(used >= 2) + 1), -1).astype(np.int32)
-        return BooleanColumn(renamed[codes], _picked(self.odd, used[used >= 2] - 2))
+        own = np.append(np.where(used < 2, used, np.cumsum(used >= 2) + 1), -1).astype(np.int32)
+        return BooleanColumn(own[codes], _picked(self.odd, used[used >= 2] - 2))
+
+    @classmethod
+    def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
+        """Merge the texts that are neither."""
+        odd, places = ranked([text for column in columns for text in column.odd])
+        given = iter((places + 2).tolist())
+        own = [code if code < 2 else next(given) for column in columns for code in range(2 + len(column.odd))]
+        return BooleanColumn(renamed(np.array(own, np.int32), codes), table(odd))
 
     def segments(self) -> list[NDArray[Any]]:
         """Give texts that are neither, and codes."""
@@ -483,8 +595,35 @@ class ListText(str):
     __slots__ = ()
 
 
+class DecimalText(str):
+    """The text of a number that was given as one and keeps its digits, such as a Decimal of 1.50."""
+
+    __slots__ = ()
+
+
 COLUMNS: tuple[type[Column], ...] = (NumberColumn, DateColumn, TextColumn, ListColumn, BooleanColumn)
 """The kinds of columns, by the number that a file has for them."""
+
+
+def ranked(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the distinct texts in the order of their characters, and the place of each text among them."""
+    distinct = sorted(set(texts))
+    places = dict(zip(distinct, range(len(distinct)), strict=True))
+    return distinct, np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
+
+
+def renamed(own: NDArray[np.int32], codes: Int32Array) -> Int32Array:
+    """Return codes by the new number of each value; -1 stays what it is."""
+    return np.append(own, np.int32(-1)).astype(np.int32)[codes]
+
+
+def _merged_keys(given: list[tuple[Any, ...]], codes: Int32Array) -> tuple[list[Any], list[str], Int32Array]:
+    """Return the distinct keys with their texts, in order; the distinct texts without a key; and the new codes."""
+    values = [value for dictionary in given for value in dictionary]
+    keys = sorted({value for value in values if value.__class__ is tuple})
+    texts = sorted({value for value in values if value.__class__ is not tuple})
+    places = dict(zip([*keys, *texts], range(len(keys) + len(texts)), strict=True))
+    return keys, texts, renamed(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), codes)
 
 
 def _by_code(flags: Sequence[bool], codes: Int32Array) -> BoolArray:
@@ -493,94 +632,3 @@ def _by_code(flags: Sequence[bool], codes: Int32Array) -> BoolArray:
 
 def _picked(texts: Strings, numbers: NDArray[np.int64]) -> Strings:
     return texts if len(numbers) == len(texts) else table(texts.take(numbers.astype(np.int32)))
-
-
-DATA, PLACES = "columns", "column_places"
-MOST_COLUMNS = 10_000
-PARTS = 4
-"""Arrays of a column at most."""
-ALIGNMENT = 8
-
-
-def write_columns(writer: ArtifactWriter, columns: Mapping[str, Column]) -> None:
-    """Store columns as `columns.npy`, all bytes one after another, and `column_places.npy`, a row per column.
-
-    A row holds the number of the column's kind, and where its name and each of its arrays begin and end.
-    """
-    places = np.zeros((len(columns), 1 + 2 * (1 + PARTS)), np.int64)
-    parts: list[NDArray[np.uint8]] = []
-    end = 0
-    for row, (name, column) in zip(places, columns.items(), strict=True):
-        row[0] = COLUMNS.index(type(column))
-        for at, segment in enumerate([_encoded(name), *column.segments()]):
-            data = np.ascontiguousarray(segment).reshape(-1).view(np.uint8)
-            row[1 + 2 * at : 3 + 2 * at] = end, end + len(data)
-            padding = -len(data) % ALIGNMENT
-            parts += [data, np.zeros(padding, np.uint8)]
-            end += len(data) + padding
-    writer.array(DATA, np.concatenate(parts) if parts else np.zeros(0, np.uint8))
-    writer.array(PLACES, places)
-
-
-def _encoded(name: str) -> NDArray[np.uint8]:
-    try:
-        return np.frombuffer(name.encode(), np.uint8)
-    except UnicodeEncodeError:
-        raise InputError(f"The name of a field must be valid Unicode. Got {name!r:.60}.") from None
-
-
-def read_columns(reader: ArtifactReader, count: int) -> ColumnFile:
-    """Return the columns of a file; names and places are checked now, a column when it is read first."""
-    data, places = reader.array(DATA, np.uint8), reader.array(PLACES, np.int64, ndim=2)
-    source = str(reader.path / f"{DATA}.npy")
-    if places.shape[0] > MOST_COLUMNS or places.shape[1] != 1 + 2 * (1 + PARTS):
-        raise FormatError(f"{source}: the places of the columns are not sound.")
-    starts, ends = places[:, 1::2], places[:, 2::2]
-    kinds = places[:, 0]
-    inside = (starts >= 0) & (starts <= ends) & (ends <= len(data)) & (starts % ALIGNMENT == 0)
-    if not inside.all() or not ((kinds >= 0) & (kinds < len(COLUMNS))).all():
-        raise FormatError(f"{source}: the places of the columns do not fit their bytes.")
-    try:
-        names = [data[start:end].tobytes().decode() for start, end in zip(starts[:, 0], ends[:, 0], strict=True)]
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{source}: the name of a field is not valid UTF-8 ({error.reason}).") from error
-    if len(set(names)) < len(names):
-        raise FormatError(f"{source}: every field must have a name of its own.")
-    columns = ColumnFile(data, places, names, count, source)
-    if reader.loading.verify:
-        columns.check()
-    return columns
-
-
-class ColumnFile(Mapping[str, Column]):
-    """Columns by name, in the order of the data; each is made of the file's bytes when it is first asked for."""
-
-    def __init__(self, data: NDArray[np.uint8], places: NDArray[np.int64], names: list[str], count: int, source: str):
-        self._data, self._places, self._count, self._source = data, places, count, source
-        self._rows = {name: row for row, name in enumerate(names)}
-        self._made: dict[str, Column] = {}
-
-    def __getitem__(self, name: str) -> Column:
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = self._read(self._rows[name])
-        return made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __contains__(self, name: Any) -> bool:
-        return name in self._rows
-
-    def check(self) -> None:
-        """Raise FormatError unless every column is sound and its texts are valid."""
-        for row in range(len(self)):
-            self._read(row).check_text()
-
-    def _read(self, row: int) -> Column:
-        kind, _, _, *bounds = map(int, self._places[row])
-        parts = [self._data[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
-        return COLUMNS[kind].of_segments(Segments(parts, self._count, self._source))

@@ -43,6 +43,8 @@ class Condition(ABC):
 
     tight: ClassVar[bool] = True
     """Whether it needs no parentheses inside of others."""
+    depth: int = 0
+    """How deep other conditions lie inside."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -194,6 +196,9 @@ class And(Condition):
     tight = False
     type: ClassVar[str] = "and"
 
+    def __post_init__(self) -> None:
+        _note_depth(self, self.parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the parts as `filters`."""
         return {"type": self.type, "filters": [part.to_dict() for part in self.parts]}
@@ -228,6 +233,9 @@ class Not(Condition):
 
     part: Condition
 
+    def __post_init__(self) -> None:
+        _note_depth(self, (self.part,))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the part as the one of `filters`."""
         return {"type": "not", "filters": [self.part.to_dict()]}
@@ -244,6 +252,14 @@ class Not(Condition):
         return f"not {_grouped(self.part)}"
 
 
+def _note_depth(condition: Condition, parts: tuple[Condition, ...]) -> None:
+    """Note how deep the parts of a condition lie; too deep raises, since a text of it could not be read back."""
+    depth = 1 + max((part.depth for part in parts), default=0)
+    if depth > MOST_DEPTH:
+        raise InputError(f"Conditions must be at most {MOST_DEPTH} deep. Got more: join many by one `where`.")
+    object.__setattr__(condition, "depth", depth)
+
+
 def where(*conditions: str | Mapping[str, Any] | Condition) -> Condition:
     """Return a condition on items' metadata, to be given to a search as `where`; several must all hold.
 
@@ -253,7 +269,9 @@ def where(*conditions: str | Mapping[str, Any] | Condition) -> Condition:
         A text with `and`, `or`, `not` and parentheses around comparisons: `field=value`, `field=a,b` (one of these),
         `field!=value`, `field<20`, `<=`, `>`, `>=`, `field=5..20` (both ends included; one may be missing),
         `field in (a, b)`, `field not in (a, b)`, `field contains word`, `field startswith word`, `field is null`,
-        `field is not null`. Values and fields with special characters stand in double or single quotes.
+        `field is not null`. Values and fields with special characters stand in double or single quotes, and so do
+        values with one of the words and, or, not, in, contains, startswith, is and null. A comma stands between values,
+        and is no decimal point. A text is read as a field of numbers has them: `price="$5.00"` is `price=5`.
         Or a dict in the shape of OpenAI's filters: `{"type": "lt", "key": "price", "value": 20}`, with the types eq,
         ne, lt, lte, gt, gte, in, nin, contains, startswith, isnull; and `{"type": "and", "filters": […]}`, with and,
         or, not.

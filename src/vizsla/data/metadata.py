@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from vizsla.artifacts.artifact import Artifact
 from vizsla.core.sparse import are_offsets
-from vizsla.data.columns import MOST_COLUMNS as MOST_COLUMNS
-from vizsla.data.columns import Column, ColumnFile, read_columns, write_columns
+from vizsla.data.column_file import MOST_COLUMNS as MOST_COLUMNS
+from vizsla.data.column_file import ColumnFile, read_columns, write_columns
+from vizsla.data.columns import Column
 from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -170,9 +171,55 @@ class TextPacker:
         self._waiting.clear()
 
 
+class GatheredTexts:
+    """Texts of one or several stores by other numbers, as they lie: none is unpacked before it is asked for.
+
+    Parameters
+    ----------
+    stores : sequence of CompressedTexts
+        The texts.
+    which : int32 array
+        The store of each text; -1 for an item whose text was not kept, which is empty.
+    places : int64 array
+        The number of each text in its store.
+
+    Examples
+    --------
+    >>> packer = TextPacker()
+    >>> for text in ("a fig", "a pear"):
+    ...     packer.add(text)
+    >>> some = GatheredTexts([packer.packed()], np.array([0, -1], np.int32), np.array([1, 0]))
+    >>> some[0], some[1]
+    ('a pear', '')
+    """
+
+    def __init__(self, stores: Sequence[CompressedTexts], which: NDArray[np.int32], places: NDArray[np.int64]):
+        self.stores, self.which, self.places = list(stores), which, places
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def __getitem__(self, number: int) -> str:
+        store = int(self.which[number])
+        return "" if store < 0 else self.stores[store][int(self.places[number])]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self.which.nbytes + self.places.nbytes) + sum(store.nbytes for store in self.stores)
+
+    def write(self, writer: ArtifactWriter) -> None:
+        """Store the texts in their new order."""
+        packer = TextPacker()
+        for number in range(len(self)):
+            packer.add(self[number])
+        packer.packed().write(writer)
+
+
+KeptTexts = CompressedTexts | GatheredTexts
 TEXT = "text"
 """What the kept texts are called among the fields."""
-LAYOUT = 2
+LAYOUT = 3
 """The number of the files' layout: another one is refused."""
 DESCRIBED = 60
 """Columns that the manifest describes; the file knows all of them."""
@@ -189,7 +236,7 @@ class ItemMetadata(Artifact):
         A field's values, one an item.
     count : int
         The number of items.
-    texts : CompressedTexts, optional
+    texts : CompressedTexts or GatheredTexts, optional
         Their texts.
 
     Examples
@@ -198,12 +245,12 @@ class ItemMetadata(Artifact):
     >>> from vizsla.core.catalog import Item
     >>> known = DetailsCollector.of([Item("a", "a fig", metadata={"price": "3.50"})], keep_texts=True)
     >>> known, known.of(0), known.text(0)
-    (ItemMetadata(1 items: price, text), {'price': 3.5}, 'a fig')
+    (ItemMetadata(1 items: price, text), {'price': '3.50'}, 'a fig')
     """
 
     kind = "details"
 
-    def __init__(self, columns: Mapping[str, Column], count: int, texts: CompressedTexts | None = None):
+    def __init__(self, columns: Mapping[str, Column], count: int, texts: KeptTexts | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.
         self.columns = columns if isinstance(columns, ColumnFile) else dict(columns)
         self.count, self.texts = count, texts

@@ -1,37 +1,41 @@
-"""Build item metadata from items, and rearrange it by item number."""
+"""Build item metadata from items: the kind of each column is declared, or told by its values."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, time
+from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.catalog import Catalog, Item, details_of
+from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
-from vizsla.core.validation import DatasetWarning, user_stacklevel
 from vizsla.data import values
+from vizsla.data.column_file import MOST_COLUMNS
 from vizsla.data.columns import (
-    MOST_COLUMNS,
+    DECIMAL,
+    GIVEN,
+    WRITTEN,
     BooleanColumn,
     Column,
     DateColumn,
-    KeyedColumn,
+    DecimalText,
     ListColumn,
     ListText,
     NumberColumn,
     TextColumn,
+    ranked,
+    renamed,
     table,
 )
-from vizsla.data.metadata import TEXT, CompressedTexts, ItemMetadata, TextPacker
+from vizsla.data.metadata import TEXT, ItemMetadata, TextPacker
 from vizsla.data.values import (
     BOOLEAN,
     DATE,
@@ -39,6 +43,7 @@ from vizsla.data.values import (
     LIST,
     NUMBER,
     PLAIN_NUMBER,
+    NumberStyle,
     NumberText,
     boolean_of,
     date_span,
@@ -54,17 +59,28 @@ BATCH = 4096
 _PLAIN_LINES = re.compile(f"{PLAIN_NUMBER.pattern}(?:\n{PLAIN_NUMBER.pattern})*")
 
 
-def column_of(values: Sequence[Any], codes: Int32Array, kind: str | None = None) -> Column:
+def column_of(
+    values: Sequence[Any],
+    codes: Int32Array,
+    kind: str | None = None,
+    *,
+    declared: bool = True,
+    style: NumberStyle | None = None,
+) -> Column:
     """Return the column of some values.
 
     Parameters
     ----------
     values : sequence
-        Texts, numbers, booleans and lists (as ListText); repeated ones are merged.
+        Texts, numbers, booleans, lists (as ListText) and decimal numbers (as DecimalText); repeated ones are merged.
     codes : int32 array
         Each item's number among the values, -1 for none.
     kind : str, optional
         What the column is; told by the values unless given.
+    declared : bool
+        Whether the user gave the kind. If not, a leading zero makes no number though the column has numbers.
+    style : NumberStyle, optional
+        How numbers are read, as in the column that these values are added to; told by the values unless given.
 
     Examples
     --------
@@ -73,25 +89,30 @@ def column_of(values: Sequence[Any], codes: Int32Array, kind: str | None = None)
     ('number', 1, 'n/a', np.int64(1))
     """
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
-    if not len(values) and kind is None:
-        return _texts_of_values(values, counts, codes, True)
-    for make in (_booleans, _lists, _numbers, _dates) if kind is None else (_DECLARED.get(kind, _texts_of_values),):
-        column = make(values, counts, codes, kind is not None)
-        if column is not None:
-            return column
-    return _texts_of_values(values, counts, codes, True)
+    column: Column | None = None
+    if kind == NUMBER and style is not None:
+        column = _styled(values, codes, style, declared)
+    elif kind is not None:
+        column = _DECLARED.get(kind, _texts_of_values)(values, counts, codes, True)
+    elif len(values):
+        made = (make(values, counts, codes, False) for make in (_booleans, _lists, _numbers, _dates))
+        column = next((found for found in made if found is not None), None)
+    if column is None:
+        column = _texts_of_values(values, counts, codes, True)
+    column.declared = kind is not None and declared
+    return column
 
 
 def _texts_of_values(values: Sequence[Any], counts: Int64Array, codes: Int32Array, declared: bool) -> Column:
-    distinct, renamed = _ranked(_as_texts(values))
-    return TextColumn(_renamed(renamed, codes), table(distinct))
+    distinct, places = ranked(_as_texts(values))
+    return TextColumn(renamed(places, codes), table(distinct))
 
 
 def _lists(values: Sequence[Any], counts: Int64Array, codes: Int32Array, declared: bool) -> Column | None:
     if not declared and not _enough(values, counts, _is_list):
         return None
-    distinct, renamed = _ranked(_as_texts(values))
-    return ListColumn(_renamed(renamed, codes), table(distinct))
+    distinct, places = ranked(_as_texts(values))
+    return ListColumn(renamed(places, codes), table(distinct))
 
 
 def _is_list(value: Any) -> bool:
@@ -105,10 +126,10 @@ def _booleans(values: Sequence[Any], counts: Int64Array, codes: Int32Array, decl
     if not declared and not _enough(values, counts, lambda value: read(value) is not None):
         return None
     found = [read(value) for value in values]
-    odd, renamed = _ranked([text_of(value) for value, flag in zip(values, found, strict=True) if flag is None])
-    places = iter((renamed + 2).tolist())
-    own = [next(places) if flag is None else int(flag) for flag in found]
-    return BooleanColumn(_renamed(np.array(own, np.int32), codes), table(odd))
+    odd, places = ranked([text_of(value) for value, flag in zip(values, found, strict=True) if flag is None])
+    given = iter((places + 2).tolist())
+    own = [next(given) if flag is None else int(flag) for flag in found]
+    return BooleanColumn(renamed(np.array(own, np.int32), codes), table(odd))
 
 
 def _dates(values: Sequence[Any], counts: Int64Array, codes: Int32Array, declared: bool) -> Column | None:
@@ -116,21 +137,26 @@ def _dates(values: Sequence[Any], counts: Int64Array, codes: Int32Array, declare
         return None
     spans = [_date(value, whole=False) for value in values]
     known = np.array([span is not None for span in spans], np.bool_)
-    return _keyed(DateColumn, np.array([span[0] if span else 0 for span in spans], np.int64), known, values, codes)
+    keys = np.array([span[0] if span else 0 for span in spans], np.int64)
+    own, ordered, texts = _keyed(keys, known, values, codes)
+    return DateColumn(own, keys[ordered], texts)
 
 
 def _keyed(
-    kind: type[KeyedColumn], keys: NDArray[Any], known: NDArray[np.bool_], values: Sequence[Any], codes: Int32Array
-) -> Column:
-    """Return a column of values in the order of their keys; those without a key come last, in that of their texts."""
-    places = np.flatnonzero(known)
-    ordered = places[np.argsort(keys[places], kind="stable")]
-    odd, renamed = _ranked([text_of(values[at]) for at in np.flatnonzero(~known).tolist()])
+    keys: NDArray[Any], known: NDArray[np.bool_], values: Sequence[Any], codes: Int32Array
+) -> tuple[Int32Array, Int64Array, Strings]:
+    """Return codes, the places of the values in the order of their keys, and the texts.
+
+    Values without a key come last, in the order of their texts.
+    """
+    at = np.flatnonzero(known)
+    ordered = at[np.argsort(keys[at], kind="stable")]
+    odd, places = ranked([text_of(values[at]) for at in np.flatnonzero(~known).tolist()])
     own = np.empty(len(values), np.int32)
     own[ordered] = np.arange(len(ordered))
-    own[~known] = renamed + len(ordered)
+    own[~known] = places + len(ordered)
     texts = list(map(_as_texts(values).__getitem__, ordered.tolist()))
-    return kind(_renamed(own, codes), keys[ordered], table(texts + odd))
+    return renamed(own, codes), ordered, table(texts + odd)
 
 
 def _date(value: Any, *, whole: bool) -> tuple[int, int] | None:
@@ -141,14 +167,48 @@ def _date(value: Any, *, whole: bool) -> tuple[int, int] | None:
 
 
 def _numbers(values: Sequence[Any], counts: Int64Array, codes: Int32Array, declared: bool) -> Column | None:
-    numbers = _as_numbers(values, counts, declared)
-    if numbers is None:
-        return None
-    return _keyed(NumberColumn, numbers, ~np.isnan(numbers), values, codes)
+    read = _as_numbers(values, counts, declared)
+    return None if read is None else _number_column(read[0], read[1], values, codes)
 
 
-def _as_numbers(values: Sequence[Any], counts: Int64Array, declared: bool) -> NDArray[np.float64] | None:
-    """Return the values as numbers, NaN where one is none; None if too few are, or zeros lead."""
+def _styled(values: Sequence[Any], codes: Int32Array, style: NumberStyle, declared: bool) -> Column:
+    """Return a column of numbers whose texts are read in a given style."""
+
+    def read(value: Any) -> float | None:
+        if value.__class__ is str:
+            return style.read(value, declared=declared)
+        return _given(value)
+
+    found = [read(value) for value in values]
+    numbers = np.array([math.nan if number is None else number for number in found], np.float64)
+    return _number_column(numbers, style, values, codes)
+
+
+def _number_column(
+    numbers: NDArray[np.float64], style: NumberStyle, values: Sequence[Any], codes: Int32Array
+) -> NumberColumn:
+    own, ordered, texts = _keyed(numbers, ~np.isnan(numbers), values, codes)
+    forms = np.full(len(values), WRITTEN, np.uint8)
+    if set(map(type, values)) != {str}:
+        forms[:] = [_FORMS.get(value.__class__, GIVEN) for value in values]
+    return NumberColumn(own, numbers[ordered], texts, forms[ordered], style)
+
+
+_FORMS = {str: WRITTEN, DecimalText: DECIMAL}
+
+
+def _given(value: Any) -> float | None:
+    """Return what was given as a number; None for anything else."""
+    if value.__class__ is DecimalText:
+        number = float(value)
+        return number if abs(number) <= LARGEST else None
+    return float(value) if _is_number(value) else None
+
+
+def _as_numbers(
+    values: Sequence[Any], counts: Int64Array, declared: bool
+) -> tuple[NDArray[np.float64], NumberStyle] | None:
+    """Return the values as numbers, NaN where one is none, and their style; None if too few are, or zeros lead."""
     numbers = np.full(len(values), np.nan)
     allowed = counts.sum() * (1 - SHARE) + 1e-9
     failed, readings = 0, {}
@@ -166,34 +226,44 @@ def _as_numbers(values: Sequence[Any], counts: Int64Array, declared: bool) -> ND
                     readings[at] = read
                 else:
                     failed += counts[at]
-            elif value.__class__ is str or _is_number(value):
+            elif value.__class__ is str:
                 numbers[at] = float(value)
+            elif (number := _given(value)) is not None:
+                numbers[at] = number
             else:
                 failed += counts[at]
             if failed > allowed and not declared:
                 return None
-    if readings:
-        _settle(numbers, values, counts, readings)
-    return numbers if declared or counts[np.isnan(numbers)].sum() <= allowed else None
+    style = _settle(numbers, values, counts, readings, declared)
+    return (numbers, style) if declared or counts[np.isnan(numbers)].sum() <= allowed else None
 
 
 def _settle(
-    numbers: NDArray[np.float64], values: Sequence[Any], counts: Int64Array, readings: dict[int, NumberText]
-) -> None:
-    """Fill in numbers with separators: where a comma or a dot may mean two things, the other values decide."""
-    if any(read.dot != read.comma for read in readings.values()):
-        plain = [at for at in np.flatnonzero(~np.isnan(numbers)).tolist() if isinstance(values[at], str)]
-        readings |= {at: read for at in plain if (read := number_text(values[at])) is not None}
-    dots = sum(counts[at] for at, read in readings.items() if read.comma is None)
-    commas = sum(counts[at] for at, read in readings.items() if read.dot is None)
-    point = "." if dots and dots >= SHARE * (dots + commas) else "," if commas >= SHARE * (dots + commas) > 0 else ""
+    numbers: NDArray[np.float64],
+    values: Sequence[Any],
+    counts: Int64Array,
+    readings: dict[int, NumberText],
+    declared: bool,
+) -> NumberStyle:
+    """Fill in numbers with separators: where a comma or a dot may mean two things, the other values decide.
+
+    Returns how they decided: it holds for all values that are added later.
+    """
+    if all(read.dot == read.comma for read in readings.values()):
+        plain = (value for value in values if value.__class__ is str and "." in value)
+        point = "." if any((read := number_text(text)) is not None and read.comma is None for text in plain) else ""
+    else:
+        written = [at for at in np.flatnonzero(~np.isnan(numbers)).tolist() if values[at].__class__ is str]
+        readings |= {at: read for at in written if (read := number_text(values[at])) is not None}
+        dots = sum(counts[at] for at, read in readings.items() if read.comma is None)
+        commas = sum(counts[at] for at, read in readings.items() if read.dot is None and not read.doubtful)
+        every = SHARE * (dots + commas)
+        point = "." if dots and dots >= every else "," if commas >= every > 0 else ""
+    style = NumberStyle(point, any(read.grouped == " " and not read.doubtful for read in readings.values()))
     for at, read in readings.items():
-        if not read.is_ambiguous:
-            numbers[at] = read.comma if read.dot is None else read.dot
-        elif point:
-            numbers[at] = read.dot if point == "." else read.comma
-        elif "," in values[at]:
-            numbers[at] = np.nan  # 1.999 without a hint is what it is in every program; 1,999 is nothing certain
+        number = style.value(read, values[at], declared=declared)
+        numbers[at] = np.nan if number is None else number
+    return style
 
 
 def _are_plain(batch: Sequence[Any]) -> bool:
@@ -222,17 +292,6 @@ def _as_texts(values: Sequence[Any]) -> Sequence[str]:
     return values if set(map(type, values)) <= {str} else list(map(text_of, values))
 
 
-def _ranked(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
-    """Return the distinct texts in the order of their characters, and the place of each text among them."""
-    distinct = sorted(set(texts))
-    places = dict(zip(distinct, range(len(distinct)), strict=True))
-    return distinct, np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
-
-
-def _renamed(own: NDArray[np.int32], codes: Int32Array) -> Int32Array:
-    return np.append(own, np.int32(-1)).astype(np.int32)[codes]
-
-
 _DECLARED = {BOOLEAN: _booleans, LIST: _lists, NUMBER: _numbers, DATE: _dates}
 
 
@@ -247,8 +306,8 @@ class DetailsCollector:
     Parameters
     ----------
     named : bool
-        Whether the user named the fields; otherwise only plain values are kept: texts, numbers, booleans, dates, and
-        short lists of them.
+        Whether the user named the fields; otherwise only plain values are kept: texts, numbers, booleans, dates, other
+        single values as texts, and short lists of them.
     metadata : bool
         Whether metadata is kept.
     keep_texts : bool
@@ -270,6 +329,8 @@ class DetailsCollector:
         self._packer = TextPacker() if keep_texts else None
         self._count = 0
         self._waiting: list[Item] = []
+        self.left_out: dict[Any, tuple[int, str]] = {}
+        """For each field the number of values that are not kept, and the type of the last one."""
 
     @classmethod
     def of(cls, items: Iterable[Item], *, keep_texts: bool = False) -> ItemMetadata | None:
@@ -320,7 +381,7 @@ class DetailsCollector:
 
     def _put(self, name: Any, given: list[Any]) -> None:
         if not (texts := set(map(type, given)) == {str}):
-            given = [self._plain(value) for value in given]
+            given = [self._plain(value, name) for value in given]
         known = self._columns.get(name)
         if known is None:
             if (
@@ -333,28 +394,78 @@ class DetailsCollector:
             known = self._columns[name] = _Codes()
         known.put(self._count, given, texts=texts)
 
-    def _plain(self, value: Any) -> Any:
-        """Return a value as it is kept; what is not plain as JSON, if it was asked for by name, and None otherwise."""
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, str):
-            return value if value.__class__ is str else str(value)
-        if value is None or isinstance(value, bool | int):
-            return value
-        if isinstance(value, float):
-            return None if math.isnan(value) else value
-        if isinstance(value, date):
-            return value.isoformat()
+    def _plain(self, value: Any, name: Any) -> Any:
+        """Return a value as it is kept: None for a missing one, and for what is left out, which is counted."""
+        plain = _scalar(value)
+        if plain is not _NOT_PLAIN:
+            return plain
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-            return self._list(list(value))
-        return json.dumps(value, ensure_ascii=False, default=str) if self._named else None
+            entries = [_scalar(entry) for entry in value]
+            if isinstance(value, set | frozenset):
+                entries.sort(key=lambda entry: (isinstance(entry, str), text_of(entry)))  # the order of hashes varies
+            entries = [entry for entry in entries if entry is not None]
+            if not entries:
+                return None
+            if _NOT_PLAIN not in entries and (self._named or len(entries) <= LONGEST_LIST):
+                return ListText(json.dumps(entries, ensure_ascii=False))
+        if self._named:
+            try:
+                return _as_json(value)
+            except (TypeError, ValueError, RecursionError):
+                pass
+        count, _ = self.left_out.get(name, (0, ""))
+        self.left_out[name] = count + 1, type(value).__name__
+        return None
 
-    def _list(self, value: list[Any]) -> ListText | None:
-        entries = [entry.item() if isinstance(entry, np.generic) else entry for entry in value]
-        plain = all(isinstance(entry, str | int | float | date) for entry in entries)
-        if not entries or (not self._named and not (plain and len(entries) <= LONGEST_LIST)):
+
+_NOT_PLAIN: Any = object()
+
+
+def _scalar(value: Any) -> Any:
+    """Return a text, a number or a boolean for a single value, None for a missing one, and else `_NOT_PLAIN`.
+
+    A Decimal is a number that keeps its digits, a date is written as ISO 8601, and a UUID, a time or another thing that
+    can be written is a text.
+    """
+    if isinstance(value, np.generic):
+        value = str(value) if isinstance(value, np.datetime64 | np.timedelta64) else value.item()
+        if value == "NaT":
             return None
-        return ListText(json.dumps(entries, ensure_ascii=False, default=str))
+    if isinstance(value, str):
+        return value if value.__class__ is str else str(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, Decimal):
+        return DecimalText(value) if value.is_finite() else None
+    if isinstance(value, date | time):
+        return None if value != value else value.isoformat()  # pandas' NaT is not itself
+    if isinstance(value, bytes | bytearray | memoryview | Mapping | Iterable):
+        return _NOT_PLAIN
+    if type(value).__name__ == "NAType":  # of pandas
+        return None
+    kind: Any = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        return _NOT_PLAIN  # all that it would say is where it lies in memory
+    return str(value)
+
+
+def _as_json(value: Any) -> str:
+    """Return a value as JSON, as a list if it is one; what JSON cannot hold raises."""
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    text = json.dumps(value, ensure_ascii=False, default=_scalar_or_raise)
+    return ListText(text) if isinstance(value, list | tuple) else text
+
+
+def _scalar_or_raise(value: Any) -> Any:
+    plain = _scalar(value)
+    if plain is _NOT_PLAIN:
+        raise TypeError(f"{type(value).__name__} cannot be written")
+    return plain
 
 
 class _Codes:
@@ -420,74 +531,3 @@ def _columns(known: list[Mapping[str, Any]]) -> dict[str, list[Any]]:
             pass
     names = dict.fromkeys(name for fields in known for name in fields)
     return {name: [fields.get(name) for fields in known] for name in names}
-
-
-def selected(details: ItemMetadata, numbers: NDArray[np.int64]) -> ItemMetadata:
-    """Return the details of these items, in this order."""
-    columns = {name: column.take(numbers) for name, column in details.columns.items()}
-    texts = None if details.texts is None else _texts([details], [numbers])
-    return ItemMetadata(columns, len(numbers), texts)
-
-
-def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False) -> Strings:
-    """Return ids with what some catalogs know of them: for each field, what the first that has a value says.
-
-    Parameters
-    ----------
-    ids : Strings
-        The items.
-    sources : sequence of Strings
-        The catalogs; those that know only ids say nothing.
-    settled : bool
-        Whether a field keeps the kind that it has in the first source, as when items are added to it: what does not
-        parse there is missing, and a warning counts it. Otherwise, where kinds differ, all values decide anew.
-
-    Examples
-    --------
-    >>> from vizsla.data.dataset import Dataset
-    >>> fruit = Dataset.of([{"id": "f", "text": "fig", "price": 3}, {"id": "p", "text": "pear"}]).item_ids
-    >>> details_of(described(Strings.of(["new", "f"]), [fruit])).of(1)
-    {'price': 3}
-    """
-    known = [(source, details) for source in sources if (details := details_of(source)) is not None]
-    if not known:
-        return ids
-    if len(known) == 1 and known[0][0] == ids:
-        return Catalog(ids, known[0][1])
-    numbers = [source.find_all(ids) for source, _ in known]
-    parts = [details for _, details in known]
-    columns: dict[str, Column] = {}
-    for name in dict.fromkeys(name for details in parts for name in details.columns):
-        held = [(part.columns[name], at) for part, at in zip(parts, numbers, strict=True) if name in part.columns]
-        columns[name] = _joined(name, [column.take(at) for column, at in held], settled=settled)
-    # A field that none of these items has is dropped, so that removing added items restores what was there before.
-    columns = {name: column for name, column in columns.items() if (column.codes >= 0).any()}
-    texts = _texts(parts, numbers) if all(details.texts is not None for details in parts) else None
-    return Catalog(ids, ItemMetadata(columns, len(ids), texts)) if columns or texts is not None else ids
-
-
-def _joined(name: str, columns: list[Column], *, settled: bool) -> Column:
-    """Return one column of several over the same items."""
-    if len(columns) == 1:
-        return columns[0]
-    codes, values = columns[0].codes.copy(), columns[0].raw()
-    for column in columns[1:]:
-        new = (codes < 0) & (column.codes >= 0)
-        codes[new] = column.codes[new] + len(values)
-        values += column.raw()
-    kinds = {column.kind for column in columns}
-    kind = columns[0].kind if settled or len(kinds) == 1 else None
-    joined = column_of(values, codes, kind)
-    lost = joined.odd_count - sum(column.odd_count for column in columns)
-    if settled and lost > 0:
-        said = f"{lost} new values of {name!r} are no {joined.kind}, such as {joined.odd[0]!r:.60}"
-        warnings.warn(f"{said}: they count as missing", DatasetWarning, stacklevel=user_stacklevel())
-    return joined
-
-
-def _texts(parts: Sequence[ItemMetadata], numbers: Sequence[Int64Array]) -> CompressedTexts:
-    packer = TextPacker()
-    for row in zip(*(at.tolist() for at in numbers), strict=True):
-        found = (part.text(number) for part, number in zip(parts, row, strict=True) if number >= 0)
-        packer.add(next(found, None) or "")
-    return packer.packed()

@@ -28,6 +28,8 @@ _NUMBER = re.compile(
 )
 _MARKS = ".,' \u00a0\u2009\u202f\u2019_"
 _GROUPED = {mark: re.compile(rf"[0-9]{{1,3}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in _MARKS}
+_SPACES = " \u00a0\u2009\u202f"
+_DOTS_OR_SPACES = re.compile(rf"[0-9]{{1,3}}(?:[.{_SPACES}][0-9]{{3}}){{2,}}")
 _DATE = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"(?:[Tt ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,](?P<fraction>[0-9]{1,9}))?"
@@ -48,11 +50,17 @@ class NumberText(NamedTuple):
         The value if the dot is the decimal point, and if the comma is; None where that reading makes no number.
     padded : bool
         Whether zeros lead, as in 00123.
+    grouped : str
+        The separator of thousands where that is a dot or a space, as in 1.234 or 1 234.
+    doubtful : bool
+        Whether it has several such separators and nothing else that numbers have: 555 123 456 may be a telephone.
     """
 
     dot: float | None
     comma: float | None
-    padded: bool
+    padded: bool = False
+    grouped: str = ""
+    doubtful: bool = False
 
     @property
     def is_ambiguous(self) -> bool:
@@ -68,7 +76,9 @@ def number_text(text: str) -> NumberText | None:
     >>> number_text("$1,234.50").dot, number_text("1,99").comma, number_text("1e3").dot
     (1234.5, 1.99, 1000.0)
     >>> number_text("1,999")
-    NumberText(dot=1999.0, comma=1.999, padded=False)
+    NumberText(dot=1999.0, comma=1.999, padded=False, grouped='', doubtful=False)
+    >>> number_text("555 123 456").doubtful, number_text("1.10.3")
+    (True, None)
     """
     text = text.strip()
     if len(text) > 60 or (found := _NUMBER.fullmatch(text)) is None or (found["sign"] and found["sign2"]):
@@ -78,7 +88,16 @@ def number_text(text: str) -> NumberText | None:
     dot, comma = (_reading(sign, body, exponent, point) for point in ".,")
     if dot is None and comma is None:
         return None
-    return NumberText(dot, comma, padded=len(body) > 1 and body[0] == "0" and body[1] not in ".,")
+    bare = not exponent and text[-len(body) :] == body and text[: len(text) - len(body)] == (found["sign"] or "")
+    groups = _DOTS_OR_SPACES.fullmatch(body)
+    spaced = any(mark in body for mark in _SPACES)
+    return NumberText(
+        dot,
+        comma,
+        padded=len(body) > 1 and body[0] == "0" and body[1] not in ".,",
+        grouped=" " if spaced else "." if comma is not None and "." in body else "",
+        doubtful=bare and groups is not None,
+    )
 
 
 def _reading(sign: str, body: str, exponent: str, point: str) -> float | None:
@@ -92,6 +111,44 @@ def _reading(sign: str, body: str, exponent: str, point: str) -> float | None:
         whole = whole.replace(mark, "")
     value = float(f"{sign}{whole or '0'}.{fraction[0] if fraction else '0'}{exponent}")
     return value if abs(value) <= LARGEST else None
+
+
+class NumberStyle(NamedTuple):
+    """How a column of numbers is written: decided once, by its first values, and kept for those that are added.
+
+    Parameters
+    ----------
+    point : {".", ",", ""}
+        The decimal point; empty where no value tells.
+    spaced : bool
+        Whether thousands are separated by spaces.
+
+    Examples
+    --------
+    >>> NumberStyle(",").read("1.999"), NumberStyle(".").read("1.999"), NumberStyle().read("1,999")
+    (1999.0, 1.999, None)
+    """
+
+    point: str = ""
+    spaced: bool = False
+
+    def read(self, text: str, *, declared: bool = False) -> float | None:
+        """Return a text as a number; None where it is none, or where only a declared column may have such a one."""
+        found = number_text(text)
+        return None if found is None else self.value(found, text, declared=declared)
+
+    def value(self, found: NumberText, text: str, *, declared: bool) -> float | None:
+        """Return which of two readings a text has."""
+        if not declared and (found.padded or (found.doubtful and not self._allows(found))):
+            return None
+        if not found.is_ambiguous:
+            return found.comma if found.dot is None else found.dot
+        if self.point:
+            return found.dot if self.point == "." else found.comma
+        return None if "," in text else found.dot  # 1.999 is what it is in every program; 1,999 is nothing certain
+
+    def _allows(self, found: NumberText) -> bool:
+        return self.spaced if found.grouped == " " else self.point == ","
 
 
 def date_span(text: str, *, reduced: bool = True) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@
                 | field ["not"] ("contains" | "startswith") value
                 | field "is" ["not"] "null"
     range      := value ".." [value] | ".." value
-    value      := a quoted text, or words up to a comma, a parenthesis, "and" or "or"
+    value      := a quoted text, or words up to a comma, a parenthesis, "and" or "or"; no other keyword is among them
     field      := a quoted text, or words up to an operator
 
 Keywords are read in any case. In a quoted text a doubled quote stands for one.
@@ -23,7 +23,16 @@ import re
 from typing import NoReturn
 
 from vizsla.data.columns import Value
-from vizsla.data.conditions import MOST_CONDITIONS, MOST_DEPTH, Comparison, Condition, Not, joined, plain_value
+from vizsla.data.conditions import (
+    KEYWORDS,
+    MOST_CONDITIONS,
+    MOST_DEPTH,
+    Comparison,
+    Condition,
+    Not,
+    joined,
+    plain_value,
+)
 from vizsla.data.values import number_text
 from vizsla.errors import InputError
 
@@ -215,6 +224,10 @@ class _Parser:
         while (found := word.match(self.text, self.at)) is not None and found[0].lower() not in _JOINTS:
             if found[0] in ("&&", "||"):
                 self.fail("conditions must be joined by `and` or `or`")
+            if found[0].lower() in KEYWORDS and found[0].lower() != "null":
+                self.fail(f"a value with the word `{found[0]}` must be in quotes")
+            if word is _RANGE_WORD and found[0] == ".":
+                self.fail("a range must have two dots without a space; a value with a lone dot must be in quotes")
             end = self.at = found.end()
             self.skip()
         if self.text.startswith("(", self.at):
@@ -224,6 +237,9 @@ class _Parser:
         if end <= start:
             self.fail("a value is missing: an empty one, and the words `and` and `or`, stand in quotes")
         text = self.text[start:end]
+        if text.lower() == "null":
+            self.at = start
+            self.fail("what is missing is asked for by `is null`; a value null must be in quotes")
         if plain:
             return text
         return self.ordered(text, start) if ordered else _typed(text)
@@ -233,10 +249,13 @@ class _Parser:
         if ".." in text:
             self.at = start
             self.fail("a range must follow =")
+        if "," in text:
+            self.at = start + text.index(",")
+            self.fail("<, <=, > and >= take one value: a number has no comma, and a text with one must be in quotes")
         if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
             return plain_value(number, "lt")
         read = number_text(text)
-        if read is None:
+        if read is None or read.doubtful:
             return text
         if read.is_ambiguous:
             self.at = start

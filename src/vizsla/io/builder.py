@@ -81,20 +81,25 @@ def _items(parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_tex
     note = collector.add_all if wanted or keep_texts else None
     records = scan(parts.items, tally, what="item", skips=skips, texts=parts.texts, note=note)
     described = records.described(collector.details())
-    _report_metadata(details_of(described.ids), kinds, tally)
+    details = details_of(described.ids)
+    _report_metadata(details, tally)
+    for name, (count, kind) in islice(collector.left_out.items(), MOST_REPORTED):
+        advice = "" if names is not None else ": name the field in `meta` to keep it"
+        tally.add(count, f"values of {name!r:.60} that are left out, such as one of type {kind}{advice}")
+    held = {name.lower() for name in (details.columns if details is not None else ())}
+    absent = [name for name in dict.fromkeys((*(names or ()), *kinds)) if name.lower() not in held]
+    absent = [name for name in absent if name not in collector.left_out]
+    tally.add(len(absent), f"fields that `meta` names and no item has, such as {(absent or [''])[0]!r:.60}")
     return described
 
 
-def _report_metadata(details: ItemMetadata | None, kinds: Mapping[str, str], tally: WarningLog) -> None:
-    """Count the values that do not parse as their column's kind, and name declared fields that no item has."""
+def _report_metadata(details: ItemMetadata | None, tally: WarningLog) -> None:
+    """Count the values that do not parse as their column's kind."""
     odd = {} if details is None else details.unparsed()
     for name, (kind, count, example) in islice(odd.items(), MOST_REPORTED):
         tally.add(count, f"values of {name!r} that are no {kind}, such as {example!r:.60}: they count as missing")
     rest = sum(count for _, count, _ in islice(odd.values(), MOST_REPORTED, None))
     tally.add(rest, f"such values of {len(odd) - MOST_REPORTED} other fields: they count as missing")
-    held = set() if details is None else {name.lower() for name in details.columns}
-    absent = [name for name in kinds if name.lower() not in held]
-    tally.add(len(absent), f"fields that `meta` declares and no item has, such as {(absent or [''])[0]!r:.60}")
 
 
 def _known_queries(parts: Parts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:

@@ -144,7 +144,15 @@ def _metadata(record: Mapping[str, Any], used: set[str | None], meta: tuple[str,
     if meta is None:
         return metadata_from(record, used)
     everything = {**record, **metadata_from(record, set())}
-    return {name: everything[name] for name in meta if name in everything} or NO_METADATA
+    known = {name: everything[name] for name in meta if name in everything}
+    if len(known) < len(meta):
+        for name in meta:
+            field, _, kind = (part.strip() for part in name.rpartition(":"))
+            if name not in known and field in everything:
+                raise InputError(
+                    f"`meta` must give {field!r:.60} one of the kinds {', '.join(KINDS)}. Got {kind!r:.60}."
+                )
+    return known or NO_METADATA
 
 
 def _key(record: Mapping[str, Any], names: tuple[str, ...], line: Line, what: str) -> str:

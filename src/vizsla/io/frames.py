@@ -235,11 +235,17 @@ def _library(thing: Any) -> str:
 
 
 def _of_pandas(frame: Any, what: str) -> Frame:
-    """Read a pandas frame; an index with names is columns too, as it was before `set_index`."""
-    if any(name is not None for name in frame.index.names):
-        frame = frame.reset_index()
+    """Read a pandas frame; an index with names is columns too, as it was before `set_index`, unless it is one already.
+
+    As of `reset_index`, its columns come first.
+    """
     names = _named(frame.columns.tolist(), what)
-    return Frame(names, [_plain(_values(frame.iloc[:, at])) for at in range(frame.shape[1])])
+    levels = [
+        (str(name), at) for at, name in enumerate(frame.index.names) if name is not None and str(name) not in names
+    ]
+    columns = [_plain(_values(frame.index.get_level_values(at))) for _, at in levels]
+    columns += [_plain(_values(frame.iloc[:, at])) for at in range(frame.shape[1])]
+    return Frame([*(name for name, _ in levels), *names], columns)
 
 
 def _values(series: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from vizsla.core.catalog import Catalog, Item, Query
 from vizsla.core.strings import Strings
 from vizsla.core.validation import WarningLog
 from vizsla.data.metadata import ItemMetadata
-from vizsla.data.metadata_builder import selected
+from vizsla.data.metadata_join import selected
 from vizsla.errors import DataError
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
 from vizsla.io.files import Line, LineFile

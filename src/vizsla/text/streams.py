@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla.core.strings import Strings
 from vizsla.core.validation import check_listed, is_iterable
-from vizsla.data.metadata_builder import described
+from vizsla.data.metadata_join import described
 from vizsla.errors import InputError
 from vizsla.io.frames import plain_items, series_of
 

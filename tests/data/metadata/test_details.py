@@ -91,8 +91,9 @@ def test_no_metadata_on_request() -> None:
 def test_columns_are_numbers_only_if_nearly_all_of_them_are() -> None:
     rows = [{"zip": "01234", "n": "12", "mixed": 1}, {"zip": "99999", "n": "-0.5", "mixed": "one"}]
     details = DetailsCollector.of([Item(str(n), "", metadata=row) for n, row in enumerate(rows)])
-    assert details.of(0) == {"zip": "01234", "n": 12, "mixed": "1"}
-    assert details.of(1) == {"zip": "99999", "n": -0.5, "mixed": "one"}
+    assert details.of(0) == {"zip": "01234", "n": "12", "mixed": "1"}
+    assert details.of(1) == {"zip": "99999", "n": "-0.5", "mixed": "one"}
+    assert [details.column(name).kind for name in ("zip", "n", "mixed")] == ["text", "number", "text"]
 
 
 def test_many_distinct_values_are_kept_as_well_as_few() -> None:

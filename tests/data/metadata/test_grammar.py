@@ -8,6 +8,7 @@ import pytest
 
 import vizsla
 from vizsla.data.conditions import MOST_DEPTH, And, Comparison, Condition, Not, Or
+from vizsla.data.where_grammar import parse
 from vizsla.errors import InputError
 
 
@@ -96,7 +97,19 @@ def test_what_is_meant(text, meant):
         ("a<>5", "a<→>5"),
         ("a=1..2,3", "a=1..2→,3"),
         ("a=5...20", "a=5..→.20"),
-        ("price<1,999", "price<→1,999"),
+        ("price<1,999", "price<1→,999"),
+        ("price<1,5", "price<1→,5"),
+        ("price>=1,234.50", "price>=1→,234.50"),
+        ("brand=Ace is null", "brand=Ace →is null"),
+        ("a=x not b", "a=x →not b"),
+        ("a=b contains c", "a=b →contains c"),
+        ("a=b startswith c", "a=b →startswith c"),
+        ("a=made IN Italy", "a=made →IN Italy"),
+        ("a in (x, not y)", "a in (x, →not y)"),
+        ("price=1 . . 2", "price=1 →. . 2"),
+        ("a=null", "a=→null"),
+        ("a in (x, NULL)", "a in (x, →NULL)"),
+        ("a<null", "a<→null"),
         ("price<5..20", "price<→5..20"),
         ("a=x && b=y", "a=x →&& b=y"),
         ("a=x || y", "a=x →|| y"),
@@ -212,3 +225,27 @@ def test_conditions_combine_by_operators():
     for _ in range(200):
         many = many & B
     assert vizsla.where(many.to_dict()) == many == vizsla.where(str(many))
+
+
+def test_a_value_with_keywords_stands_in_quotes() -> None:
+    assert parse('a="made in Italy" and b="null"').to_dict()["filters"] == [
+        {"type": "eq", "key": "a", "value": "made in Italy"},
+        {"type": "eq", "key": "b", "value": "null"},
+    ]
+    assert parse("a=island or b=nullable").to_dict()["filters"][1]["value"] == "nullable"
+    with pytest.raises(InputError, match=r"`where` must .* asked for by `is null`"):
+        parse("a=null")
+    with pytest.raises(InputError, match=r"a value with the word `not` must be in quotes"):
+        parse("a=x not b")
+    assert parse("price=1,5").to_dict() == {"type": "in", "key": "price", "value": [1, 5]}
+
+
+def test_conditions_that_are_combined_are_no_deeper_than_those_that_are_read() -> None:
+    condition = parse("a=1")
+    with pytest.raises(InputError, match="at most 50 deep"):
+        for _ in range(2000):
+            condition = ~condition
+    assert str(condition).startswith("not not ") and parse(str(condition)) == condition
+    with pytest.raises(InputError, match="at most 50 deep"):
+        for _ in range(2000):
+            condition = ~(condition & parse("b=1"))

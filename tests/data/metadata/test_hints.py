@@ -82,3 +82,15 @@ def test_a_filter_copies_its_mask(search):
 def test_a_dict_alone_is_no_where(search):
     with pytest.raises(InputError, match=r"vizsla.where\(\{...\}\)"):
         search("fig", where={"type": "eq", "key": "brand", "value": "Ace"})
+
+
+def test_hints_stay_with_what_is_made_of_an_answer():
+    import pickle
+
+    empty = vizsla.bm25(vizsla.Dataset.of([{"id": "f", "text": "a fig", "brand": "Ace"}]))(
+        ["fig", "figs"], where=vizsla.where("brand=ace")
+    )
+    assert empty.hints
+    others = [empty[0:1], empty.top(1), empty.with_query_ids(["x", "y"]), empty.with_ms(1.0), empty.unscored()]
+    for other in [*others, pickle.loads(pickle.dumps(empty)), empty.with_catalog(empty.catalog)]:
+        assert other.hints == empty.hints
