@@ -248,3 +248,23 @@ def test_matrices_that_unpack_to_more_than_they_can_hold(tmp_path):
     with pytest.raises(ValueError, match="so few bytes"):
         Dataset.open(folder)
     shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_holes_are_counted_over_all_files(tmp_path, mmap, monkeypatch):
+    """Files that are small by themselves: together they would fill the memory."""
+    monkeypatch.setattr(folder_module, "MAX_HOLES", 64 << 10)
+    monkeypatch.setattr(folder_module, "MAX_FEW_HOLES", 384 << 10)
+    saved = Box(*(Tiny.make(seed, inner=False) for seed in range(8))).save(tmp_path / "saved")
+    assert load(saved, mmap=mmap)
+    for place in saved.iterdir():
+        if not (place / "notes.json").exists():
+            continue
+        manifest = read_manifest(place)
+        with (place / "notes.json").open("r+b") as stream:
+            manifest["files"]["notes.json"]["bytes"] = stream.truncate(32 << 10)
+        write_manifest(place, manifest)
+        sign_above(place, saved)
+    for verify in (True, False):
+        with pytest.raises(FormatError, match="holes"):
+            load(saved, mmap=mmap, verify=verify)

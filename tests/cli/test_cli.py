@@ -270,3 +270,11 @@ def test_an_unknown_option_shows_the_usage_of_its_verb(typed, capsys):
     printed = capsys.readouterr().err
     assert stopped.value.code == 2 and printed.startswith(f"usage: vizsla {typed.split()[0]} ")
     assert printed.rstrip().endswith("unrecognized arguments: " + typed[typed.index("--") :])
+
+
+def test_main_stays_a_function():
+    """A module of the package must not have its name: importing one sets it as an attribute of the package."""
+    import vizsla.cli
+
+    assert vizsla.cli.main(["check", "no such folder"]) == 1
+    assert callable(vizsla.cli.main)

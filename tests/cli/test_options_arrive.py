@@ -126,20 +126,26 @@ def test_how_data_are_read_arrives(verb, files, tmp_path, monkeypatch):
     assert set(recorder.given(argv)) <= {"0", "queries", "clicks", "qrels"}  # what nobody says is left to the library
 
 
-@pytest.mark.parametrize("verb", ["index dense", "adapt pefa-xs", "index pq"])
+SAVED = ("index dense", "index pq", "adapt pefa-xs", "adapt pefa-max", "adapt pefa-xl", "adapt pefa", "train jpq")
+
+
+@pytest.mark.parametrize("verb", SAVED)
 def test_how_an_artifact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
-    commands = {
+    quick = {
         "index dense": ["{items}", "--dim", "2", "-o", "{new}"],
         "adapt pefa-xs": ["{dense}", "--clicks", "{log}", "--weight", "0.5", "--calibrated", "no", "-o", "{new}"],
         "index pq": ["{dense}", "--bytes", "1", "--bits", "4", "--no-opq", "-o", "{new}"],
     }
+    command = quick[verb] if verb in quick else COMMANDS[verb][0]
     recorder = Recorder(monkeypatch)
     recorder.at("vizsla.artifacts.artifact:Artifact.save")
-    argv = [*verb.split(), *written(commands[verb], files, tmp_path / "new")]
+    argv = [*verb.split(), *written(command, files, tmp_path / "new")]
     for options, bundled, overwrite in (([], None, False), (["--bundle-model", "--overwrite"], True, True)):
         found = recorder.given([*argv, *options])
         assert (found["bundle_models"], found["overwrite"]) == (bundled, overwrite)
     assert recorder.given([*argv, "--no-bundle-model"])["bundle_models"] is False
+    for options in (["--bundle-model", "m", "n"], ["--bundle-model", "m", "--bundle-model", "n"]):
+        assert recorder.given([*argv, *options])["bundle_models"] == ["m", "n"]
 
 
 @pytest.mark.parametrize(

@@ -130,16 +130,23 @@ def test_the_caller_may_name_the_model(tmp_path, model, capsys):
     given = vizsla.load(saved).with_encoder(OnnxEncoder(model)).save(tmp_path / "given")
     assert (given / "encoder").exists()
     out = tmp_path / "coded"
-    assert main(["index", "pq", str(saved), "-o", str(out), "--bytes", "4", "--copy-model", str(model)]) == 0
+    assert main(["index", "pq", str(saved), "-o", str(out), "--bytes", "4", "--bundle-model", str(model)]) == 0
     assert (out / "encoder").exists()
     shutil.rmtree(model)
     assert vizsla.load(tmp_path / "inside 0")(QUERIES, k=5) == built(QUERIES, k=5)
-    assert (
-        main(
-            ["compose", "a", "--let", f"a={saved}", "-o", str(tmp_path / "x"), "--copy-model", "a", "--no-bundle-model"]
-        )
-        == 2
-    )
+    composing = ["compose", "a", "--let", f"a={saved}", "-o", str(tmp_path / "x")]
+    with pytest.raises(SystemExit, match="2"):
+        main([*composing, "--bundle-model", "a", "--no-bundle-model"])
+    assert "not allowed with" in capsys.readouterr().err
+    assert main([*composing, "--bundle-model", "--bundle-model", "a"]) == 2
+    assert "must be given alone" in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_a_model_that_the_caller_opened_may_be_named_too(tmp_path, model):
+    built = dense(ITEMS, OnnxEncoder(model))
+    assert (built.save(tmp_path / "inside", bundle_models=model) / "encoder").exists()
+    with pytest.raises(InputError, match="must name models of the artifact"):
+        built.save(tmp_path / "other", bundle_models=[model, tmp_path])
 
 
 def test_a_name_that_is_not_the_artifacts_is_refused(tmp_path, model, secrets):

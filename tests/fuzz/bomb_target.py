@@ -5,6 +5,7 @@ A case's number and the seed decide everything: what kind of bomb, how large, an
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import warnings
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,7 @@ class BombTarget:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         said = self.kinds[name](self, place, random)
+        _forget_peak()
         try:
             return self._outcome(place, random), [f"{name}: {said}"]
         except UseError as failure:
@@ -198,10 +201,8 @@ class BombTarget:
         kind = _one(list(HEADS), random)
         head, record = _one(HEADS[kind], random), _one(RECORDS, random)
         megabytes = int(2 ** random.uniform(0, 7.5))
-        if "\n" in record:
-            megabytes = min(
-                megabytes, 4
-            )  # rows that end are ordinary data: reading them is work, however they are packed
+        if "\n" in record:  # rows that end are ordinary data: reading them is work, however they are packed
+            megabytes = min(megabytes, 16)
         block = (record.encode() * ((1 << 20) // len(record.encode()) + 1))[: 1 << 20]
         packing = random.random() < 0.7
         file = place / f"data.{kind}{'.gz' if packing else ''}"
@@ -237,6 +238,27 @@ class BombTarget:
         save_npz(folder / "Y.npz", matrix)
         return f"{count} entries"
 
+    def parquet(self, place: Path, random: np.random.Generator) -> str:
+        """Write a Parquet file in which one value stands for many."""
+        import pyarrow
+        from pyarrow.parquet import write_table
+
+        rows, length = int(2 ** random.uniform(0, 16)), int(2 ** random.uniform(4, 24.5))
+        values = pyarrow.array([random.bytes(length // 2).hex()])
+        texts: Any = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(rows, np.int32)), values)
+        shape = _one(["texts", "lists", "numbers", "plain"], random)
+        if shape == "plain":
+            texts = pyarrow.array(["a" * min(length * 4, 100_000_000)])
+        elif shape != "texts":
+            inner = texts if shape == "lists" else pyarrow.array(np.zeros(rows * 100, np.int64))
+            texts = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(inner)], "int32"), inner)
+        ids = pyarrow.array(np.arange(len(texts)).astype(str))
+        packing = _one(["zstd", "snappy", "none"], random)
+        columns = {"id": ids, "text": ids, "n": texts} if shape == "numbers" else {"id": ids, "text": texts}
+        table = pyarrow.table(columns)
+        write_table(table, place / "items.parquet", compression=packing)
+        return f"{rows} rows of {length} bytes as {shape}, {packing}"
+
     @staticmethod
     def _signed(root: Path) -> None:
         resign(root, files=False)
@@ -247,6 +269,13 @@ class BombTarget:
         replace(file, npy.header(values) + values.tobytes())
         sign_file(file)
         self._signed(root)
+
+
+def _forget_peak() -> None:
+    """Let the kernel's mark of the most memory begin anew: making a bomb takes some too."""
+    gc.collect()
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _one(values: list[str], random: np.random.Generator) -> str:
@@ -263,4 +292,5 @@ KINDS: dict[str, Made] = {
     "packed": BombTarget.packed,
     "sparse data": BombTarget.sparse_data,
     "matrices": BombTarget.matrices,
+    "parquet": BombTarget.parquet,
 }

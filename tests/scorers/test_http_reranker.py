@@ -45,7 +45,7 @@ class Service(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body.encode())
+        self.wfile.write(body if isinstance(body, bytes) else body.encode())
 
     def log_message(self, *given):
         pass
@@ -321,3 +321,55 @@ def test_caches_are_for_their_owner_alone(service, tmp_path):
     finally:
         os.umask(before)
     assert {"scores.db", "scores.db-wal"} <= modes.keys() and set(modes.values()) == {0o600}
+
+
+def test_replacing_a_key_keeps_the_fingerprint(service):
+    def made(query):
+        return HttpReranker(ITEMS, f"https://rerank.example/rank?{query}", model="rerank").fingerprint
+
+    assert made("api_key=one&v=1") == made("api_key=two&v=1") == made("v=1&X-Amz-Signature=3") == made("v=1")
+    assert made("v=1") != made("v=2") != made("v=2&w=1")
+    assert made("subscription%2Dkey=one") == made("access_token=two") == made("sig=3")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_no_proxy_sees_what_goes_to_this_machine(service, monkeypatch, host):
+    seen = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_POST(self):
+            seen.append((self.path, self.headers.get("Authorization")))
+            self.send_error(502)
+
+        def log_message(self, *given):
+            pass
+
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    Thread(target=proxy.serve_forever, args=(0.01,), daemon=True).start()
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.server_port}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("RERANK_KEY", KEY)
+    url = f"http://{host}:{service.server_port}/rank?key=hunter2"
+    scorer = HttpReranker(ITEMS, url, model="rerank", key_variable="RERANK_KEY", **PATIENT)
+    try:
+        assert scorer.score(["fig", "tree"], WANTED)
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+    assert seen == [] and service.paths == ["/rank?key=hunter2"] * 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be"])
+def test_an_answer_must_be_utf8(service, encoding):
+    body = json.dumps({"results": [{"index": at, "relevance_score": 1} for at in range(3)]})
+    service.answers[:] = [(200, {}, body.encode(encoding))]
+    with pytest.raises(InputError, match="must answer with a relevance_score"):
+        reranker(service).score(["fig", "tree"], WANTED)
+
+
+def test_an_answer_may_begin_with_a_byte_order_mark(service):
+    body = json.dumps({"results": [{"index": 0, "relevance_score": 7}]})
+    service.answers[:] = [(200, {}, body.encode("utf-8-sig"))]
+    scorer = HttpReranker({"a": "fig"}, f"http://127.0.0.1:{service.server_port}/", model="rerank", **PATIENT)
+    assert scorer.score_pairs(["fig"], ["fig"]).tolist() == [7.0]

@@ -27,14 +27,46 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ATTEMPTS = 20
 _MOST_EXTENTS = 100_000
 MAX_HOLES = 64 << 20
-"""Bytes of a file that may be holes, whatever its size."""
+"""Bytes of a whole that may be holes, whatever is stored of it."""
+MAX_FEW_HOLES = 384 << 20
+"""Bytes that may be holes where at least an eighth of the whole is stored; more where half of it is."""
+
+
+class Holes:
+    """How much of the files that were read of one whole is stored, and how much is holes.
+
+    A file of holes is a few bytes on the disk that would fill the memory. They are counted for the whole, since many
+    small files can do what one large file does.
+    """
+
+    def __init__(self) -> None:
+        self.stored = self.missing = 0
+
+    def count(self, handle: int, status: os.stat_result) -> None:
+        """Add a file; raise ValueError if the whole is little but holes by now."""
+        stored = _stored(handle, status)
+        self.stored, self.missing = self.stored + stored, self.missing + status.st_size - stored
+        if self.missing > max(MAX_HOLES, min(7 * self.stored, MAX_FEW_HOLES), self.stored):
+            raise ValueError(
+                f"it has {status.st_size:,} bytes, of which all but {stored:,} are holes, and all files together have "
+                f"{self.missing:,} bytes of holes; copy them without holes"
+            )
 
 
 class Folder:
-    """A folder held open, so that one artifact is read even while another one takes its place."""
+    """A folder held open, so that one artifact is read even while another one takes its place.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    inside : Folder, optional
+        The folder around it, if that is open; holes in their files are counted together.
+    """
 
     def __init__(self, path: str | Path, *, inside: Folder | None = None):
         self._handle = -1
+        self._holes: Holes = Holes() if inside is None else inside._holes
         self.path = Path(check_type("path", path, (str, os.PathLike), "a path"))
         try:
             if inside is None:
@@ -73,7 +105,7 @@ class Folder:
             raise FormatError(f"{self.path / name}: cannot be opened ({_reason(error)}).") from error
         with os.fdopen(handle, "rb") as file:
             try:
-                return _contents(file, mmap=mmap)
+                return _contents(file, self._holes, mmap=mmap)
             except (OSError, ValueError) as error:
                 raise FormatError(f"{self.path / name}: cannot be read ({_reason(error)}).") from error
 
@@ -142,41 +174,37 @@ def _open_or_replaced(path: Path) -> int:
     return os.open(path, _FOLDER)
 
 
-def _contents(file: BinaryIO, *, mmap: bool) -> NDArray[np.uint8]:
+def _contents(file: BinaryIO, holes: Holes, *, mmap: bool) -> NDArray[np.uint8]:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is not a regular file")
+    holes.count(file.fileno(), status)
     if mmap and status.st_size:
-        _check_stored(file.fileno(), status.st_size)
         return np.frombuffer(memory_map.mmap(file.fileno(), status.st_size, access=memory_map.ACCESS_READ), np.uint8)
-    _check_stored(file.fileno(), status.st_size)
     data: NDArray[np.uint8] = np.fromfile(file, np.uint8, count=status.st_size)
     data.flags.writeable = False
     return data
 
 
-def _check_stored(handle: int, size: int) -> None:
-    """Raise ValueError for a file that is little but holes: a few bytes on the disk that would fill the memory.
-
-    A file system that does not know of holes says that there are none. Small files may have any.
-    """
-    if size <= MAX_HOLES:
-        return
+def _stored(handle: int, status: os.stat_result) -> int:
+    """Return how many bytes of a file are no holes; a file system that does not know of holes says that all are."""
+    size = status.st_size
+    if status.st_blocks * 512 >= size:
+        return size
     stored, at = 0, 0
     try:
         for _ in range(_MOST_EXTENTS):
             at = os.lseek(handle, at, os.SEEK_DATA)
             end = os.lseek(handle, at, os.SEEK_HOLE)
             stored, at = stored + end - at, end
-            if at >= size or size - stored <= MAX_HOLES:
+            if at >= size:
                 break
     except OSError as error:
         if error.errno != errno.ENXIO:  # nothing but a hole from here on
-            return
+            return size
     finally:
         os.lseek(handle, 0, os.SEEK_SET)
-    if size - stored > MAX_HOLES and stored < size // 8:
-        raise ValueError(f"it has {size:,} bytes, of which all but {stored:,} are holes; copy it without them")
+    return min(stored, size)
 
 
 def _reason(error: Exception) -> str:

@@ -129,27 +129,29 @@ def check_output(arguments: argparse.Namespace) -> None:
 
 
 def add_bundling(parser: argparse.ArgumentParser) -> None:
-    """Add whether models are stored inside the artifact."""
-    parser.add_argument(
+    """Add whether models are stored inside the artifact, and which."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
         "--bundle-model",
-        action=argparse.BooleanOptionalAction,
-        help="store the encoder's model inside, so that the folder moves as one (default: ONNX models up to 128 MB)",
-    )
-
-    parser.add_argument(
-        "--copy-model",
         action="append",
+        nargs="*",
         metavar="MODEL",
-        help="store inside a model that an artifact names: its folder or hub id; without this none of those is copied",
+        help="store models inside, so that the folder moves as one (default: ONNX models up to 128 MB); a model that "
+        "only an artifact names is stored if its folder or hub id is given here",
+    )
+    either.add_argument(
+        "--no-bundle-model", action="store_const", const=False, dest="bundle_model", help="store no further model"
     )
 
 
 def bundling(arguments: argparse.Namespace) -> bool | list[str] | None:
     """Return `bundle_models` for `save`."""
-    if arguments.copy_model and arguments.bundle_model is False:
-        raise InputError("`--copy-model` must be given without --no-bundle-model. Got both.")
-    wanted: bool | None = arguments.bundle_model
-    return arguments.copy_model or wanted
+    given: list[list[str]] | bool | None = arguments.bundle_model
+    if given is None or isinstance(given, bool):
+        return given
+    if len(given) > 1 and not all(given):
+        raise InputError("`--bundle-model` must be given alone, or with models each time. Got both: name all models.")
+    return [model for models in given for model in models] or True
 
 
 def add_evaluation(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from vizsla.artifacts import strict_json
 from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.manifest import MANIFEST, NAME
-from vizsla.base.encoder import Encoder
+from vizsla.base.encoder import Encoder, check_texts
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, external_files
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import FormatError, InputError
@@ -183,6 +183,7 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"{file} must list the model's modules. Got something else.") from None
 
 
+INSIDE = "The model inside the artifact"
 Files = dict[str, NDArray[np.uint8]]
 SMALL = 128_000_000
 """ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
@@ -227,18 +228,22 @@ def files_to_store(kind: str, name: str, saving: Saving, *, named_by_artifact: b
     named_by_artifact : bool
         Whether only an artifact names the model. Then it is copied if the caller names it in this call, and never else.
     """
+    given = saving.may_copy(name)
+    if given is not None:
+        return read_files(kind, given)
     if named_by_artifact:
-        given = saving.may_copy(name)
-        if given is None and saving.bundle_models is True:
+        if saving.bundle_models is True:
             raise InputError(
                 f"A model that only an artifact names must be named again to be stored inside. Got {name!r}: if you "
                 f"trust it, pass bundle_models={name!r}, or give the model with `.with_encoder(encoder)`."
             )
-        return None if given is None else read_files(kind, given)
+        return None
     if saving.bundle_models is False:
         return None
     if saving.bundle_models is True:
         return read_files(kind, name)
+    if kind != "onnx":
+        return None
     try:
         return read_files(kind, name, most=SMALL)
     except LinkError:
@@ -305,6 +310,16 @@ def unpacked(files: Mapping[str, NDArray[np.uint8]]) -> Iterator[str]:
             file.parent.mkdir(parents=True, exist_ok=True)
             data.tofile(file)
         yield folder
+
+
+@contextmanager
+def own_files(folder: Path) -> Iterator[Path]:
+    """Put copies of an ONNX folder's files, with weights that lie beside the model, into a temporary folder.
+
+    What is written from there holds nothing but what lies in the folder itself: links are refused.
+    """
+    with unpacked(read_files("onnx", str(folder)) or {}) as copied:
+        yield Path(copied)
 
 
 def check_path(path: str) -> None:
@@ -584,11 +599,7 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
     kind, name = description.get("kind"), description.get("name")
     if kind not in MODELS or not isinstance(name, str):
         return None
-
-    named = isinstance(encoder, LazyEncoder)
-    if saving.bundle_models is None and not named and kind != "onnx":
-        return None
-    files = files_to_store(kind, name, saving, named_by_artifact=named)
+    files = files_to_store(kind, name, saving, named_by_artifact=isinstance(encoder, LazyEncoder))
     return None if files is None else saving.stand_in(encoder, lambda: BundledModel.of(description, files))
 
 
@@ -650,8 +661,32 @@ class BundledModel(LazyEncoder, Artifact):
         size = sum(len(data) for data in self.files.values())
         return f"BundledModel({self.description['kind']}, {self.dim:,} dimensions, {size / 1e6:,.1f} MB)"
 
+    def queries(self, texts: Sequence[str]) -> Any:
+        """Encode query texts; damage that shows only now is the artifact's."""
+        model, texts = self.loaded(), check_texts(texts)
+        with stored_model(INSIDE):
+            return model.queries(texts)
+
+    def items(self, texts: Sequence[str]) -> Any:
+        """Encode item texts."""
+        model, texts = self.loaded(), check_texts(texts)
+        with stored_model(INSIDE):
+            return model.items(texts)
+
+    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the queries' tokens."""
+        model, texts = self._with_tokens(), check_texts(texts)
+        with stored_model(INSIDE):
+            return model.query_tokens(texts)
+
+    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
+        """Return the vectors of the items' tokens."""
+        model, texts = self._with_tokens(), check_texts(texts)
+        with stored_model(INSIDE):
+            return model.item_tokens(texts)
+
     def _load(self) -> Encoder:
-        with stored_model("The model inside the artifact"), unpacked(self.files) as folder:
+        with stored_model(INSIDE), unpacked(self.files) as folder:
             encoder = self._make(folder, download=False)
             if encoder.dim != self.dim:
                 raise InputError(f"The model inside the artifact must give {self.dim} numbers. Got {encoder.dim}.")

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.forking import ForkLock
-from vizsla._internal.lazy import cached_property, import_extra, typed_errors
+from vizsla._internal.lazy import cached_property, import_extra, stored_model
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder, check_texts
 from vizsla.core.sparse import SparseRows, are_rising
 from vizsla.core.validation import as_array, validate_args
 from vizsla.encoders.batching import batch_for, same_length_batches
 from vizsla.encoders.token_table import TokenTable
-from vizsla.errors import InputError, check_choice, check_positive, check_range
+from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.text.bag_of_words import BagOfWords, length_norms
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
@@ -123,11 +123,11 @@ class VocabularySession:
     def _run(self, texts: list[Int64Array]) -> NDArray[np.float32]:
         ids = np.array(texts, np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        with typed_errors("The model must run on token ids"):
+        with stored_model("The model, which runs on token ids,"):
             values = np.asarray(self._session().run(None, given)[0])
         if values.dtype != np.float32 or values.shape != (len(texts), self.width) or not np.isfinite(values).all():
             wanted = f"{len(texts)} × {self.width} finite float32 numbers"
-            raise InputError(f"The model must give {wanted}. Got {values.dtype} of shape {values.shape}.")
+            raise FormatError(f"The model must give {wanted}. Got {values.dtype} of shape {values.shape}.")
         return values
 
     def _session(self) -> Any:
@@ -140,10 +140,10 @@ class VocabularySession:
         runtime = import_extra("onnxruntime", "Encoding with SiDR", "onnx")
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = self.threads, 1, 4
-        with typed_errors("The model must be sound ONNX"):
+        with stored_model("The ONNX model"):
             made = runtime.InferenceSession(self.model.tobytes(), options, providers=["CPUExecutionProvider"])
         if {entry.name for entry in made.get_inputs()} != INPUTS:
-            raise InputError("The model must take input_ids and attention_mask. Got one that takes others.")
+            raise FormatError("The model must take input_ids and attention_mask. Got one that takes others.")
         return made
 
 

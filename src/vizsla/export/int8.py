@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
+from vizsla.encoders.persistence import own_files
 from vizsla.export.checks import LOSS, QuantizationCheck, check_quantization
 from vizsla.io.atomic import writing_folder
 from vizsla.typing import Float32Array
@@ -182,6 +183,7 @@ def quantize(
 
 def write_int8(encoder: OnnxEncoder, folder: Path, *, per_channel: bool = True) -> None:
     """Write the model with int8 matrices to a folder that is there, unchecked; `quantize` checks it."""
-    quantize_file(encoder.path / MODEL, folder / MODEL, per_channel=per_channel)
-    shutil.copyfile(encoder.path / TOKENIZER, folder / TOKENIZER)
+    with own_files(encoder.path) as own:
+        quantize_file(own / MODEL, folder / MODEL, per_channel=per_channel)
+        shutil.copyfile(own / TOKENIZER, folder / TOKENIZER)
     encoder.settings.write(folder / SETTINGS)

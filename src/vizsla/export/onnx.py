@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder, OnnxSettings
+from vizsla.encoders.persistence import PAIR_SETTINGS, own_files
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
 from vizsla.export.int8 import quantize_file
@@ -55,10 +56,14 @@ def export_onnx(
 
 
 def copy_onnx(encoder: OnnxEncoder, path: str | Path, *, overwrite: bool = False) -> OnnxEncoder:
-    """Copy an ONNX folder with the settings that the encoder has now, and return the encoder of the copy."""
-    with writing_folder(path, overwrite=overwrite) as folder:
-        for name in (MODEL, TOKENIZER):
-            shutil.copyfile(encoder.path / name, folder / name)
+    """Copy an ONNX folder with the settings that the encoder has now, and return the encoder of the copy.
+
+    Weights in files beside the model are copied too; links raise.
+    """
+    with own_files(encoder.path) as own, writing_folder(path, overwrite=overwrite) as folder:
+        for file in own.iterdir():
+            if file.name not in (SETTINGS, PAIR_SETTINGS):
+                shutil.copyfile(file, folder / file.name)
         encoder.settings.write(folder / SETTINGS)
     return OnnxEncoder(path, threads=encoder.threads)
 

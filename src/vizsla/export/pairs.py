@@ -14,6 +14,7 @@ import numpy as np
 from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, TOKENIZER
 from vizsla.encoders.persistence import PAIR_SETTINGS as SETTINGS
+from vizsla.encoders.persistence import own_files
 from vizsla.errors import InputError
 from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
 from vizsla.export.int8 import quantize_file
@@ -200,10 +201,11 @@ def quantize_pair_model(
     if not len(queries) or len(queries) != len(lists) or (relevant is not None and len(relevant) != len(queries)):
         raise InputError("`lists` and `relevant` must have an entry for each of some queries. Got others.")
     with TemporaryDirectory() as trial:
-        quantize_file(model.path / MODEL, Path(trial) / MODEL)
-        for name in (TOKENIZER, SETTINGS):
-            if (model.path / name).exists():
-                shutil.copyfile(model.path / name, Path(trial) / name)
+        with own_files(model.path) as own:
+            quantize_file(own / MODEL, Path(trial) / MODEL)
+            for name in (TOKENIZER, SETTINGS):
+                if (own / name).exists():
+                    shutil.copyfile(own / name, Path(trial) / name)
         small = OnnxPairModel(trial, threads=model.threads, batch=model.batch)
         check = _checked(model, small, queries, lists, relevant, depth, most_loss)
         if not check.accepted:

@@ -37,8 +37,8 @@ class Parts:
     clicks: Entries | None = None
     qrels: Mapping[str, Entries] = field(default_factory=dict)
     texts: bool = True
-    mapping: str = ""
-    """Which columns are what, in words, where that was told by their names."""
+    mapping: object = ""
+    """Says in words, once all is read, which columns are what by their names, or which documents were read."""
 
 
 def assemble(
@@ -69,7 +69,7 @@ def assemble(
     qrels = {split: _judgments(found, queries.ids, items.ids, dangling, tally) for split, found in parts.qrels.items()}
     tally.emit()
     return Dataset(
-        items, queries, clicks=clicks, qrels=qrels, warnings=tally.messages, events=events, mapping=parts.mapping
+        items, queries, clicks=clicks, qrels=qrels, warnings=tally.messages, events=events, mapping=str(parts.mapping)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -343,9 +343,10 @@ class Documents:
         said += [f"{count} {reason}, such as {self._examples[reason]}" for reason, count in self._reasons.items()]
         return "; ".join(said)
 
-    def summary(self) -> str:
-        """Say how many documents of which types there are."""
-        return f"{len(self.paths)} documents ({_listed(Counter(path.suffix.lower() for path in self.paths))})"
+    def summary(self, unread: Collection[Path] = ()) -> str:
+        """Say how many documents of which types were read: all but those that could not be."""
+        types = Counter(path.suffix.lower() for path in self.paths if path not in unread)
+        return f"{types.total()} documents ({_listed(types)})"
 
 
 def documents(folder: Path) -> Documents:
@@ -438,6 +439,10 @@ class FolderSource:
         self.found = documents(path) if path.is_dir() else Documents([path])
         self._words, self._overlap = words, overlap
         self._refusals, self._silent = Refusals(how, str(path), what="documents"), 0
+        self._unread: set[Path] = set()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.found.summary(self._unread)}"
 
     def __iter__(self) -> Iterator[Item]:
         return (item for _, item in self._walk())
@@ -465,6 +470,7 @@ class FolderSource:
                 text = self._text(path)
             except DataError as error:
                 self._refusals.add(error, str(path))
+                self._unread.add(path)
                 continue
             empty = True
             for line, item in self._items(path, text):

@@ -163,7 +163,7 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: M
         return parquet.read_parquet(folder, fields=fields, how=how)
     source = FolderSource(folder, how=notes, **sizes)
     if source.found.paths:
-        return Parts(source, mapping=f"{folder}: {source.found.summary()}")
+        return Parts(source, mapping=source)
     empty = not any(folder.iterdir())
     there = source.found.reasons() or "hidden files and folders only"
     got = "is empty" if empty else f"has none of them: {there}"

@@ -20,7 +20,7 @@ from vizsla.io.atomic import writing_folder
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
 from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
-from vizsla.io.files import Line
+from vizsla.io.files import VARIABLE, Line, is_bomb, max_record_bytes
 from vizsla.io.frames import EntryColumns
 from vizsla.io.interactions import Pairs, entries_of, events_of, splits_to_write
 from vizsla.io.records import Record
@@ -33,14 +33,73 @@ BATCH = 2048
 
 def rows_of(file: Any, path: str | Path, *, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows of an open file, or these columns of them; damage, and what no type of Python holds, raises."""
-    batches = file.iter_batches(batch_size=BATCH, columns=columns)
+    with readable(path):
+        batches = file.iter_batches(batch_size=_rows_at_once(file), columns=columns)
     while True:
         with readable(path):
             batch = next(batches, None)
-            rows = [] if batch is None else batch.to_pylist()
         if batch is None:
             return
-        yield from rows
+        for some in _short(batch, path):
+            with readable(path):
+                rows = _plain_rows(some)
+            yield from rows
+
+
+def _short(batch: Any, path: str | Path) -> Iterator[Any]:
+    """Yield a batch in pieces that a record's limit has room for.
+
+    A value that is stored once, in a dictionary, and used in every row takes little until it is written out.
+    """
+    most = max_record_bytes()
+    with readable(path):
+        size = sum(_written_out(column) for column in batch.columns)
+    if size <= most:
+        yield batch
+    elif batch.num_rows == 1:
+        raise DataError(
+            f"a row has more than {most >> 20} MB.",
+            path=path,
+            remedy=f"Split it, or allow longer ones with {VARIABLE}.",
+        )
+    else:
+        half = batch.num_rows // 2
+        yield from _short(batch.slice(0, half), path)
+        yield from _short(batch.slice(half), path)
+
+
+def _written_out(column: Any) -> int:
+    """Return the bytes of a column whose dictionaries are written out, without doing so."""
+    import pyarrow
+    import pyarrow.compute
+
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        lengths: Any = pyarrow.compute.binary_length(column.dictionary)
+        return int(pyarrow.compute.sum(lengths.cast("int64").take(column.indices)).as_py() or 0)
+    if pyarrow.types.is_map(kind):
+        return _written_out(column.keys) + _written_out(column.items)
+    if pyarrow.types.is_nested(kind) and not pyarrow.types.is_union(kind):
+        inner = column.flatten()
+        return sum(map(_written_out, inner)) if isinstance(inner, list) else _written_out(inner)
+    return int(column.nbytes)
+
+
+def _plain_rows(batch: Any) -> list[dict[str, Any]]:
+    import pyarrow
+
+    columns = [
+        column.dictionary_decode() if pyarrow.types.is_dictionary(column.type) else column for column in batch.columns
+    ]
+    values = [column.to_pylist() for column in columns]
+    names = batch.schema.names
+    return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if names else batch.to_pylist()
+
+
+def _rows_at_once(file: Any) -> int:
+    """Return how many rows are decoded together: fewer where values have a fixed length that is large."""
+    widths = sum(max(0, file.schema.column(at).length) for at in range(len(file.schema)))
+    return max(1, min(BATCH, max_record_bytes() // max(1, widths)))
 
 
 @contextmanager
@@ -89,7 +148,8 @@ class ParquetSource(Generic[Record]):
             with readable(self._path):
                 self._group = (group, self._file.read_row_group(group))
         with readable(self._path):
-            row = self._group[1].slice(number - self._starts[group], 1).to_pylist()[0]
+            found = self._group[1].slice(number - self._starts[group], 1).to_batches()[0]
+        row = _plain_rows(next(_short(found, self._path)))[0]
         return self._make(row, Line(self._path, number + 1))
 
     def report(self, tally: WarningLog) -> None:
@@ -175,9 +235,30 @@ def open_parquet(path: Path) -> Any:
     except ImportError:
         raise MissingExtraError(f"Reading {path}", "parquet") from None
     try:
-        return ParquetFile(path)
-    except (pyarrow.ArrowException, OSError) as error:
+        file = ParquetFile(path)
+        dictionaries = _dictionaries(file, path.stat().st_size)
+        return ParquetFile(path, read_dictionary=dictionaries) if dictionaries else file
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DataError(f"this is no readable Parquet file ({error}).", path=path, remedy="Check the path.") from None
+
+
+def _dictionaries(file: Any, size: int) -> list[str]:
+    """Return the columns of texts that have dictionaries; raise ValueError for a decompression bomb.
+
+    A row group's pages say how long they are unpacked. Lists are counted by their values: equal ones take no room.
+    """
+    metadata, schema, found = file.metadata, file.schema, set[str]()
+    for number in range(metadata.num_row_groups):
+        group, stored, unpacked = metadata.row_group(number), 0, 0
+        for at in range(group.num_columns):
+            column, repeated = group.column(at), schema.column(at).max_repetition_level > 0
+            stored += max(0, column.total_compressed_size)
+            unpacked += max(column.total_uncompressed_size, 8 * column.num_values if repeated else 0)
+            if column.has_dictionary_page and column.physical_type == "BYTE_ARRAY":
+                found.add(column.path_in_schema)
+        if is_bomb(min(stored, size), unpacked):
+            raise ValueError(f"a row group of {stored:,} bytes unpacks to {unpacked:,}: write smaller row groups")
+    return sorted(found)
 
 
 ROWS = 4096

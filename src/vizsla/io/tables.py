@@ -139,10 +139,12 @@ class CsvRows:
             held += len(following.text)
             if held > most:
                 raise line.error(f"a quote is not closed within {most >> 20} MB.", "Close it.")
-            if '"' in following.text:
-                text = "".join(parts)
-                parts, found = [text], _QUOTED.match(text, at + 1)
-        return text, found.end()
+            # Pairs of quotes do not go over the end of a line, so each line is looked at once.
+            found = _QUOTED.match(following.text)
+        if len(parts) == 1:
+            return text, found.end()
+        text = "".join(parts)
+        return text, len(text) - len(parts[-1]) + found.end()
 
     def _ragged(self, line: Line, count: int) -> DataError:
         return line.error(f"expected {self._width} columns, as in the header. Got {count}.", "Repair the line.")

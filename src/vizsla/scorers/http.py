@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -16,8 +17,8 @@ from threading import Thread
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.parse import SplitResult, unquote_plus, urlsplit
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 import numpy as np
 
@@ -29,6 +30,10 @@ from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
+
+
+LOCAL = ("127.0.0.1", "::1", "localhost")
+"""Hosts that are asked without encryption, and without a proxy."""
 
 
 class Deadline:
@@ -55,10 +60,12 @@ def post(request: Request, *, timeout_s: float, most_bytes: int) -> tuple[bytes,
     """Send a request and return the answer, one byte more than `most_bytes` at most, and whether it broke off.
 
     A socket's own timeout begins anew with every byte, so that a service which sends one a second is never late. Here
-    each step gets what is left. Redirections are not followed: a key must not go to another host.
+    each step gets what is left. Redirections are not followed: a key must not go to another host. For the same reason
+    no proxy is asked for an address on this machine: what goes there is not encrypted.
     """
     deadline = Deadline(timeout_s)
-    opener = build_opener(_NoRedirect, _Http(deadline), _Https(deadline))
+    direct = [ProxyHandler({})] if urlsplit(request.full_url).hostname in LOCAL else []
+    opener = build_opener(_NoRedirect, _Http(deadline), _Https(deadline), *direct)
     with opener.open(request, timeout=deadline.left()) as answer:
         read: bytes = answer.read(most_bytes + 1)
         return read, bool(answer.length) and len(read) <= most_bytes
@@ -254,9 +261,11 @@ class HttpReranker(TextScorer):
     def fingerprint(self) -> str:
         """The address and the model's name: a service that changes its model should change its name.
 
-        What stands behind the `?` of the address is part of it as a digest only.
+        Of what stands behind the `?` of the address, parameters whose names say that they are keys (`api_key`, `token`,
+        `sig`, …) are left out, so that scores stay valid when a key is replaced. Others are part of it as a digest.
         """
-        hidden = f"#{blake2b(self._query.encode(), digest_size=8).hexdigest()}" if self._query else ""
+        plain = "&".join(part for part in self._query.split("&") if not _is_key(part))
+        hidden = f"#{blake2b(plain.encode(), digest_size=8).hexdigest()}" if plain else ""
         return f"http:{self.url}{hidden}:{self.model}"
 
     def score_pairs(self, queries: list[str], texts: list[str]) -> Float32Array:
@@ -281,7 +290,8 @@ class HttpReranker(TextScorer):
         try:
             if strict_json.measure(answer) > strict_json.MAX_VALUES:
                 raise ValueError(f"it has more than {strict_json.MAX_VALUES:,} values")
-            return _scores(json.loads(answer), len(texts))
+            # As UTF-8: given bytes, json also takes UTF-16 and UTF-32, where `measure` counts wrong.
+            return _scores(json.loads(answer.decode("utf-8-sig")), len(texts))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             said = self._without_secrets(f"{error!s:.200}")
             raise InputError(
@@ -340,12 +350,26 @@ def _checked_url(url: str) -> SplitResult:
         raise InputError(f"{rule}. Got an address that is malformed: check host and port.") from None
     if parts.username is not None or parts.password is not None:
         raise InputError("`url` must hold no user and no password. Got some: give the key with `key_variable`.")
-    local = host in ("127.0.0.1", "::1", "localhost")
+    local = host in LOCAL
     if not host or port == 0 or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
         raise InputError(f"{rule}. Got {_shown_url(parts)!r:.200}.")
     if not url.isascii() or not url.isprintable() or " " in url:
         raise InputError(f"{rule}, in printable ASCII. Got other characters: percent-encode them.")
     return parts
+
+
+_KEY = re.compile(r"key|token|secret|sig(?:nature)?$|passw|pwd|auth|credential", re.IGNORECASE)
+
+
+def _is_key(parameter: str) -> bool:
+    """Whether the name of an address's parameter says that its value is a secret.
+
+    Examples
+    --------
+    >>> _is_key("api_key=hunter2"), _is_key("sig=af0e"), _is_key("api-version=2")
+    (True, True, False)
+    """
+    return _KEY.search(unquote_plus(parameter.partition("=")[0])) is not None
 
 
 def _shown_url(parts: SplitResult) -> str:

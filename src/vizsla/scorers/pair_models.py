@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,9 +22,7 @@ from vizsla.core.validation import validate_args
 from vizsla.encoders.batching import batch_for, by_length, same_length_batches
 from vizsla.encoders.onnx import MODEL, TOKENIZER, OnnxTokenizer, files_checksum, onnx_bytes, onnx_run, onnx_session
 from vizsla.encoders.persistence import (
-    PAIR_SETTINGS as SETTINGS,
-)
-from vizsla.encoders.persistence import (
+    INSIDE,
     check_path,
     config_checksum,
     download_allowed,
@@ -35,6 +34,9 @@ from vizsla.encoders.persistence import (
     unpacked,
     weights_bytes,
     weights_checksum,
+)
+from vizsla.encoders.persistence import (
+    PAIR_SETTINGS as SETTINGS,
 )
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.io.atomic import writing_folder
@@ -470,11 +472,15 @@ class StoredPairModel(PairModel):
 
     def scores(self, queries: Any, texts: Any) -> Float32Array:
         """Let the model itself score the pairs."""
-        return self.loaded().scores(queries, texts)
+        model = self.loaded()
+        with stored_model(INSIDE) if self.files else nullcontext():
+            return model.scores(queries, texts)
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Float32Array:
         """Let the model itself score a few pairs."""
-        return self.loaded().score_batch(queries, texts)
+        model = self.loaded()
+        with stored_model(INSIDE) if self.files else nullcontext():
+            return model.score_batch(queries, texts)
 
     def loaded(self) -> PairModel:
         """Return the model itself."""
@@ -486,7 +492,7 @@ class StoredPairModel(PairModel):
     def _checked(self) -> PairModel:
         if not self.files:
             return self._same(self._made(self._described["name"], download=download_allowed()))
-        with stored_model("The model inside the artifact"), unpacked(self.files) as folder:
+        with stored_model(INSIDE), unpacked(self.files) as folder:
             return self._same(self._made(folder, download=False))  # the fingerprint is taken before the files go
 
     def _same(self, model: PairModel) -> PairModel:
@@ -507,8 +513,6 @@ class StoredPairModel(PairModel):
 def _files(model: PairModel, described: dict[str, Any], writer: ArtifactWriter) -> Files:
     """Return the files to be stored inside: those of small ONNX models, unless the user says otherwise."""
     kind, named = described["kind"], isinstance(model, StoredPairModel)
-    if writer.saving.bundle_models is None and not named and kind != "onnx":
-        return {}
     reads = "onnx" if kind == "onnx" else "sentence"
     files = files_to_store(reads, described["name"], writer.saving, named_by_artifact=named)
     if files:  # the folder may have changed since the model was loaded, or while it was copied

@@ -258,14 +258,24 @@ def test_items_may_come_and_go(encoder):
 
 def test_a_model_that_is_none_is_refused_when_it_is_asked(encoder):
     broken = SidrEncoder(encoder.table, np.arange(99, dtype=np.uint8), encoder.tokens)
-    with pytest.raises(InputError, match="sound ONNX"):
+    with pytest.raises(FormatError, match="ONNX model must be sound"):
         broken.queries(["fig"])
 
 
 def test_a_head_of_another_width_is_refused(encoder):
     broken = SidrEncoder(encoder.table, encoder.model, encoder.tokens[:-1])
-    with pytest.raises(InputError, match="must give"):
+    with pytest.raises(FormatError, match="must give"):
         broken.queries(["fig"])
+
+
+@pytest.mark.parametrize("damage", ["bytes", "width"])
+def test_a_damaged_model_inside_an_artifact_is_a_format_error(encoder, tmp_path, damage):
+    model = np.arange(99, dtype=np.uint8) if damage == "bytes" else encoder.model
+    tokens = encoder.tokens if damage == "bytes" else encoder.tokens[:-1]
+    loaded = vizsla.load(SidrEncoder(encoder.table, model, tokens).save(tmp_path / "saved"))
+    for act in (loaded.queries, loaded.items):
+        with pytest.raises(FormatError, match="model"):
+            act(["fig"])
 
 
 @pytest.mark.parametrize(
