@@ -270,3 +270,14 @@ def test_an_unknown_option_shows_the_usage_of_its_verb(typed, capsys):
     printed = capsys.readouterr().err
     assert stopped.value.code == 2 and printed.startswith(f"usage: vizsla {typed.split()[0]} ")
     assert printed.rstrip().endswith("unrecognized arguments: " + typed[typed.index("--") :])
+
+
+def test_the_command_can_be_called_again_and_again(capsys):
+    """No module takes the place of the function once it is loaded."""
+    import vizsla.cli
+
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            vizsla.cli.main(["--version"])
+    assert capsys.readouterr().out.count("vizsla ") == 2
+    assert callable(vizsla.cli.main)

@@ -10,7 +10,7 @@ from tests.cli.commands import COMMANDS, ELSEWHERE, ITEMS, LIKE_THE_DEFAULT, WOR
 from tests.cli.recording import Recorder
 from vizsla import bm25, dense
 from vizsla.cli import main
-from vizsla.cli.main import parser
+from vizsla.cli.command import parser
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.tokens.model import bag
@@ -140,6 +140,10 @@ def test_how_an_artifact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
         found = recorder.given([*argv, *options])
         assert (found["bundle_models"], found["overwrite"]) == (bundled, overwrite)
     assert recorder.given([*argv, "--no-bundle-model"])["bundle_models"] is False
+    named = ["--copy-model", "some/model", "--copy-model", "other"]
+    for options in (named, [*named, "--bundle-model"]):
+        assert recorder.given([*argv, *options])["bundle_models"] == ["some/model", "other"]
+    assert main([*map(str, argv), *named, "--no-bundle-model"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     ours = _ends_the_process()
     try:
-        from vizsla.cli.main import run
+        from vizsla.cli.command import run
 
         return run(argv)
     finally:
