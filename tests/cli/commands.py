@@ -276,7 +276,7 @@ LIKE_THE_DEFAULT = ("--opq", "--overlap 3", "--held-out 0.4")  # told from it by
 ELSEWHERE = {
     # Where the data come from and how they are read, what is written where: further below, and tests/end_to_end.
     "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "copy_model", "plot", "json",
-    "markdown", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id", "text", "title", "meta",
-    "keep_texts", "format", "separator", "encoding", "on_error", "rejected", "click_columns", "passage_words",
-    "overlap_words",
+    "markdown", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id",
+    "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
+    "click_columns", "passage_words", "overlap_words",
 }  # fmt: skip

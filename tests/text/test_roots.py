@@ -37,7 +37,7 @@ def test_a_word_counts_once_as_itself_and_half_as_its_root():
 
 
 def test_scores_by_hand():
-    search = bm25(WINGS, analyser=ENGLISH)
+    search = bm25(WINGS, analyzer=ENGLISH)
     found = search("flexibility")
 
     def saturated(count, length):
@@ -51,29 +51,29 @@ def test_scores_by_hand():
 
 
 def test_an_explanation_says_what_a_root_gives():
-    search = bm25(WINGS, analyser=ENGLISH)
+    search = bm25(WINGS, analyzer=ENGLISH)
     shown = search.explain("flexibility", "b")
     assert shown.score == pytest.approx(float(search("flexibility").scores[0]))
     assert "'flexibl': in 2 of 3 items, idf 0.4700, 0.5 times in the query" in str(shown)
 
 
 def test_without_roots_words_are_apart():
-    search = bm25(WINGS, analyser=AnyLanguage("english", roots=False))
+    search = bm25(WINGS, analyzer=AnyLanguage("english", roots=False))
     assert search("flexibility").ids == [["b"]] and search("flexible").ids == [["a"]]
 
 
 def test_only_english_items_hold_roots_and_a_query_counts_a_term_once():
-    analyser = AnyLanguage(["german", "english"])
+    analyzer = AnyLanguage(["german", "english"])
     texts = ["Die Nation und das Kind sind nicht national", "The national park of the nation and its children"]
-    bag, rows = BagOfWords.fit(texts, analyser)
+    bag, rows = BagOfWords.fit(texts, analyzer)
     assert counted(bag, rows) == [
         {"nation": 1, "kind": 1, "national": 1}, {"national": 1, "nation": 1.5, "park": 1, "children": 1},
     ]  # fmt: skip
     assert bag.items(texts) == rows
     assert counted(bag, bag.queries(["national"])) == [{"national": 1, "nation": 0.5}]
-    assert analyser.query_counts("national") == {"national": 1, "nation": 0.5}
+    assert analyzer.query_counts("national") == {"national": 1, "nation": 0.5}
     # German reads `nationen` as `nation`, English as itself: every reading is one whole word.
-    assert analyser.query_counts("nationen") == {"nation": 1, "nationen": 1}
+    assert analyzer.query_counts("nationen") == {"nation": 1, "nationen": 1}
 
 
 def twin(text):
@@ -104,15 +104,15 @@ def test_what_has_grown_is_what_was_read_at_once(first, more):
     whole, _ = BagOfWords.fit([*first, *more], ENGLISH)
     bag, _ = BagOfWords.fit(first, ENGLISH)
     assert list(bag.grown(more).terms) == list(whole.terms) and bag.grown(more).queries(more) == whole.queries(more)
-    merged = Statistics.of(first, analyser=ENGLISH).merged(Statistics.of(more, analyser=ENGLISH))
-    assert merged == Statistics.of([*first, *more], analyser=ENGLISH)
+    merged = Statistics.of(first, analyzer=ENGLISH).merged(Statistics.of(more, analyzer=ENGLISH))
+    assert merged == Statistics.of([*first, *more], analyzer=ENGLISH)
 
 
 def test_shards_answer_as_the_whole(tmp_path):
     items = {str(n): " ".join(WORDS[(n * step) % len(WORDS)] for step in range(1, 2 + n % 6)) for n in range(40)}
-    whole = bm25(items, analyser=ENGLISH)
+    whole = bm25(items, analyzer=ENGLISH)
     halves = [dict(list(items.items())[:17]), dict(list(items.items())[17:])]
-    counts = Statistics.of(items, analyser=ENGLISH)
+    counts = Statistics.of(items, analyzer=ENGLISH)
     counts = vizsla.load(counts.save(tmp_path / "counts"))
     assert counts.length % 1 == 0.5
     search = vizsla.shards([bm25(half, statistics=counts) for half in halves])
@@ -141,7 +141,7 @@ def test_wrong_roots_are_refused(wrong):
 
 @pytest.mark.parametrize("length", [-1.0, 0.25, float("nan"), 2.0**60])
 def test_a_wrong_length_is_refused(length):
-    counts = Statistics.of(WINGS, analyser=ENGLISH)
+    counts = Statistics.of(WINGS, analyzer=ENGLISH)
     with pytest.raises(InputError, match="`length` must be"):
         Statistics(counts.bag, counts.frequencies, counts.documents, length)
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.text import wordpiece_twin as twin
-from vizsla import Analyser, WordPiece, bm25, load
+from vizsla import Analyzer, WordPiece, bm25, load
 from vizsla.errors import DataError, FormatError, InputError, MissingExtraError
 from vizsla.text.bag_of_words import BagOfWords
 
@@ -143,15 +143,15 @@ def test_half_a_surrogate_pair_is_refused():
         WordPiece(SMALL, prefix="\ud800")
 
 
-def test_bm25_takes_it_as_an_analyser(tmp_path):
+def test_bm25_takes_it_as_an_analyzer(tmp_path):
     items = {"x": "unaffable figs", "y": "a fig!", "z": "a"}
-    search = bm25(items, analyser=WordPiece(SMALL))
+    search = bm25(items, analyzer=WordPiece(SMALL))
     assert search("FIGS", 2).ids == [["x", "y"]]
     assert "'##s'" in str(search.explain("figs", "x"))
     again = load(search.save(tmp_path / "bm25"))
     assert again("a fig") == search("a fig")
-    assert again.bag.analyser == search.bag.analyser != Analyser()
-    assert pickle.loads(pickle.dumps(search.bag.analyser)) == search.bag.analyser
+    assert again.bag.analyzer == search.bag.analyzer != Analyzer()
+    assert pickle.loads(pickle.dumps(search.bag.analyzer)) == search.bag.analyzer
 
 
 def test_a_bag_with_a_fixed_vocabulary_does_not_grow():
@@ -222,10 +222,10 @@ def test_wrong_arguments_are_refused(wrong):
         WordPiece(**({"tokens": SMALL} | wrong))
 
 
-def test_a_changed_vocabulary_is_no_longer_the_analyser(tmp_path):
+def test_a_changed_vocabulary_is_no_longer_the_analyzer(tmp_path):
     bag, _ = BagOfWords.fit(["fig"], WordPiece(SMALL))
     folder = bag.save(tmp_path / "bag")
-    file = folder / "analyser.json"
+    file = folder / "analyzer.json"
     text = file.read_text()
     file.write_text(text.replace('"lower":true', '"lower":false').replace('"lower": true', '"lower": false'))
     with pytest.raises(FormatError):
