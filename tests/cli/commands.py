@@ -275,8 +275,8 @@ for verb in ("adapt pefa", "adapt pefa-xs", "adapt pefa-max", "adapt pefa-xl"):
 LIKE_THE_DEFAULT = ("--opq", "--overlap 3", "--held-out 0.4")  # told from it by other rows
 ELSEWHERE = {
     # Where the data come from and how they are read, what is written where: further below, and tests/end_to_end.
-    "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "plot", "json", "markdown", "trec",
-    "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id", "text", "title", "meta",
-    "keep_texts", "format", "separator", "encoding", "on_error", "rejected", "click_columns", "passage_words",
-    "overlap_words",
+    "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "copy_model", "plot", "json",
+    "markdown", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id",
+    "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
+    "click_columns", "passage_words", "overlap_words",
 }  # fmt: skip

@@ -162,7 +162,8 @@ def test_what_the_csv_module_writes_is_read_as_it_was(rows, plain) -> None:
     assert found == [("x" + one, other) for one, other in rows]
 
 
-ODD = st.text(st.sampled_from("\"'\\,;|\t \r\nab1é水\x1f\x85\u2028\ufeff"), max_size=10)
+PIECES = [*"\"'\\,;|\t \r\nab1é水\x1f\x85\u2028\ufeff", "\r\n", "\r\n"]
+ODD = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 
 
 @pytest.mark.parametrize("name", ["items.csv", "items.csv.gz"])
@@ -176,6 +177,7 @@ ODD = st.text(st.sampled_from("\"'\\,;|\t \r\nab1é水\x1f\x85\u2028\ufeff"), ma
     cut=st.booleans(),
 )
 @example([('12" pipe', "a\r\nb", "\r")], ",", "\r\n", csv.QUOTE_MINIMAL, 1 << 18, True)
+@example([("a\r\nb\nc\nd\r\ne", "\n\r\n\n", "")], ",", "\n", csv.QUOTE_ALL, 7, True)
 def test_a_file_of_the_csv_module_is_read_as_it_was(tmp_path, name, rows, separator, end, quoting, block_bytes, cut):
     """Quotes in the middle, line ends of all kinds inside of fields, and odd characters survive, by either way."""
     out = io.StringIO()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import unicodedata
-from itertools import groupby
+from itertools import groupby, permutations
 
 import numpy as np
 import pytest
@@ -233,6 +233,16 @@ def test_the_language_of_a_query_is_clear_or_not(words, language):
     known = ("english", "german", "russian")
     place = clear_language(words, known)
     assert (known[place] if place >= 0 else None) == language
+
+
+@pytest.mark.parametrize("words", [["the", "und"], ["the", "the", "und"], ["the", "und", "der"], ["le", "the", "und"]])
+def test_the_language_of_a_query_does_not_depend_on_the_order_of_the_catalogs(words):
+    """The most common language comes first in a catalog, which says nothing about a query."""
+    found = set()
+    for known in permutations(("english", "german", "french")):
+        place = clear_language(words, known)
+        found.add(known[place] if place >= 0 else None)
+    assert len(found) == 1
 
 
 def test_a_few_names_are_stemmed_mildly():

@@ -71,6 +71,19 @@ def test_a_column_is_a_number_from_95_percent_on(bad, kind):
     assert column(["x"] * bad + [True] * (100 - bad)).kind == ("boolean" if kind == "number" else "text")
 
 
+@pytest.mark.parametrize(
+    ("good", "odd", "kind"),
+    [("5", "x", "number"), ("2024-05-01", "x", "date"), (True, "x", "boolean"), (["a"], "x", "list")],
+)
+def test_what_parses_is_counted_by_items_not_by_distinct_values(good, odd, kind):
+    """A value that many items share counts for each of them, whether it parses or not."""
+    few_bad = [good] * 95 + [f"{odd}{number}" for number in range(5)]
+    assert details_of(shop(few_bad).item_ids).column("price").kind == kind
+    assert details_of(shop([*few_bad, "y"]).item_ids).column("price").kind == "text"
+    numbers = [str(number) for number in range(94)]
+    assert details_of(shop(numbers + ["n/a"] * 6).item_ids).column("price").kind == "text"
+
+
 def test_empty_values_do_not_count():
     assert column([None] * 900 + ["5"] * 95 + ["x"] * 5).kind == "number"
 

@@ -36,6 +36,39 @@ def test_lucene_by_hand():
     assert found["0"] == pytest.approx(0.6931471806 * (2 / 4.3035714286 + 1 / 3.3035714286), abs=1e-6)
 
 
+def by_the_paper(variant, counts, length, average, k1, b, delta):
+    """Score an item as Kamphuis et al. (ECIR 2020) write it; `counts` has (tf, df) of each word, of 6 items."""
+    norm, total = 1 - b + b * length / average, 0.0
+    for tf, df in counts:
+        if variant in ("lucene", "robertson"):
+            odds = (6 - df + 0.5) / (df + 0.5)
+            idf = math.log(1 + odds) if variant == "lucene" else max(0.0, math.log(odds))
+            total += idf * tf / (tf + k1 * norm)
+        elif variant == "atire":
+            total += math.log(6 / df) * (k1 + 1) * tf / (tf + k1 * norm)
+        elif variant == "bm25l":
+            total += math.log(7 / (df + 0.5)) * (k1 + 1) * (tf / norm + delta) / (k1 + tf / norm + delta)
+        else:
+            total += math.log(7 / df) * (delta + (k1 + 1) * tf / (tf + k1 * norm))
+    return total
+
+
+@pytest.mark.parametrize("options", [{}, {"k1": 0.9, "b": 0.4, "delta": 1.0}, {"k1": 2.0, "b": 0.0, "delta": 0.25}])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_is_the_papers(variant, options):
+    texts = ["fig fig tree", "apple tree", "pear", "fig", "plum plum plum pear oak elm", "elm"]
+    rows = [text.split() for text in texts]
+    frequencies = {word: sum(word in row for row in rows) for word in ("fig", "pear")}
+    search = bm25(texts, analyzer=Analyzer(), variant=variant, **options)
+    found = search("fig pear").to_dict()["0"]
+    given = {"k1": 1.5, "b": 0.75, "delta": 0.5} | options
+    for number, row in enumerate(rows):
+        if "fig" in row or "pear" in row:
+            counts = [(row.count(word), frequency) for word, frequency in frequencies.items()]
+            wanted = by_the_paper(variant, counts, len(row), sum(map(len, rows)) / 6, **given)
+            assert found[str(number)] == pytest.approx(wanted, rel=1e-5)
+
+
 def test_a_repeated_query_word_counts_repeatedly():
     search = bm25(TEXTS)
     once, twice = search("fig").to_dict()["0"], search("fig FIG").to_dict()["0"]

@@ -12,7 +12,8 @@ from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.learning.selection import ChoiceWarning, Judge
 from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
-from vizsla.methods.tokens.tuning import MOST_SPLITS, _splits, chosen_epochs, harmless_best
+from vizsla.methods.tokens.model import Bag, idf
+from vizsla.methods.tokens.tuning import MOST_SPLITS, _splits, chosen_b, chosen_epochs, clicks_left, harmless_best
 from vizsla.text.bag_of_words import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
@@ -245,3 +246,40 @@ def test_a_table_must_be_sound(wrong):
     sound = {"weights": np.float32([1, 1]), "offsets": np.array([0, 1, 1]), "targets": np.int32([1])}
     with pytest.raises(InputError):
         TokenTable(tokens, **(sound | {"gains": np.float32([1])} | wrong))
+
+
+@pytest.mark.parametrize("several", [1, 3])
+def test_no_trial_learns_from_what_it_is_judged_by(several):
+    """Neither clicks of held-out queries nor any others on items that are to be cold are left to learn from."""
+    rng = np.random.default_rng(several)
+    clicks = csr_array((rng.permuted(np.tile(np.arange(60) < several, (200, 1)), axis=1)).astype(np.float32))
+    for held in _splits(clicks, 0):
+        left, before = clicks_left(clicks, held).toarray(), clicks.toarray()
+        out = np.concatenate([held.cold, held.warm])
+        assert len(held.cold) and len(held.warm) and not left[out].any()
+        cold, warm = (before[rows].any(axis=0) for rows in (held.cold, held.warm))
+        assert not left[:, cold].any() and left[:, warm].any(axis=0).all()
+        others = np.setdiff1d(np.arange(200), out)
+        assert np.array_equal(left[others][:, ~cold], before[others][:, ~cold])
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_token_that_no_item_holds_any_more_weighs_nothing(learned):
+    """And one that comes back weighs its idf, as one that was never there."""
+    items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm bush"}
+    base = bag(items, b=0.5)
+    made = train_tokens(base, [("oak tree", "c"), ("fig", "a"), ("elm", "d")], epochs=2) if learned else base
+    less = made.without_items(["c"])
+    token = made.encoder.bag.terms.find("oak")
+    assert made.encoder.weights[token] > 0 == less.encoder.weights[token]
+    assert (less.encoder.weights[less.frequencies == 0] == 0).all()
+    again = less.with_items({"c": items["c"]})
+    assert again.encoder.weights[token] == idf(np.array([1]), 4)[0]
+
+
+@pytest.mark.parametrize("own", [0.25, 0.5, 1.0])
+def test_clicks_that_tell_no_b_from_another_leave_what_stands(own):
+    """Items of one length have one norm, whatever b is."""
+    items = {str(number): f"word{number} thing" for number in range(120)}
+    data = Dataset.of(items, clicks=[(f"word{number}", str(number)) for number in range(120)])
+    assert chosen_b(Bag.build(data, b=own), data, seed=0) == own
