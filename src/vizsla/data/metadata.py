@@ -245,7 +245,7 @@ class ItemMetadata(Artifact):
     >>> from vizsla.core.catalog import Item
     >>> known = DetailsCollector.of([Item("a", "a fig", metadata={"price": "3.50"})], keep_texts=True)
     >>> known, known.of(0), known.text(0)
-    (Details(1 items: price, text), {'price': '3.50'}, 'a fig')
+    (ItemMetadata(1 items: price, text), {'price': '3.50'}, 'a fig')
     """
 
     kind = "details"
@@ -260,7 +260,7 @@ class ItemMetadata(Artifact):
             raise InputError(f"Every field must have a value for each of {count} items. Got another number.")
 
     def __repr__(self) -> str:
-        return f"Details({self.count:,} items: {', '.join(self.fields) or 'no fields'})"
+        return f"ItemMetadata({self.count:,} items: {', '.join(self.fields) or 'no fields'})"
 
     @property
     def fields(self) -> tuple[str, ...]:

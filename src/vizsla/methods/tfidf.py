@@ -129,7 +129,7 @@ class Tfidf(RowSpaceRetriever):
     @validate_args
     def build(
         cls,
-        items: Dataset | Mapping[str, str] | Iterable[Any],
+        items: Any,
         *,
         ids: Iterable[str] | None = None,
         encoder: NgramTfidf | None = None,
