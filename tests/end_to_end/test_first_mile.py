@@ -57,7 +57,7 @@ def test_a_broken_line_stops_a_command_and_is_named(table, tmp_path, capsys):
 
 def test_answers_show_fields_and_obey_conditions(index, capsys, tmp_path):
     (row,) = asked(capsys, str(index), "fig", "--show", "title,price", "--where", "price<3", "--where", "brand=Ace")
-    assert [(hit["id"], hit["title"], hit["price"]) for hit in row["hits"]] == [("3", "Plum", 2)]
+    assert [(hit["id"], hit["title"], hit["price"]) for hit in row["hits"]] == [("3", "Plum", "2")]
     (tmp_path / "ids").write_text("1\n2\n")
     (row,) = asked(capsys, str(index), "fig pear", "--where", str(tmp_path / "ids"), "--where", "price=1..5")
     assert [hit["id"] for hit in row["hits"]] == ["1"]

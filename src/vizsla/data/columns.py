@@ -607,9 +607,15 @@ COLUMNS: tuple[type[Column], ...] = (NumberColumn, DateColumn, TextColumn, ListC
 
 def ranked(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     """Return the distinct texts in the order of their characters, and the place of each text among them."""
-    distinct = sorted(set(texts))
-    places = dict(zip(distinct, range(len(distinct)), strict=True))
-    return distinct, np.fromiter(map(places.__getitem__, texts), np.int32, len(texts))
+    # Sorted by number: a table of millions of texts that are nearly all distinct would take several times the memory.
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    distinct: list[str] = []
+    places = np.empty(len(texts), np.int32)
+    for number in order:
+        if not distinct or texts[number] != distinct[-1]:
+            distinct.append(texts[number])
+        places[number] = len(distinct) - 1
+    return distinct, places
 
 
 def renamed(own: NDArray[np.int32], codes: Int32Array) -> Int32Array:
