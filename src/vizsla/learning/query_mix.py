@@ -68,7 +68,9 @@ def predicted_mix(dataset: Dataset, cold: float | str = "auto") -> Mix:
 
     Where clicks have times, the latest tenth of them shows how many searches repeat an earlier text, ask for an item
     that was clicked earlier, or for one that was not. Otherwise each search is left out in turn and looked at in the
-    same way, given all others.
+    same way, given all others. The share of cold queries is then that of clicks on items without another: the
+    Good-Turing estimate, which is unbiased if queries to come are drawn as those of the log were. It knows nothing of
+    items that are yet to arrive; where many do, give `cold`, or clicks with times.
 
     Parameters
     ----------
