@@ -51,6 +51,12 @@ def test_as_many_as_asked_for_and_what_fits_the_conditions(ask, files):
     assert set(ids(ask("fig tree", "--where", "price>9", "--where", "price<20")[0])) == {"b"}
     (files / "stock.txt").write_text("a\nc\n")
     assert set(ids(ask("fig tree", "--where", files / "stock.txt")[0])) == {"a", "c"}
+    (files / "shown.txt").write_text("b\nc\n")
+    all_of = {("price<20", "stock.txt"): {"a"}, ("stock.txt", "shown.txt"): {"c"}, ("price>9", "shown.txt"): {"b", "c"}}
+    for given, wanted in all_of.items():  # files and conditions alike, in any order
+        for both in (given, given[::-1]):
+            where = [part for one in both for part in ("--where", files / one if one.endswith("txt") else one)]
+            assert set(ids(ask("fig tree", *where)[0])) == wanted
 
 
 def test_every_query_of_every_place_is_answered(ask, files):

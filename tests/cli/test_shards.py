@@ -27,6 +27,8 @@ def test_counted_indexed_and_composed_they_are_the_whole(tmp_path: Path, analyze
     assert main(["index", "statistics", one, "-o", out["half"], *analyzer]) == 0
     assert main(["index", "statistics", two, "-o", out["counts"], "--onto", out["half"]]) == 0
     assert "counts: 5 items" in capsys.readouterr().out
+    # Those before come first, so that terms are numbered as in the whole.
+    assert vizsla.load(out["counts"]) == vizsla.load(out["whole"]).statistics  # type: ignore[attr-defined]
     assert main(["index", "bm25", one, "-o", out["a"], "--statistics", out["counts"]]) == 0
     assert main(["index", "bm25", two, "-o", out["b"], "--statistics", out["counts"]]) == 0
     lets = ["--let", f"a={out['a']}", "--let", f"b={out['b']}"]

@@ -9,6 +9,7 @@ from tests.methods.jpq.catalog import CLICKS, ENCODER, IDS, coded, dataset, flat
 from vizsla.errors import InputError
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
+from vizsla.methods.jpq.training_data import HeldOutClicks
 from vizsla.methods.pefa import pefa_xl, pefa_xs
 
 HELD = [number for number in range(1200, 1500) if number % 600 < 540]
@@ -50,6 +51,20 @@ def test_what_is_chosen_is_chosen_on_held_out_clicks():
     assert {trial["share"] for trial in choice.trials[1:]} == {0.3, 0.7}
     assert (trained.settings.share, trained.settings.stop) == (choice.chosen["share"], choice.chosen["epochs"])
     assert choice.chosen["warm"] >= choice.trials[0]["warm"] and choice.chosen["cold"] >= choice.trials[0]["cold"]
+
+
+@pytest.mark.parametrize(
+    ("qualities", "taken", "best"),
+    [([0.3, 0.5, 0.6, 0.55, 0.9], 3, 2), ([0.3, 0.2, 0.1, 0.9], 2, 0), ([0.3, 0.5, 0.5, 0.6, 0.7], 4, 4)],
+)
+def test_an_epoch_that_is_worse_than_the_one_before_is_the_last(qualities, taken, best, monkeypatch):
+    """However good it still is against the first; what was best is taken."""
+    left = iter(qualities)
+    monkeypatch.setattr(HeldOutClicks, "measured", lambda held, *_: [np.full(len(held.rows), next(left))])
+    how = {"epochs": 4, "batch": 400, "negatives": 10, "depth": 10}
+    choice = train_jpq(coded(), TRAIN, teacher=flat(), share=0.5, **how).choice
+    assert [trial["epochs"] for trial in choice.trials] == list(range(taken + 1))
+    assert choice.chosen["epochs"] == best
 
 
 def test_no_epoch_is_the_base():

@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 
 from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
+from vizsla.learning.selection import Choice
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.sidr.train_sidr import ALONE, BESIDE_BAGS, DEPTH, FACTORS, MOST, begun_model, chosen_item_scale
+from vizsla.methods.sidr.train_sidr import (
+    ALONE,
+    BESIDE_BAGS,
+    DEPTH,
+    FACTORS,
+    MOST,
+    _items,
+    begun_model,
+    chosen_item_scale,
+)
 from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
 from vizsla.methods.sidr.training_data import learned_table, prepared, unseen_rows
 from vizsla.methods.tokens.learner import ClickMatrix
@@ -109,6 +119,20 @@ def test_the_items_scale_is_measured_by_brute_force(ready):
             right = np.flatnonzero([asked.clicked.clicks[row, item] > 0 for item in order])
             ranks.append(1 / (1 + right[0]) if len(right) else 0.0)
         assert trial["all"] == pytest.approx(np.mean(ranks), abs=1e-6)
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_scale_that_was_chosen_is_what_serves(ready, best, monkeypatch):
+    """Without held-out queries, or without bags, it is the one that was learned."""
+    bag, _, settings, made = ready
+    model = begun_model(bag, made.lessons, model_folder(), settings)
+    trials = [{"item_scale": scale, "all": 0.5} for scale in (0.0, 0.125, 2.0)]
+    choice = Choice("MRR@10", 2, 2, trials, best)
+    monkeypatch.setattr("vizsla.methods.sidr.train_sidr.chosen_item_scale", lambda *_, **__: choice)
+    assert _items(bag, model, made, settings)["item_scale"] == trials[best]["item_scale"]
+    own = float(model.item_scale.detach())
+    assert _items(bag, model, made._replace(held=None), settings)["item_scale"] == own
+    assert _items(bag, model, made, SidrSettings(**SETTINGS, item_bags=False)) == {"item_scale": own}
 
 
 class Measured:
