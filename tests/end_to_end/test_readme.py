@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
@@ -50,12 +48,3 @@ def test_every_verb_is_in_the_help():
     done = subprocess.run([sys.executable, "-m", "vizsla", "--help"], capture_output=True, text=True, check=True)
     for command in re.findall(r"^vizsla (\w+)", README, flags=re.MULTILINE):
         assert re.search(rf"^\s+{command}\s", done.stdout, flags=re.MULTILINE), command
-
-
-@pytest.mark.parametrize("page", ["analyzers", "bm25", "dense", "ngrams", "pq", "xrlinear"])
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
-    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    script = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
-    command = [sys.executable, "-W", "error::UserWarning", "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert script and done.returncode == 0, done.stderr
