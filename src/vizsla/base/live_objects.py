@@ -33,7 +33,7 @@ def fingerprint_of(value: Any) -> str | None:
     Examples
     --------
     >>> fingerprint_of(["a fig"] * 300)
-    'list of 300 6eaf45ed5eb91b23'
+    'list of 300 a0678f3aa2a6e4d1'
     >>> fingerprint_of(print)
     """
     mark = getattr(value, "fingerprint", None)
