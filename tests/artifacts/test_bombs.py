@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import tracemalloc
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.artifacts.box import Box
@@ -184,10 +187,15 @@ assert peak < 512 << 10, peak
 """
 
 
-def unpacked_to(file, line, head="", times=400):
-    import gzip
+def packed(file):
+    if file.suffix == ".zst":
+        zstd = pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd")
+        return zstd.open(file, "wb")
+    return gzip.open(file, "wb", compresslevel=1)
 
-    with gzip.open(file, "wb", compresslevel=1) as out:
+
+def unpacked_to(file, line, head="", times=400):
+    with packed(file) as out:
         out.write(head.encode())
         block = line.encode() * ((1 << 20) // len(line))
         for _ in range(times):
@@ -203,6 +211,8 @@ def unpacked_to(file, line, head="", times=400):
         ("quoted.csv.gz", "a,b\n", 'id,text\n1,"'),
         ("line.csv.gz", "a,", "id,text\n"),
         ("line.tsv.gz", "a\t", "id\ttext\n"),
+        ("text.jsonl.zst", "a", '{"id": "1", "text": "'),
+        ("line.csv.zst", "a,", "id,text\n"),
     ],
 )
 def test_packed_data_whose_record_never_ends(tmp_path, name, line, head):
@@ -268,3 +278,48 @@ def test_holes_are_counted_over_all_files(tmp_path, mmap, monkeypatch):
     for verify in (True, False):
         with pytest.raises(FormatError, match="holes"):
             load(saved, mmap=mmap, verify=verify)
+
+
+def dictionary(rows, length):
+    """One long text that every row points to."""
+    values = pa.array([os.urandom(length // 2).hex()])
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), values)
+
+
+def one_list(values):
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], "int32"), values)
+
+
+@pytest.mark.parametrize(
+    ("make", "packing"),
+    [
+        (lambda: {"text": dictionary(2000, 16 << 20)}, "none"),
+        (lambda: {"text": pa.array(["a" * (100 << 20)])}, "zstd"),
+        (lambda: {"text": pa.array(["a"]), "tags": one_list(dictionary(2000, 1 << 20))}, "snappy"),
+        (lambda: {"text": pa.array(["a"]), "n": one_list(pa.array(np.zeros(20_000_000, np.int64)))}, "zstd"),
+    ],
+    ids=["dictionary", "page", "list of texts", "list of numbers"],
+)
+def test_parquet_that_unpacks_to_far_more(tmp_path, make, packing):
+    from pyarrow.parquet import write_table
+
+    columns = make()
+    ids = pa.array(np.arange(len(columns["text"])).astype(str))
+    write_table(pa.table({"id": ids, **columns}), tmp_path / "items.parquet", compression=packing)
+    del columns
+    command = [sys.executable, "-c", BOMB, str(tmp_path / "items.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("DataError"), done
+
+
+def test_parquet_dictionaries_are_written_out_in_pieces(tmp_path):
+    from pyarrow.parquet import write_table
+
+    from vizsla.data.dataset import Dataset
+
+    texts = dictionary(64, 1 << 20)
+    table = pa.table({"id": pa.array(np.arange(64).astype(str)), "text": texts, "tags": [["x", None], None] * 32})
+    write_table(table, tmp_path / "items.parquet", use_dictionary=True)
+    items = list(Dataset.open(tmp_path / "items.parquet").items)
+    assert {item.text for item in items} == {texts[0].as_py()} and [item.id for item in items[:2]] == ["0", "1"]
+    assert Dataset.open(tmp_path / "items.parquet").items[63] == items[63]

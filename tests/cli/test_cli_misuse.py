@@ -150,3 +150,21 @@ def test_a_plot_that_cannot_be_drawn_is_refused_before_the_work(folder, tmp_path
     adapt = ["adapt", "pefa-xs", folder / "bm25", "--clicks", folder / "clicks.tsv", "-o", tmp_path / "out"]
     done = run(*adapt, "--plot", "curve.txt")
     assert done.returncode == 2 and b"must end in .png" in done.stderr and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "2.0", "-0.1", "half"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "adapt pefa a --clicks b -o c",
+        "adapt pefa-xs a --clicks b -o c --weight 0.5",
+        "train jpq a --clicks b -o c",
+        "train cross-encoder a --clicks b --model m -o c",
+        "split a -o b",
+        "compose a --let a=b -o c",
+    ],
+)
+def test_a_share_is_from_0_to_1(command, value, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([*command.split(), f"--cold={value}"])
+    assert "--cold: must be a number from 0 to 1" in capsys.readouterr().err

@@ -18,6 +18,8 @@ from vizsla.encoders import persistence as files_module
 from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
 from vizsla.encoders.onnx import OnnxEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
+from vizsla.export.int8 import write_int8
+from vizsla.export.onnx import copy_onnx
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl, pefa_xs
@@ -234,7 +236,7 @@ def test_a_folder_that_changes_between_the_check_and_the_copy(tmp_path, model, m
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("location", ["../secret", "/etc/hostname", "sub/../../secret", ""])
+@pytest.mark.parametrize("location", ["../secret", "/etc/hostname", "sub/../../secret", "", "w" * 200])
 def test_weights_of_a_model_lie_beside_it(tmp_path, model, location):
     onnx = pytest.importorskip("onnx")
     loaded = onnx.load(model / "model.onnx")
@@ -266,6 +268,39 @@ def test_weights_beside_a_model_are_part_of_it(tmp_path, model):
     assert OnnxEncoder(model).fingerprint != encoder.fingerprint
     shutil.rmtree(model)
     assert vizsla.load(saved)(QUERIES, k=5) == whole(QUERIES, k=5)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_exports_hold_all_weights(tmp_path, model, beside):
+    """Weights beside the model come along, or go into the file that is written."""
+    onnx = pytest.importorskip("onnx")
+    encoder = OnnxEncoder(model)
+    wanted = encoder.queries(QUERIES)
+    if beside:
+        outside = {"save_as_external_data": True, "location": "weights.onnx_data", "size_threshold": 0}
+        onnx.save_model(onnx.load(model / "model.onnx"), str(model / "model.onnx"), **outside)
+        encoder = OnnxEncoder(model)
+    copy_onnx(encoder, tmp_path / "copy")
+    (tmp_path / "int8").mkdir()
+    write_int8(encoder, tmp_path / "int8")
+    shutil.rmtree(model)
+    assert (OnnxEncoder(tmp_path / "copy").queries(QUERIES) == wanted).all()
+    assert np.allclose(OnnxEncoder(tmp_path / "int8").queries(QUERIES), wanted, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "weights.onnx_data"])
+def test_exports_follow_no_links(tmp_path, model, name):
+    onnx = pytest.importorskip("onnx")
+    outside = {"save_as_external_data": True, "location": "weights.onnx_data", "size_threshold": 0}
+    onnx.save_model(onnx.load(model / "model.onnx"), str(model / "model.onnx"), **outside)
+    encoder = OnnxEncoder(model)
+    (model / name).rename(tmp_path / "elsewhere")
+    (model / name).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "int8").mkdir()
+    for act in (lambda: copy_onnx(encoder, tmp_path / "copy"), lambda: write_int8(encoder, tmp_path / "int8")):
+        with pytest.raises(InputError, match="no links"):
+            act()
+    assert not (tmp_path / "copy").exists() and not list((tmp_path / "int8").iterdir())
 
 
 PANICS = {

@@ -178,3 +178,11 @@ def test_the_command_says_what_was_read_and_left_out(put: Put, tmp_path, capsys)
     assert main(["search", str(tmp_path / "empty"), "fig"]) == 2
     said = capsys.readouterr().err
     assert "which is empty" in said and "documents (.md" in said and "artifact" not in said
+
+
+def test_the_summary_counts_what_was_read(put: Put) -> None:
+    folder = put("half/a.md", "# Fig\nSweet.").parent
+    put("half/b.txt", b"caf\xe9")
+    with pytest.warns(DatasetWarning, match="1 unreadable documents skipped"):
+        dataset = Dataset.open(folder)
+    assert dataset.mapping == f"{folder}: 1 documents (.md 1)"

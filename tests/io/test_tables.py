@@ -230,3 +230,20 @@ def test_a_carriage_return_at_the_end_of_a_click_log_is_no_part_of_the_last_item
 
 def _refuse(error: DataError, text: str) -> None:
     raise error
+
+
+def test_lines_of_an_open_quote_are_looked_at_once(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doubled quotes on every line: what was read before is not searched again."""
+    seen, real = [], tables._QUOTED
+
+    class Counted:
+        def match(self, text: str, at: int = 0):
+            seen.append(len(text) - at)
+            return real.match(text, at)
+
+    monkeypatch.setattr(tables, "_QUOTED", Counted())
+    lines = ['a ""fig"" tree'] * 3000
+    text = "\r\n".join(["id,text,n", '1,"' + lines[0], *lines[1:], 'end",7', '2,"a ""b""",8', ""])
+    items = list(Dataset.open(put("items.csv", text.encode())).items)
+    assert items[0].text == "\r\n".join(['a "fig" tree'] * 3000 + ["end"]) and items[1].text == 'a "b"'
+    assert sum(seen) <= 4 * len(text), "once for every reading of the file"

@@ -16,6 +16,7 @@ from vizsla.cli.options import (
     chosen_half_life,
     load_retriever,
     read_clicks,
+    share,
 )
 
 HELP = {
@@ -60,7 +61,7 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
     add_output(parser)
     add_bundling(parser)
-    parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
+    parser.add_argument("--cold", type=share, default=0.5, help="share of queries about items without clicks")
     add_half_life(parser)
     add_reading(parser)
     parser.add_argument("--seed", type=int, default=0)

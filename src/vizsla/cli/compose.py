@@ -14,6 +14,7 @@ from vizsla.cli.options import (
     bundling,
     check_output,
     open_items,
+    share,
     unique_names,
 )
 
@@ -94,4 +95,4 @@ def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriev
 
 def _share(text: str) -> float | str:
     """Read a share, or "auto"."""
-    return text if text == "auto" else float(text)
+    return text if text == "auto" else share(text)

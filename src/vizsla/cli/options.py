@@ -275,6 +275,23 @@ def _filled(lines: Iterable[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines if line.strip()]
 
 
+def share(text: str) -> float:
+    """Read a share from 0 to 1.
+
+    Examples
+    --------
+    >>> share("0.25")
+    0.25
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1. Got {text!r}.")
+    return value
+
+
 def add_half_life(parser: argparse.ArgumentParser) -> None:
     """Add the option."""
     parser.add_argument("--half-life", metavar="DAYS", help="clicks weigh half after so many days; 'auto' chooses")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vizsla.cli.options import add_data, check_output, open_data
+from vizsla.cli.options import add_data, check_output, open_data, share
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--held-out", type=float, default=0.1, help="share of the queries, or by time of the clicks (0.1)"
     )
     parser.add_argument(
-        "--cold", type=float, default=0.05, help="share of those about items that lose all clicks (0.05)"
+        "--cold", type=share, default=0.05, help="share of those about items that lose all clicks (0.05)"
     )
     parser.add_argument(
         "--by", choices=("random", "time"), default="random", help="which clicks: at random, or the latest"

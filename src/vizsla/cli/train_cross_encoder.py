@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_output, load_retriever, open_data
+from vizsla.cli.options import add_data, add_output, load_retriever, open_data, share
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", type=int, help="steps between looks at held-out queries (default: 100)")
     parser.add_argument("--patience", type=int, help="end after so many looks without gain (default: 5)")
     parser.add_argument("--held-out", type=int, help="how many queries to hold out (default: 100)")
-    parser.add_argument("--cold", type=float, help="share of them about items without other clicks (default: 0.5)")
+    parser.add_argument("--cold", type=share, help="share of them about items without other clicks (default: 0.5)")
     parser.add_argument("--bfloat16", action="store_true", help="compute in bfloat16, where the CPU can")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state there, and go on from it")
     parser.add_argument("--seed", type=int, default=0)

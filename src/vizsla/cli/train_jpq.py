@@ -17,6 +17,7 @@ from vizsla.cli.options import (
     load_retriever,
     read_clicks,
     read_lines,
+    share,
 )
 from vizsla.errors import InputError
 
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")
     parser.add_argument("--share", type=_auto, default="auto", help="of the click loss, 0 to 1 (default: auto)")
     parser.add_argument("--handicap", type=_auto, help="what clicked items must be better by (with --bytes: auto)")
-    parser.add_argument("--cold", type=float, default=0.5, help="share of queries about items without clicks")
+    parser.add_argument("--cold", type=share, default=0.5, help="share of queries about items without clicks")
     parser.add_argument("--paper", action="store_true", help="begin with the numbers of the JPQ paper instead of ours")
     parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
     parser.add_argument("--stop", type=int, help="end after so many, and hold no clicks out to choose by")

@@ -90,7 +90,7 @@ def _stored(file: Path) -> dict[str, Any]:
 
 
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
-_LOCATION = re.compile(rb"\n\x08location\x12([\x00-\x7f])(?=([\x00-\xff]{0,127}))", re.DOTALL)
+_LOCATION = re.compile(rb"\n\x08location\x12([\x00-\xff])(?=([\x00-\xff]{0,127}))", re.DOTALL)
 CUT = 32
 """How many batches of texts are cut into tokens together, to find those of one length."""
 
@@ -229,7 +229,8 @@ def external_files(folder: Path) -> list[str]:
     file: a key and a value, each behind its length.
     """
     data = _contents(folder / MODEL)
-    named = {found[2][: found[1][0]] for found in _LOCATION.finditer(data)}
+    # A length of 128 or more takes two bytes; no plain name is as long.
+    named = {found[2][: found[1][0]] if found[1][0] < 128 else b"" for found in _LOCATION.finditer(data)}
     try:
         names = {name.decode().removeprefix("./") for name in named}
     except UnicodeDecodeError:

@@ -98,8 +98,8 @@ def _plain_rows(batch: Any) -> list[dict[str, Any]]:
 
 def _rows_at_once(file: Any) -> int:
     """Return how many rows are decoded together: fewer where values have a fixed length that is large."""
-    widths: int = sum(max(0, file.schema.column(at).length) for at in range(len(file.schema)))
-    return max(1, min(BATCH, max_record_bytes() // max(1, widths)))
+    widths = sum(max(0, file.schema.column(at).length) for at in range(len(file.schema)))
+    return int(max(1, min(BATCH, max_record_bytes() // max(1, widths))))
 
 
 @contextmanager
