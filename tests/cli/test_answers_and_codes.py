@@ -199,6 +199,16 @@ def test_statistics_are_added_onto_those_before(files, capsys):
     assert "8 items" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("order", [("bag", "bm25"), ("bm25", "bag")])
+def test_each_artifact_has_a_verdict_of_its_own(order, files, capsys):
+    file = files / "bag" / "frequencies.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    assert main(["check", *(str(files / name) for name in order)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    said = {"bag": f"{files / 'bag'}: 1 problem", "bm25": f"{files / 'bm25'}: sound"}
+    assert lines == [said[name] for name in order]
+
+
 def test_inspect_is_a_tree_or_json(files, capsys):
     assert main(["inspect", str(files / "bm25"), "--json"]) == 0
     assert "bm25" in json.dumps(json.loads(capsys.readouterr().out))
