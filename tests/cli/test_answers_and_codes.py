@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib import import_module
 
 import pytest
 
@@ -78,6 +79,37 @@ def test_texts_fields_and_reasons_are_those_of_each_hit(ask, files):
         assert (hit["brand"], float(hit["price"])) == (known[hit["id"]]["brand"], known[hit["id"]]["price"])
         assert hit["why"] == found.explain("fig tree", hit["id"]).to_dict()
         assert hit["why"]["score"] == pytest.approx(hit["score"])
+
+
+def test_reasons_are_given_under_the_filter_of_the_search(files, capsys):
+    """A rank is a place in the filtered list, so a reason without the filter would be of another score."""
+    search = load(files / "bm25").normalized("rank")
+    search.save(files / "ranked")
+    argv = ["search", str(files / "ranked"), "fig tree", "--where", "price>9", "--explain", "--json"]
+    assert main(argv) == 0
+    (answer,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert len(answer["hits"]) == 2
+    for hit in answer["hits"]:
+        assert hit["why"]["score"] == pytest.approx(hit["score"])
+
+
+@pytest.mark.parametrize(("varied", "cost"), [("effort", "ms_p50"), ("threshold", "bytes"), ("bits", "bytes")])
+def test_a_sweep_is_drawn_over_the_cost_that_changes(varied, cost, files, monkeypatch):
+    drawn = {}
+
+    class Result:
+        def show(self):
+            """Print nothing."""
+
+        to_json = to_markdown = show
+
+        def plot(self, path, *, x):
+            drawn[path] = x
+
+    monkeypatch.setattr("vizsla.cli.sweep._variants", lambda *_: (varied, []))
+    monkeypatch.setattr(import_module("vizsla.evaluation.sweep"), "sweep", lambda *_, **__: Result())
+    assert main(["sweep", str(files / "bm25"), str(files / "items.jsonl"), "--plot", "a.svg"]) == 0
+    assert drawn == {"a.svg": cost}
 
 
 def test_the_table_of_the_terminal_has_every_hit(files, capsys, monkeypatch):
@@ -197,6 +229,16 @@ def test_statistics_are_added_onto_those_before(files, capsys):
     assert main([*argv, str(files / "two"), "--onto", str(files / "one")]) == 0
     assert [load(files / name).documents for name in ("one", "two")] == [4, 8]
     assert "8 items" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("order", [("bag", "bm25"), ("bm25", "bag")])
+def test_each_artifact_has_a_verdict_of_its_own(order, files, capsys):
+    file = files / "bag" / "frequencies.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    assert main(["check", *(str(files / name) for name in order)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    said = {"bag": f"{files / 'bag'}: 1 problem", "bm25": f"{files / 'bm25'}: sound"}
+    assert lines == [said[name] for name in order]
 
 
 def test_inspect_is_a_tree_or_json(files, capsys):

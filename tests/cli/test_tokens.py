@@ -70,3 +70,13 @@ def test_tokens_are_learned_without_a_bag_too(data):
 def test_wrong_options_are_said_in_one_line(data, wrong, capsys):
     assert run("index", "bag", data / "items.jsonl", *wrong, "-o", data / "out") == 2
     assert capsys.readouterr().err.startswith("vizsla: ")
+
+
+@pytest.mark.parametrize("cased", [False, True])
+def test_a_learned_vocabulary_keeps_capitals_only_if_told_so(cased, tmp_path):
+    pytest.importorskip("tokenizers", reason="the extra onnx is not installed")
+    (tmp_path / "items.jsonl").write_text('{"id": "a", "text": "Fig fig Fig fig"}\n{"id": "b", "text": "FIG Pear"}\n')
+    argv = ["index", "bag", str(tmp_path / "items.jsonl"), "-o", str(tmp_path / "out"), "--learn-vocabulary", "40"]
+    assert main([*argv, *(["--cased"] if cased else [])]) == 0
+    read = load(tmp_path / "out").encoder.bag.analyzer
+    assert (read("Fig") == read("fig")) != cased

@@ -7,9 +7,11 @@ import pytest
 
 from tests.methods.jpq.catalog import CLICKS, ENCODER, IDS, coded, dataset, flat, reciprocal_rank
 from vizsla.errors import InputError
+from vizsla.learning.clicks import UNIT
 from vizsla.learning.selection import ChoiceWarning
+from vizsla.learning.splits import log_splits
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
-from vizsla.methods.jpq.training_data import HeldOutClicks
+from vizsla.methods.jpq.training_data import HeldOutClicks, log_and_queries, lost_clicks
 from vizsla.methods.pefa import pefa_xl, pefa_xs
 
 HELD = [number for number in range(1200, 1500) if number % 600 < 540]
@@ -151,3 +153,17 @@ def test_what_cannot_be_trained_is_refused():
         train_jpq(coded(), TRAIN, teacher=flat(), loss="square")
     with pytest.raises(InputError, match="`teacher` must be over the base's items"):
         train_jpq(coded(), TRAIN, teacher=type(flat()).build({"i1": "i1"}, ENCODER))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_clicks_are_left_or_lost_with_their_weights(seed):
+    """What a teacher is to forget is what is held out, click by click, as it was given."""
+    rng = np.random.default_rng(seed)
+    pairs = {(f"q{rng.integers(30)}", IDS[rng.integers(20)]) for _ in range(90)}
+    clicks = [(query, item, float(rng.integers(1, 9)) / 2) for query, item in sorted(pairs)]
+    log, _ = log_and_queries(clicks, None, coded().items, ENCODER)
+    for split in log_splits(log, cold=0.5, seed=seed):
+        lost = lost_clicks(log, split, coded().items)
+        left = split.train
+        kept = zip(left.take_queries(left.rows), coded().items.take(left.items), left.units / UNIT, strict=True)
+        assert lost and sorted([*lost, *((*pair, float(weight)) for *pair, weight in kept)]) == clicks
