@@ -480,23 +480,26 @@ class LazyEncoder(MissingEncoder):
 
     def queries(self, texts: Sequence[str]) -> Any:
         """Encode query texts."""
-        return self.loaded().queries(texts)
+        return self._run(self.loaded().queries, texts)
 
     def items(self, texts: Sequence[str]) -> Any:
         """Encode item texts."""
-        return self.loaded().items(texts)
+        return self._run(self.loaded().items, texts)
 
     def query_tokens(self, texts: Sequence[str]) -> TokenRows:
         """Return the vectors of the queries' tokens."""
-        return self._with_tokens().query_tokens(texts)
+        return self._run(self._with_tokens().query_tokens, texts)
 
     def item_tokens(self, texts: Sequence[str]) -> TokenRows:
         """Return the vectors of the items' tokens."""
-        return self._with_tokens().item_tokens(texts)
+        return self._run(self._with_tokens().item_tokens, texts)
 
     def query_words(self, text: str) -> list[str]:
         """Return the pieces that a query is cut into."""
         return self._with_tokens().query_words(text)
+
+    def _run(self, act: Callable[[Sequence[str]], T], texts: Sequence[str]) -> T:
+        return act(texts)
 
     def _with_tokens(self) -> TokenEncoder:
         model = self.loaded()
@@ -661,29 +664,10 @@ class BundledModel(LazyEncoder, Artifact):
         size = sum(len(data) for data in self.files.values())
         return f"BundledModel({self.description['kind']}, {self.dim:,} dimensions, {size / 1e6:,.1f} MB)"
 
-    def queries(self, texts: Sequence[str]) -> Any:
-        """Encode query texts; damage that shows only now is the artifact's."""
-        model, texts = self.loaded(), check_texts(texts)
-        with stored_model(INSIDE):
-            return model.queries(texts)
-
-    def items(self, texts: Sequence[str]) -> Any:
-        """Encode item texts."""
-        model, texts = self.loaded(), check_texts(texts)
-        with stored_model(INSIDE):
-            return model.items(texts)
-
-    def query_tokens(self, texts: Sequence[str]) -> TokenRows:
-        """Return the vectors of the queries' tokens."""
-        model, texts = self._with_tokens(), check_texts(texts)
-        with stored_model(INSIDE):
-            return model.query_tokens(texts)
-
-    def item_tokens(self, texts: Sequence[str]) -> TokenRows:
-        """Return the vectors of the items' tokens."""
-        model, texts = self._with_tokens(), check_texts(texts)
-        with stored_model(INSIDE):
-            return model.item_tokens(texts)
+    def _run(self, act: Callable[[Sequence[str]], T], texts: Sequence[str]) -> T:
+        texts = check_texts(texts)
+        with stored_model(INSIDE):  # damage that shows only now is the artifact's too
+            return act(texts)
 
     def _load(self) -> Encoder:
         with stored_model(INSIDE), unpacked(self.files) as folder:
