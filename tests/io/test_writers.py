@@ -151,3 +151,13 @@ def test_what_a_format_cannot_hold_raises(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a split's name must be good as a file's name"):
         write_beir(outside, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_times_and_weights_are_read_back_as_they_were(tmp_path) -> None:
+    """Seconds since 1970 have ten digits before the point; two clicks of one second stay apart."""
+    times = [1714567890.25, 1714567890.5, 1714567891.0, 86399.999]
+    log = [(f"q{at}", "a", 1 + at / 8, time) for at, time in enumerate(times)]
+    write_dataset(Dataset.of({"a": "fig"}, clicks=log), tmp_path / "out")
+    again = Dataset.open(tmp_path / "out").events
+    assert again is not None and again.times.tolist() == times
+    assert again.weights.tolist() == [weight for _, _, weight, _ in log]
