@@ -225,7 +225,7 @@ UNIT = 240
 ENOUGH = UNIT
 """What an item must say for its language to count."""
 ENOUGH_TO_ASK = UNIT // 4
-"""What a query must say: it is short, and only languages of its catalogue are in question."""
+"""What a query must say: it is short, and only languages of its catalog are in question."""
 CLEARLY = 1.5
 """How many times more it must say for it than for the next."""
 SHARE = 0.02
@@ -235,11 +235,11 @@ DISTINCT = 3
 MANY_AS_CONTENT = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
 LEANING = 2
-"""How many must speak for one to which a catalogue only leans."""
+"""How many must speak for one to which a catalog only leans."""
 FALLBACK = "english"
-"""What a catalogue is taken for that says nothing of its language."""
+"""What a catalog is taken for that says nothing of its language."""
 FEW = 0.1
-"""How many words with other letters such a catalogue may have, for each that has none."""
+"""How many words with other letters such a catalog may have, for each that has none."""
 
 LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
@@ -367,7 +367,7 @@ def telling_words(table: Table) -> NDArray[np.int64]:
 
 
 def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the languages of a catalogue, the most common first, from what each item says for each of LANGUAGES.
+    """Return the languages of a catalog, the most common first, from what each item says for each of LANGUAGES.
 
     `telling` counts the distinct words that speak for each: one that is often repeated may be a name.
 
@@ -389,7 +389,7 @@ def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tup
 
 
 def leaning(table: Table, surface: Strings) -> str | None:
-    """Return the language to which a catalogue leans that says too little for a decision, or None.
+    """Return the language to which a catalog leans that says too little for a decision, or None.
 
     It is the one that most of its distinct forms speak for, two at least, by what `evidence_of` gave. Where none is,
     and next to all letters are ASCII, it is English, whose inflections are few and seldom those of other languages.
