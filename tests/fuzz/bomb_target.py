@@ -5,11 +5,13 @@ A case's number and the seed decide everything: what kind of bomb, how large, an
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import gzip
 import json
 import os
 import shutil
+import sys
 import warnings
 import zlib
 from collections.abc import Callable
@@ -274,6 +276,10 @@ class BombTarget:
 def _forget_peak() -> None:
     """Let the kernel's mark of the most memory begin anew: making a bomb takes some too."""
     gc.collect()
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

@@ -32,6 +32,7 @@ SHORT = {
 
 OWN = {
     "artifacts/pickling.py": "imported when an artifact is pickled",
+    "methods/bm25_mixed.py": "catalogs in several languages, with a twin of its own",
     "core/display.py": "imported when an answer is shown",
     "data/where_grammar.py": "a parser with tests of its own",
     "demo/budget.py": "one row of the demo",

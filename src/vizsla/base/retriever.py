@@ -200,14 +200,11 @@ class Retriever(Composable, Scorer, Artifact):
         start = perf_counter()
         asked, items = Queries.of(queries), self.items
         # Usual values are checked here: a single query takes some tens of microseconds, and a call takes one of them.
-        most = k if type(k) is int and k > 0 else check_positive("k", k)
+        most = k if type(k) is int and 0 < k < 2**63 else check_positive("k", k)
         workers = threads if type(threads) is int and 0 < threads < 2**63 else check_positive("threads", threads)
         most = min(most, max(1, len(items.offsets) - 1))
         filter = None if where is None else Filter.prepared(where, items)
-        if filter is None:
-            found = self._search(asked, most, None, workers)
-        else:
-            found = self._search_checked(asked, most, filter, workers)
+        found = self._search_checked(asked, most, filter, workers)
         timed = found.with_ms((perf_counter() - start) * 1e3)
         return timed if filter is None or filter.count else timed.with_hints(filter.hints)
 

@@ -424,8 +424,9 @@ class Candidates:
 
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        scores, ids, stats = self._scores, self._query_ids, self._stats.with_ms(ms)
-        return Candidates.unchecked(self._offsets, self._items, scores, self._catalog, stats, ids, self._ceilings)
+        scores, ids, stats, hints = self._scores, self._query_ids, self._stats.with_ms(ms), self._hints
+        offsets, items = self._offsets, self._items
+        return Candidates.unchecked(offsets, items, scores, self._catalog, stats, ids, self._ceilings, hints)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""

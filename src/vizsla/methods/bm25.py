@@ -21,7 +21,7 @@ from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, Query
+from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, QueryWords
 from vizsla.methods.bm25_statistics import VARIANTS as VARIANTS
 from vizsla.methods.bm25_statistics import Statistics, Weighting
 from vizsla.text.analyzers import Analyzer, AnyLanguage
@@ -192,7 +192,7 @@ class Bm25(RowSpaceRetriever):
         words = self.bag.analyzer.query_counts(text)
         return Explanation(score, what, [self._share(word, count, item) for word, count in words.items()])
 
-    def _word_shares(self, encoder: MixedWords, query: Query, item: int) -> list[Explanation]:
+    def _word_shares(self, encoder: MixedWords, query: QueryWords, item: int) -> list[Explanation]:
         """Return what each word of a query gives an item of a catalog in several languages."""
         shares = []
         for text, times in query.times.items():
@@ -206,7 +206,7 @@ class Bm25(RowSpaceRetriever):
             shares.append(Explanation(share, f"{text!r}: {facts}{_times(times)}"))
         return shares
 
-    def _language_of(self, query: Query) -> str | None:
+    def _language_of(self, query: QueryWords) -> str | None:
         return self.bag.analyzer.languages[query.language] if query.language >= 0 else None
 
     def _scored(self, row: SparseRows, item: int) -> float:

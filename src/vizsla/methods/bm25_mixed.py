@@ -49,7 +49,7 @@ Words = dict[tuple[str, int], Word]
 """What words ask for, by word and the place of the query's language."""
 
 
-class Query(NamedTuple):
+class QueryWords(NamedTuple):
     """The words of a query and how often it has each.
 
     `language` is its language as a place among the analyzer's, -1 where it is not clear.
@@ -139,7 +139,7 @@ class MixedWords(Encoder):
         words = self._known({(word, query.language) for query in queries for word in query.times})
         return self._rows([self._weights(query.times.items(), query.language, words) for query in queries])
 
-    def read(self, texts: Sequence[str]) -> list[Query]:
+    def read(self, texts: Sequence[str]) -> list[QueryWords]:
         """Return the language of each query, and the words that it asks for."""
         analyzer, found = self.bag.analyzer, []
         rule, languages = analyzer.rule, analyzer.languages
@@ -152,7 +152,7 @@ class MixedWords(Encoder):
             if language >= 0:
                 dropped = self._stop_words[language]
                 times = {word: count for word, count in times.items() if word not in dropped}
-            found.append(Query(language, times))
+            found.append(QueryWords(language, times))
         return found
 
     def word(self, word: str, language: int) -> Word:
