@@ -245,7 +245,7 @@ class BombTarget:
         import pyarrow
         from pyarrow.parquet import write_table
 
-        rows, length = int(2 ** random.uniform(0, 16)), int(2 ** random.uniform(4, 24.5))
+        rows, length = int(2 ** random.uniform(0, 16)), int(2 ** random.uniform(4, 23))
         values = pyarrow.array([random.bytes(length // 2).hex()])
         texts: Any = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(rows, np.int32)), values)
         shape = _one(["texts", "lists", "numbers", "plain"], random)
