@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import date, datetime, time
@@ -98,7 +99,7 @@ def test_sets_are_in_one_order_in_every_process():
             capture_output=True,
             text=True,
             check=True,
-            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in "1234"
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -307,7 +308,7 @@ def test_the_zone_of_the_process_does_not_matter(zone):
         "print(vizsla.where('day=2024-05-01').mask(vizsla.Dataset.of(rows).item_ids).tolist())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={"TZ": zone, "PATH": ""}
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}
     )
     assert done.stdout.strip() == "[True, True, True, True, False]"
 
