@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -88,5 +89,8 @@ def _forked(begin: int, go: int, action: Callable[[], None]) -> int:
     except VizslaError as error:
         os.write(2, f"{error}\n".encode())
         code = FAILED
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(code)
