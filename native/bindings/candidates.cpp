@@ -74,7 +74,7 @@ nb::tuple bound_interleave(const std::vector<MatchPart>& given, std::size_t k) {
   const Poll poll = signals_between(rows);
   {
     nb::gil_scoped_release unlocked;
-    ItemSlots slots;
+    HashIdMap slots;
     for (std::size_t row = 0; row < rows; ++row) {
       if (poll) poll();
       interleave(parts, row, k, slots, items);
@@ -223,7 +223,7 @@ nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::
   check_offsets(wanted.offsets, wanted.items.size());
   require(ranked.offsets.size() == wanted.offsets.size(), "there must be as many rows");
   RawArray<float> out(wanted.items.size());
-  ItemSlots slots;
+  HashIdMap slots;
   const Poll poll = signals_between(wanted.offsets.size() - 1);
   for (std::size_t row = 0; row + 1 < wanted.offsets.size(); ++row) {
     if (poll) poll();
@@ -234,7 +234,7 @@ nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::
     }
     for (std::size_t at = wanted.begin(row); at < wanted.begin(row) + wanted.count(row); ++at) {
       const std::uint32_t place = slots.known(wanted.items[at]);
-      out.data()[at] = place == ItemSlots::none ? 0.0F : reciprocal_place(place, depth);
+      out.data()[at] = place == HashIdMap::none ? 0.0F : reciprocal_place(place, depth);
     }
   }
   return out.take();

@@ -15,7 +15,7 @@
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
 #include "dense/flat_search.hpp"
-#include "dense/guarded_search.hpp"
+#include "dense/int8_search.hpp"
 #include "dense/pair_dots.hpp"
 
 namespace vizsla {
@@ -93,8 +93,8 @@ nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, 
   require(longest >= 0, "longest must not be negative");
   require(!(numbers && flags), "rows must be chosen by number or by flag, not both");
   require(!flags || flags->size() == stored.count, "there must be a flag for each vector");
-  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), bytes_of(flags),
-                          !numbers};
+  const RowSelection chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), bytes_of(flags),
+                            !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t reads = 0;
@@ -102,8 +102,8 @@ nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, 
     const Poll poll = python_signals();
     nb::gil_scoped_release unlocked;
     check_below(chosen.numbers, stored.count, "numbers must be below the number of vectors");
-    const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
-    require(turn == chosen.numbers.end(), "numbers must ascend");
+    const auto descent = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
+    require(descent == chosen.numbers.end(), "numbers must ascend");
     FlatSearch search(chosen, longest, portable ? Kernels::portable() : Kernels::best(), k);
     answers = search.run(queries.data(), queries.shape(0), threads, poll);
     reads = search.reads();
@@ -111,25 +111,25 @@ nb::tuple search_rows(Matrix queries, AnyMatrix vectors, Scale low, Scale step, 
   return joined_hits(answers, reads);
 }
 
-Guard guard_of(const Whole& codes, const InArray<float>& scales, const InArray<float>& errors,
-               const StoredRows& stored) {
-  require(!stored.bytes(), "rows of bytes need no guard");
+Int8Rows int8_rows_of(const Whole& codes, const InArray<float>& scales, const InArray<float>& errors,
+                      const StoredRows& stored) {
+  require(!stored.bytes(), "rows of bytes need no int8 copy");
   require(codes.shape(0) == stored.count && scales.size() == stored.count && errors.size() == stored.count,
-          "the guard must have a row for each vector");
-  require(codes.shape(1) >= stored.dim && codes.shape(1) % GuardKernels::lanes == 0 && codes.shape(1) <= 1 << 16,
-          "the guard's rows must be as wide as the vectors, filled up to a multiple of 16, and at most 65536");
+          "the int8 copy must have a row for each vector");
+  require(codes.shape(1) >= stored.dim && codes.shape(1) % Int8Kernels::lanes == 0 && codes.shape(1) <= 1 << 16,
+          "the int8 copy's rows must be as wide as the vectors, filled up to a multiple of 16, and at most 65536");
   return {codes.data(), codes.shape(1), view(scales), view(errors)};
 }
 
-nb::tuple search_guarded(Matrix queries, AnyMatrix vectors, Whole codes, InArray<float> scales, InArray<float> errors,
-                         double longest, std::size_t k, std::optional<InArray<std::int32_t>> numbers,
-                         std::size_t threads, bool portable) {
+nb::tuple search_int8_bounded(Matrix queries, AnyMatrix vectors, Whole codes, InArray<float> scales,
+                              InArray<float> errors, double longest, std::size_t k,
+                              std::optional<InArray<std::int32_t>> numbers, std::size_t threads, bool portable) {
   const StoredRows stored = stored_rows(vectors, {}, {});
-  const Guard guard = guard_of(codes, scales, errors, stored);
+  const Int8Rows int8 = int8_rows_of(codes, scales, errors, stored);
   require(queries.shape(1) == stored.dim, "queries and vectors must have as many columns");
   require(k > 0 && threads > 0, "k and threads must be above 0");
   require(longest >= 0, "longest must not be negative");
-  const ChosenRows chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), {}, !numbers};
+  const RowSelection chosen{stored, numbers ? view(*numbers) : std::span<const std::int32_t>(), {}, !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t scored = 0;
@@ -137,9 +137,9 @@ nb::tuple search_guarded(Matrix queries, AnyMatrix vectors, Whole codes, InArray
     const Poll poll = python_signals();
     nb::gil_scoped_release unlocked;
     check_below(chosen.numbers, stored.count, "numbers must be below the number of vectors");
-    const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
-    require(turn == chosen.numbers.end(), "numbers must ascend");
-    GuardedSearch search(chosen, guard, longest, k, portable);
+    const auto descent = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
+    require(descent == chosen.numbers.end(), "numbers must ascend");
+    Int8Search search(chosen, int8, longest, k, portable);
     answers = search.run(queries.data(), queries.shape(0), threads, poll);
     scored = search.scored();
   }
@@ -164,7 +164,7 @@ void register_dense(nb::module_& module) {
              "int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own "
              "instructions unused, for tests.");
   module.def(
-      "search_guarded", &search_guarded, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
+      "search_int8_bounded", &search_int8_bounded, nb::arg("queries").noconvert(), nb::arg("vectors").noconvert(),
       nb::arg("codes").noconvert(), nb::arg("scales").noconvert(), nb::arg("errors").noconvert(), nb::arg("longest"),
       nb::arg("k"), nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("portable") = false,
       "What search_rows finds, by rows of a byte a number that are off by at most `errors`; the last part is how many "

@@ -30,7 +30,7 @@ NB_MODULE(_native, module) {
 #endif
   vizsla::register_bag(module);
   vizsla::register_candidates(module);
-  vizsla::register_live_sum(module);
+  vizsla::register_cursor_sum(module);
   vizsla::register_csv(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);
@@ -39,7 +39,7 @@ NB_MODULE(_native, module) {
   vizsla::register_column_sums(module);
   vizsla::register_ngrams(module);
   vizsla::register_postings(module);
-  vizsla::register_picks(module);
+  vizsla::register_compress_indices(module);
   vizsla::register_pq(module);
   vizsla::register_text(module);
   vizsla::register_tree_search(module);

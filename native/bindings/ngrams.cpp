@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/exclusive_use.hpp"
 #include "bindings/register.hpp"
 #include "bindings/texts.hpp"
-#include "bindings/turn.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "text/ngram_builder.hpp"
@@ -29,7 +29,7 @@ class BoundNgramBuilder {
   std::size_t texts() const { return builder_.texts(); }
 
   void add(const nb::list& list) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     const std::vector<Text> texts = texts_of(list, builder_.texts());
     for (std::size_t next = 0; next < texts.size();) {
       next = add_some(texts, next);
@@ -39,7 +39,7 @@ class BoundNgramBuilder {
 
   // (bytes, offsets, texts that hold each, texts that hold others by bin)
   nb::tuple choose(std::size_t kind, std::size_t budget, std::size_t least) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     ChosenNgrams chosen;
     {
       nb::gil_scoped_release unlocked;

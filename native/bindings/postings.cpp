@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/cursor_source.hpp"
 #include "bindings/interrupt.hpp"
-#include "bindings/live_source.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
-#include "postings/live_postings.hpp"
+#include "postings/postings_cursor.hpp"
 #include "postings/restrict.hpp"
 #include "postings/score_items.hpp"
 #include "postings/search.hpp"
@@ -48,7 +48,7 @@ struct Queries {
 };
 
 // Postings with a call's queries, as a part of a sum. They must outlive it.
-class PostingsSource : public LiveSource {
+class PostingsSource : public CursorSource {
  public:
   PostingsSource(const Postings& postings, ScratchPool<Searcher>& searchers, ScratchPool<ItemScorer>& scorers,
                  InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> weights)
@@ -63,9 +63,9 @@ class PostingsSource : public LiveSource {
   std::size_t items() const override { return postings_.items(); }
   bool reads_along() const override { return true; }
 
-  std::unique_ptr<LivePart> open(std::size_t, const LiveUse& use) override {
+  std::unique_ptr<SearchCursor> open(std::size_t, const CursorUse& use) override {
     const TermQueries queries{view(offsets_), view(terms_), view(weights_)};
-    return std::make_unique<LivePostings>(postings_, searchers_, scorers_, queries, use);
+    return std::make_unique<PostingsCursor>(postings_, searchers_, scorers_, queries, use);
   }
 
  private:
@@ -307,7 +307,7 @@ void register_postings(nb::module_& module) {
            nb::arg("weights").noconvert(), nb::arg("k"), nb::arg("allowed").noconvert().none(), nb::arg("threads"))
       .def("source", &BoundPostings::source, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::keep_alive<0, 1>(),
-           "Postings with a call's queries, as a part of a LiveSum.")
+           "Postings with a call's queries, as a part of a CursorSum.")
       .def("score", &BoundPostings::score, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("item_offsets").noconvert(), nb::arg("items").noconvert(),
            nb::arg("threads"))

@@ -114,7 +114,7 @@ nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroi
   require(k > 0 && threads > 0, "k and threads must be above 0");
   require(instructions >= 0 && instructions <= static_cast<int>(Instructions::avx512_vbmi),
           "instructions must be from 0 to 3");
-  const ChosenItems chosen{coded.items, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
+  const ItemSelection chosen{coded.items, numbers ? view(*numbers) : std::span<const std::int32_t>(), !numbers};
   k = std::min(k, std::max<std::size_t>(1, chosen.size()));
   std::vector<std::vector<Hit>> answers;
   std::size_t reads = 0;
@@ -122,8 +122,8 @@ nb::tuple pq_search(Floats queries, std::optional<Floats> rotation, Cube centroi
     const Poll poll = python_signals();
     nb::gil_scoped_release unlocked;
     check_below(chosen.numbers, coded.items, "numbers must be below the number of items");
-    const auto turn = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
-    require(turn == chosen.numbers.end(), "numbers must ascend");
+    const auto descent = std::adjacent_find(chosen.numbers.begin(), chosen.numbers.end(), std::greater_equal<>());
+    require(descent == chosen.numbers.end(), "numbers must ascend");
     PqSearch search(book, coded, chosen, k, instructions_here(static_cast<Instructions>(instructions)));
     answers = search.run(queries.data(), queries.shape(0), threads, poll);
     reads = search.reads();

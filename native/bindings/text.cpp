@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/exclusive_use.hpp"
 #include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "bindings/texts.hpp"
-#include "bindings/turn.hpp"
 #include "text/bag_builder.hpp"
 #include "text/bag_lookup.hpp"
 #include "text/english.hpp"
@@ -40,7 +40,7 @@ class BoundBagBuilder {
       : builder_({lower, min_chars, max_chars, any_language}, skipped) {}
 
   void add(const nb::list& list) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     const std::vector<Text> texts = texts_of(list, builder_.rows());
     for (std::size_t next = 0; next < texts.size();) {
       next = add_some(texts, next);
@@ -55,7 +55,7 @@ class BoundBagBuilder {
 
   nb::object evidence(InArray<std::int32_t> row_of_form, InArray<std::int32_t> weights, std::uint32_t columns,
                       std::uint32_t most) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     std::vector<std::int32_t> sums;
     {
       nb::gil_scoped_release unlocked;
@@ -66,13 +66,13 @@ class BoundBagBuilder {
 
   nb::object holders(InArray<std::int32_t> row_of_form, std::uint32_t forms, std::uint32_t columns,
                      InArray<std::int32_t> column_of_row) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     return nb::cast(to_numpy(builder_.holders(view(row_of_form), forms, columns, view(column_of_row))));
   }
 
   nb::tuple take_rows(InArray<std::int32_t> terms, std::uint32_t columns, InArray<std::int32_t> column_of_row,
                       std::optional<std::uint32_t> rooted) {
-    const Turn turn(busy_);
+    const ExclusiveUse use(busy_);
     BagRows rows;
     {
       nb::gil_scoped_release unlocked;

@@ -12,15 +12,15 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/cursor_source.hpp"
 #include "bindings/interrupt.hpp"
-#include "bindings/live_source.hpp"
 #include "bindings/register.hpp"
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "tree/beam_search.hpp"
 #include "tree/layer_builder.hpp"
-#include "tree/live_tree.hpp"
 #include "tree/path_scores.hpp"
+#include "tree/tree_cursor.hpp"
 
 namespace vizsla {
 
@@ -196,9 +196,9 @@ class BoundTreeFilter {
 };
 
 // A tree with a call's queries, as a part of a sum. The tree must outlive it.
-class TreeSource : public LiveSource {
+class TreeSource : public CursorSource {
  public:
-  TreeSource(const TreeModel& model, Transform transform, LeafRowsWhenPaid& leaves, ScratchPool<LiveTreeScratch>& pool,
+  TreeSource(const TreeModel& model, Transform transform, LazyLeafRows& leaves, ScratchPool<TreeCursorScratch>& pool,
              InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values, std::size_t beam)
       : model_(model),
         transform_(transform),
@@ -213,12 +213,12 @@ class TreeSource : public LiveSource {
   std::size_t items() const override { return model_.size(); }
   bool reads_along() const override { return false; }
 
-  std::unique_ptr<LivePart> open(std::size_t k, const LiveUse& use) override {
+  std::unique_ptr<SearchCursor> open(std::size_t k, const CursorUse& use) override {
     const SparseQueries queries{view(offsets_), view(features_), view(values_)};
     const TreeTask task(model_, k, beam_, nullptr, rows());
-    std::unique_ptr<LivePart> part;
+    std::unique_ptr<SearchCursor> part;
     with_transform(transform_, [&]<Transform transform>() {
-      part = std::make_unique<LiveTree<transform>>(model_, leaves_, pool_, queries, task, use);
+      part = std::make_unique<TreeCursor<transform>>(model_, leaves_, pool_, queries, task, use);
     });
     return part;
   }
@@ -226,8 +226,8 @@ class TreeSource : public LiveSource {
  private:
   const TreeModel& model_;
   Transform transform_;
-  LeafRowsWhenPaid& leaves_;
-  ScratchPool<LiveTreeScratch>& pool_;
+  LazyLeafRows& leaves_;
+  ScratchPool<TreeCursorScratch>& pool_;
   InArray<std::int64_t> offsets_;
   InArray<std::int32_t> features_;
   InArray<float> values_;
@@ -290,7 +290,7 @@ class BoundTree {
                      std::size_t beam) {
     Queries{view(offsets), view(features), view(values)}.check(model_.bias().number);
     require(beam > 0, "beam must be above 0");
-    return {std::make_unique<TreeSource>(model_, transform_, leaves_, live_, offsets, features, values, beam)};
+    return {std::make_unique<TreeSource>(model_, transform_, leaves_, cursors_, offsets, features, values, beam)};
   }
 
   nb::tuple score(InArray<std::int64_t> offsets, InArray<std::int32_t> features, InArray<float> values,
@@ -369,10 +369,10 @@ class BoundTree {
   InArray<std::int32_t> items_;
   Transform transform_;
   TreeModel model_;
-  LeafRowsWhenPaid leaves_;
+  LazyLeafRows leaves_;
   ScratchPool<BeamSearcher> beams_;
   ScratchPool<PathScorer> scorers_;
-  ScratchPool<LiveTreeScratch> live_;
+  ScratchPool<TreeCursorScratch> cursors_;
   std::uint64_t number_ = next_number();
 };
 
@@ -397,7 +397,7 @@ void register_tree_search(nb::module_& module) {
       .def("search", &BoundTree::search, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("k"),
            nb::arg("beam"), nb::arg("allowed").none(), nb::arg("threads"))
       .def("source", &BoundTree::source, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("beam"),
-           nb::keep_alive<0, 1>(), "The tree with a call's queries, as a part of a LiveSum.")
+           nb::keep_alive<0, 1>(), "The tree with a call's queries, as a part of a CursorSum.")
       .def("score", &BoundTree::score, nb::arg("offsets"), nb::arg("features"), nb::arg("values"), nb::arg("rows"),
            nb::arg("items"), nb::arg("threads"));
 }

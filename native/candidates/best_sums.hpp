@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/clones.hpp"
+#include "common/compress_indices.hpp"
 #include "common/growing_array.hpp"
-#include "common/keep_largest.hpp"
-#include "common/pick_places.hpp"
+#include "common/select_k.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
@@ -59,7 +59,8 @@ class BestSums {
     const float least =
         in_lanes ? detail::least_of_best(totals.data(), totals.size(), static_cast<std::int32_t>(k)) : least_;
     places_.clear();
-    places_.take(pick_places(totals.first(items.size()), FromLimit{least}, places_.room(items.size() + beyond_picked)));
+    places_.take(
+        compress_indices(totals.first(items.size()), FromLimit{least}, places_.room(items.size() + compress_slack)));
     keys_.clear();
     for (std::size_t i = 0; i < places_.size(); ++i) keys_.push_back(key(items[places_[i]], totals[places_[i]]));
     sorted_ = false;
@@ -78,7 +79,7 @@ class BestSums {
     if (keys_.size() < k_ || sorted_) return;
     if (keys_.size() > 2 * k_) {
       other_.resize(keys_.size());
-      keep_largest(keys_, k_, other_.data());
+      select_k(keys_, k_, other_.data());
       keys_.resize(k_);
     }
     sort_down(keys_, other_);

@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "candidates/item_slots.hpp"
+#include "candidates/id_map.hpp"
 #include "candidates/part_rows.hpp"
 
 namespace vizsla {
 
-inline void interleave(std::span<const PartRows> parts, std::size_t row, std::size_t k, ItemSlots& slots,
+inline void interleave(std::span<const PartRows> parts, std::size_t row, std::size_t k, HashIdMap& slots,
                        std::vector<std::int32_t>& out) {
   std::size_t longest = 0, total = 0;
   for (const PartRows& part : parts) {

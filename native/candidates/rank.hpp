@@ -10,7 +10,7 @@
 
 #include "common/checks.hpp"
 #include "common/clones.hpp"
-#include "common/keep_largest.hpp"
+#include "common/select_k.hpp"
 #include "common/topk.hpp"
 
 namespace vizsla {
@@ -48,7 +48,7 @@ class RowRanker {
     if (k == 0 || std::is_sorted(keys_.begin(), keys_.end(), std::greater<>())) return std::span(keys_).first(k);
     sorted_.resize(keys_.size());
     if (2 * k < keys_.size()) {
-      keep_largest(keys_, k, sorted_.data());
+      select_k(keys_, k, sorted_.data());
       keys_.resize(k);
     }
     if (keys_.size() <= few) {

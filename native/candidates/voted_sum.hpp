@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "candidates/item_slots.hpp"
+#include "candidates/id_map.hpp"
 #include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
@@ -59,7 +59,7 @@ class VotedSum {
     votes_.assign(items_.size(), 0.0);
     found_.assign(found.offsets.begin(), found.offsets.end());
     missing_.push_back(0);
-    ItemSlots slots;
+    HashIdMap slots;
     for (std::size_t row = 0; row < rows; ++row) add_row(found, votes, row, slots);
   }
 
@@ -92,14 +92,14 @@ class VotedSum {
  private:
   std::size_t found_count() const { return static_cast<std::size_t>(found_.back()); }
 
-  void add_row(const PartRows& found, const VoteRows& votes, std::size_t row, ItemSlots& slots) {
+  void add_row(const PartRows& found, const VoteRows& votes, std::size_t row, HashIdMap& slots) {
     slots.start(found.count(row));
     for (std::size_t at = 0; at < found.count(row); ++at) {
       slots.place(found.items[found.begin(row) + at], static_cast<std::uint32_t>(at));
     }
     for (std::size_t at = votes.begin(row); at < votes.end(row); ++at) {
       const std::uint32_t place = slots.known(votes.items[at]);
-      if (place == ItemSlots::none) {
+      if (place == HashIdMap::none) {
         items_.push_back(votes.items[at]);
         votes_.push_back(votes.values[at]);
       } else {

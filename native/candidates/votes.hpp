@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "candidates/item_slots.hpp"
+#include "candidates/id_map.hpp"
 
 namespace vizsla {
 
@@ -100,7 +100,7 @@ class VoteCounter {
 
   std::vector<Voter> voters_;
   std::vector<Vote> votes_;
-  ItemSlots slots_;
+  HashIdMap slots_;
 };
 
 }  // namespace vizsla

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "candidates/item_slots.hpp"
+#include "candidates/id_map.hpp"
 #include "candidates/part_rows.hpp"
 #include "candidates/rank.hpp"
 #include "common/checks.hpp"
@@ -35,7 +35,7 @@ class WeightedSum {
       : parts_(std::move(parts)), rows_(rows), taken_(taken), k_(k) {
     offsets_.reserve(rows + 1);
     offsets_.push_back(0);
-    ItemSlots slots;
+    HashIdMap slots;
     for (std::size_t row = 0; row < rows; ++row) join_row(row, taken, slots);
   }
 
@@ -82,7 +82,7 @@ class WeightedSum {
 
  private:
   // Distinct items in the order in which they are met, part after part, with each part's score of each.
-  void join_row(std::size_t row, std::size_t taken, ItemSlots& slots) {
+  void join_row(std::size_t row, std::size_t taken, HashIdMap& slots) {
     std::size_t most = 0;
     for (const FusedPart& part : parts_) most += std::min(taken, part.count(row));
     slots.start(most);
@@ -98,14 +98,14 @@ class WeightedSum {
     offsets_.push_back(items_.size());
   }
 
-  void score_row(std::size_t row, std::size_t p, std::size_t first, ItemSlots& slots) {
+  void score_row(std::size_t row, std::size_t p, std::size_t first, HashIdMap& slots) {
     const FusedPart& part = parts_[p];
     if (part.by_rank) {  // who is not in the list has no place
       for (std::size_t at = first; at < items_.size(); ++at) scores_of(at)[p] = 0.0F;
     }
     for (std::size_t place = 0; place < part.count(row); ++place) {
       const std::uint32_t known = slots.known(part.item(row, place));
-      if (known != ItemSlots::none) scores_of(first + known)[p] = part.score(row, place);
+      if (known != HashIdMap::none) scores_of(first + known)[p] = part.score(row, place);
     }
   }
 

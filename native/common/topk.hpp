@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/clones.hpp"
-#include "common/keep_largest.hpp"
+#include "common/select_k.hpp"
 
 namespace vizsla {
 
@@ -131,7 +131,7 @@ class TopK {
   std::vector<std::uint64_t>::iterator end() { return keys_.begin() + static_cast<std::ptrdiff_t>(size_); }
 
   void cut() {
-    keep_largest(std::span(keys_).first(size_), k_, other_.data());
+    select_k(std::span(keys_).first(size_), k_, other_.data());
     size_ = k_;
     floor_ = *std::min_element(keys_.begin(), end());
   }

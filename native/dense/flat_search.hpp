@@ -27,7 +27,7 @@ struct Hit {
 // how it is cut changes nobody's exact score, and so no answer.
 class FlatSearch {
  public:
-  FlatSearch(const ChosenRows& chosen, double longest, const Kernels& kernels, std::size_t k)
+  FlatSearch(const RowSelection& chosen, double longest, const Kernels& kernels, std::size_t k)
       : chosen_(chosen), longest_(longest), kernels_(kernels), k_(k) {}
 
   std::vector<std::vector<Hit>> run(const float* queries, std::size_t count, std::size_t threads, const Poll& poll) {
@@ -96,7 +96,7 @@ class FlatSearch {
   }
 
   std::vector<Hit> ranked(const float* query, std::size_t number, std::size_t count, std::vector<float>& room) {
-    NearBest& near = near_[number];
+    RescoringBand& near = near_[number];
     for (std::size_t part = 1; part < parts_; ++part) near.absorb(near_[part * count + number]);
     const std::span<const std::uint32_t> places = near.finish();
     std::vector<Hit> hits(places.size());
@@ -122,11 +122,11 @@ class FlatSearch {
     return std::isnan(score) ? UINT32_MAX - item : signed_ranking_key(score + 0.0F, item);
   }
 
-  const ChosenRows& chosen_;
+  const RowSelection& chosen_;
   double longest_;
   const Kernels& kernels_;
   std::size_t k_, parts_ = 1, reads_ = 0;
-  std::vector<NearBest> near_;
+  std::vector<RescoringBand> near_;
 };
 
 }  // namespace vizsla

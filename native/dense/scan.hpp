@@ -1,4 +1,4 @@
-// A pass over stored rows that collects, for some queries, whoever may be among their best.
+// A pass over stored rows that collects the candidates for the best k of some queries.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dense/kernels.hpp"
-#include "dense/near_best.hpp"
+#include "dense/rescoring_band.hpp"
 #include "dense/stored_rows.hpp"
 
 namespace vizsla {
@@ -19,7 +19,7 @@ namespace vizsla {
 // Which rows: all of them, those with the given numbers, which ascend, or those with a flag. By number only the chosen
 // are read; by flag all are read as one stream, which is faster where most are chosen, and the others are dropped
 // unranked.
-struct ChosenRows {
+struct RowSelection {
   const StoredRows& stored;
   std::span<const std::int32_t> numbers;
   std::span<const std::uint8_t> flags;  // one a row; none: all
@@ -33,12 +33,12 @@ struct ChosenRows {
 class Scan {
  public:
   // `longest` is at least the length of every row.
-  Scan(const ChosenRows& chosen, double longest, const Kernels& kernels)
+  Scan(const RowSelection& chosen, double longest, const Kernels& kernels)
       : chosen_(chosen), longest_(longest), kernels_(kernels) {}
 
   // Offers the places from `begin` to `end` to each query's `near`. `go_on()` is asked now and then.
   template <class GoOn>
-  void run(const float* queries, std::span<NearBest> near, std::size_t k, std::size_t begin, std::size_t end,
+  void run(const float* queries, std::span<RescoringBand> near, std::size_t k, std::size_t begin, std::size_t end,
            const GoOn& go_on) {
     if (near.size() == 1) {
       std::visit([&](auto rows) { one(rows, queries, near[0], k, begin, end, go_on); }, chosen_.stored.rows);
@@ -67,8 +67,8 @@ class Scan {
   }
 
   template <class Number, class GoOn>
-  void one(const Number* rows, const float* query, NearBest& near, std::size_t k, std::size_t begin, std::size_t end,
-           const GoOn& go_on) {
+  void one(const Number* rows, const float* query, RescoringBand& near, std::size_t k, std::size_t begin,
+           std::size_t end, const GoOn& go_on) {
     const std::size_t dim = chosen_.stored.dim;
     float base = 0;
     if (chosen_.stored.bytes()) {
@@ -103,7 +103,7 @@ class Scan {
   }
 
   template <class GoOn>
-  void many(const float* queries, std::span<NearBest> near, std::size_t k, std::size_t begin, std::size_t end,
+  void many(const float* queries, std::span<RescoringBand> near, std::size_t k, std::size_t begin, std::size_t end,
             const GoOn& go_on) {
     const std::size_t dim = chosen_.stored.dim;
     for (std::size_t query = 0; query < near.size(); ++query) near[query].start(k, slack_of(queries + query * dim));
@@ -123,7 +123,7 @@ class Scan {
     }
   }
 
-  void block(const float* queries, std::span<NearBest> near, std::size_t first, std::size_t count) {
+  void block(const float* queries, std::span<RescoringBand> near, std::size_t first, std::size_t count) {
     constexpr std::size_t width = Kernels::tile_queries, height = Kernels::tile_rows;
     const std::size_t stride = lines_.size();
     std::array<const float*, width> group;
@@ -141,7 +141,7 @@ class Scan {
   }
 
   // Many at once, at places in a row. Most are far below the floor: one look sees that.
-  void offer(NearBest& near, std::span<const float> sums, std::size_t first) const {
+  void offer(RescoringBand& near, std::span<const float> sums, std::size_t first) const {
     if (!near.any_counts(sums)) return;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (near.counts(sums[i]) && chosen_.allows(first + i)) near.add(sums[i], static_cast<std::uint32_t>(first + i));
@@ -150,7 +150,7 @@ class Scan {
 
   static constexpr std::size_t ahead = 2;
 
-  const ChosenRows& chosen_;
+  const RowSelection& chosen_;
   double longest_;
   const Kernels& kernels_;
   std::vector<float> folded_, room_, sums_;

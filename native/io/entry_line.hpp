@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "io/decimal.hpp"
-#include "io/moment.hpp"
+#include "io/timestamp.hpp"
 #include "text/utf8.hpp"
 #include "text/white_space.hpp"
 
@@ -91,9 +91,9 @@ class EntryLine {
 
   bool read_time(double& time) const {
     if (format_.time < 0) return true;
-    const std::optional<double> moment = read_moment(field(format_.time));
-    if (moment) time = *moment;
-    return moment.has_value();
+    const std::optional<double> timestamp = read_timestamp(field(format_.time));
+    if (timestamp) time = *timestamp;
+    return timestamp.has_value();
   }
 
   bool split(std::string_view line) {

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "common/also_wanted.hpp"
-#include "common/pick_places.hpp"
+#include "common/compress_indices.hpp"
+#include "common/score_requests.hpp"
 #include "common/topk.hpp"
 #include "postings/cursor.hpp"
-#include "postings/look_up.hpp"
+#include "postings/probe.hpp"
 #include "postings/window_sums.hpp"
 
 namespace vizsla {
@@ -26,7 +26,7 @@ class Searcher {
     std::size_t k;
     std::span<const std::uint8_t> allowed;  // one bit an item, the lowest of a byte first, or empty
     bool ranked = true;                     // whether the best come first
-    AlsoWanted also = {};
+    ScoreRequests also = {};
   };
 
   // The keys of the best k; they live until the next search.
@@ -112,11 +112,11 @@ class Searcher {
 
   // The scores that are wanted besides are complete in a window where all lists were walked that have anything in it;
   // else the other lists' bounds tell what they are at most.
-  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const AlsoWanted& also) {
+  void note_also(std::int64_t low, std::int64_t high, std::size_t walked, const ScoreRequests& also) {
     if (also.items.empty()) return;
-    also_here_.resize(also.items.size() + beyond_picked);
+    also_here_.resize(also.items.size() + compress_slack);
     const WithinRange window_here{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high - low)};
-    const std::size_t count = pick_places(also.items, window_here, also_here_.data());
+    const std::size_t count = compress_indices(also.items, window_here, also_here_.data());
     const auto places = std::span<const std::uint32_t>(also_here_).first(count);
     const auto sum_of = [sums = sums_.data(), items = also.items.data(),
                          first = static_cast<std::int32_t>(low)](std::uint32_t at) { return sums[items[at] - first]; };
@@ -242,7 +242,7 @@ class Searcher {
   std::vector<std::uint32_t> found_;
   std::vector<std::uint32_t> also_here_;  // which of those that are wanted besides lie in the window
   WindowSums window_sums_;
-  ListLookUp look_up_;
+  ListProbe look_up_;
   TopK top_;
   double rounding_ = 1, cut_ = 0;
   float base_ = 0;  // added to every score that is found

@@ -7,7 +7,7 @@
 
 #include "common/clones.hpp"
 #include "common/instructions.hpp"
-#include "pq/turning.hpp"
+#include "pq/rotate.hpp"
 
 namespace vizsla {
 
@@ -23,14 +23,14 @@ struct PqBook {
 namespace detail {
 
 // The product of two floats is exact in float64, so that fusing, or not, changes nothing.
-VIZSLA_CLONES static void fill_tables(const PqBook& book, const float* turned, float* table) {
+VIZSLA_CLONES static void fill_tables(const PqBook& book, const float* rotated, float* table) {
   constexpr std::size_t lanes = 16;
   for (std::size_t part = 0; part < book.parts; ++part) {
     const float* centroids = book.centroids + part * book.width * book.count;
     for (std::size_t first = 0; first < book.count; first += lanes, table += lanes) {
       double sums[lanes] = {};
       for (std::size_t at = 0; at < book.width; ++at) {
-        const auto number = static_cast<double>(turned[part * book.width + at]);
+        const auto number = static_cast<double>(rotated[part * book.width + at]);
         const float* here = centroids + at * book.count + first;
         for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += number * static_cast<double>(here[lane]);
       }
@@ -46,22 +46,25 @@ VIZSLA_CLONES static void fill_tables(const PqBook& book, const float* turned, f
 class PqTables {
  public:
   explicit PqTables(const PqBook& book, Instructions instructions = instructions_here())
-      : book_(book), turn_(turn_kernel(instructions)), turned_(book.wide()), query_(book.rotation ? book.dim : 0) {}
+      : book_(book),
+        rotate_(rotate_kernel(instructions)),
+        rotated_(book.wide()),
+        query_(book.rotation ? book.dim : 0) {}
 
   void fill(const float* query, float* table) {
     if (book_.rotation == nullptr) {
-      std::copy(query, query + book_.dim, turned_.begin());
+      std::copy(query, query + book_.dim, rotated_.begin());
     } else {
       std::copy(query, query + book_.dim, query_.begin());
-      turn_(query_.data(), book_.rotation, book_.wide(), book_.dim, turned_.data());
+      rotate_(query_.data(), book_.rotation, book_.wide(), book_.dim, rotated_.data());
     }
-    detail::fill_tables(book_, turned_.data(), table);
+    detail::fill_tables(book_, rotated_.data(), table);
   }
 
  private:
   const PqBook& book_;
-  TurnKernel turn_;
-  std::vector<float> turned_;
+  RotateKernel rotate_;
+  std::vector<float> rotated_;
   std::vector<double> query_;
 };
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "pq/chosen_blocks.hpp"
 #include "pq/codes.hpp"
+#include "pq/masked_blocks.hpp"
 
 namespace vizsla {
 
@@ -20,7 +20,7 @@ class ByteSums {
  public:
   // Adds up every chosen item of these blocks. Each sum goes on where it stopped, so the order is that of the
   // sub-spaces.
-  void fill(const PqCodes& codes, const float* table, std::span<const ChosenBlock> blocks) {
+  void fill(const PqCodes& codes, const float* table, std::span<const MaskedBlock> blocks) {
     sums_.assign(blocks.size() * PqCodes::lanes, 0.0F);
     for (std::size_t part = 0; part < codes.parts; part += near_parts) {
       const std::size_t end = std::min(part + near_parts, codes.parts);

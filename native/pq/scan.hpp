@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "common/threads.hpp"
-#include "dense/near_best.hpp"
+#include "dense/rescoring_band.hpp"
 #include "pq/byte_sums.hpp"
-#include "pq/chosen_blocks.hpp"
 #include "pq/codes.hpp"
+#include "pq/masked_blocks.hpp"
 #include "pq/rounded_kernels.hpp"
 #include "pq/rounded_tables.hpp"
 
@@ -28,11 +28,11 @@ struct PqQuery {
 
 class PqScan {
  public:
-  PqScan(const PqCodes& codes, const ChosenItems& chosen, RoundedKernels kernels)
+  PqScan(const PqCodes& codes, const ItemSelection& chosen, RoundedKernels kernels)
       : codes_(codes), chosen_(chosen), kernel_(codes.halves ? kernels.halves : kernels.bytes) {}
 
   // Offers the places from `begin` to `end` to each query's `near`, as item numbers.
-  void run(std::span<const PqQuery> queries, std::span<NearBest> near, std::size_t k, std::size_t begin,
+  void run(std::span<const PqQuery> queries, std::span<RescoringBand> near, std::size_t k, std::size_t begin,
            std::size_t end, const Poll& poll) {
     for (std::size_t query = 0; query < queries.size(); ++query) {
       near[query].start(k, queries[query].rounded ? queries[query].bytes.slack() : 0);
@@ -51,12 +51,12 @@ class PqScan {
   static constexpr std::size_t tile_bytes = 80 << 10;   // codes that stay near while all queries meet them
   static constexpr std::size_t bytes_a_look = 4 << 20;  // read between looks for Ctrl-C
 
-  void tile(const PqQuery& query, NearBest& near) {
+  void tile(const PqQuery& query, RescoringBand& near) {
     if (query.rounded) return rounded(query, near);
     codes_.halves || codes_.side != PqCodes::lanes ? exact_items(query, near) : exact_bytes(query, near);
   }
 
-  void rounded(const PqQuery& query, NearBest& near) {
+  void rounded(const PqQuery& query, RescoringBand& near) {
     for (std::size_t first = 0; first < blocks_.size(); first += together) {
       const std::size_t count = std::min(together, blocks_.size() - first);
       const std::uint8_t* codes[together];
@@ -68,11 +68,11 @@ class PqScan {
     }
   }
 
-  static std::uint16_t floor(const NearBest& near) {
+  static std::uint16_t floor(const RescoringBand& near) {
     return static_cast<std::uint16_t>(std::clamp(std::ceil(near.floor()), 0.0F, 65535.0F));
   }
 
-  static void offer(NearBest& near, const ChosenBlock& block, const RoundedSums& found) {
+  static void offer(RescoringBand& near, const MaskedBlock& block, const RoundedSums& found) {
     for (std::uint64_t bits = block.bits & found.bits; bits != 0; bits &= bits - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
       near.offer(static_cast<float>(found.sums[lane]),
@@ -80,11 +80,11 @@ class PqScan {
     }
   }
 
-  void exact_items(const PqQuery& query, NearBest& near) {
+  void exact_items(const PqQuery& query, RescoringBand& near) {
     constexpr std::size_t few = 8;
     std::uint32_t items[few];
     float sums[few];
-    for (const ChosenBlock& block : blocks_) {
+    for (const MaskedBlock& block : blocks_) {
       for (std::uint64_t bits = block.bits; bits != 0;) {
         std::size_t count = 0;
         for (; count < few && bits != 0; ++count, bits &= bits - 1) {
@@ -98,7 +98,7 @@ class PqScan {
     }
   }
 
-  void exact_bytes(const PqQuery& query, NearBest& near) {
+  void exact_bytes(const PqQuery& query, RescoringBand& near) {
     bytes_.fill(codes_, query.table.data(), blocks_);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       if (!near.any_counts(bytes_.of(i))) continue;
@@ -117,10 +117,10 @@ class PqScan {
   }
 
   const PqCodes& codes_;
-  const ChosenItems& chosen_;
+  const ItemSelection& chosen_;
   RoundedBlocks::Kernel kernel_;
   ByteSums bytes_;
-  std::vector<ChosenBlock> blocks_;
+  std::vector<MaskedBlock> blocks_;
   std::size_t read_ = 0;
 };
 

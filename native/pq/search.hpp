@@ -12,7 +12,7 @@
 #include "common/threads.hpp"
 #include "common/topk.hpp"
 #include "dense/best_hits.hpp"
-#include "dense/near_best.hpp"
+#include "dense/rescoring_band.hpp"
 #include "pq/book.hpp"
 #include "pq/scan.hpp"
 
@@ -20,7 +20,7 @@ namespace vizsla {
 
 class PqSearch {
  public:
-  PqSearch(const PqBook& book, const PqCodes& codes, const ChosenItems& chosen, std::size_t k,
+  PqSearch(const PqBook& book, const PqCodes& codes, const ItemSelection& chosen, std::size_t k,
            Instructions instructions)
       : book_(book),
         codes_(codes),
@@ -54,13 +54,14 @@ class PqSearch {
     share_work(
         groups, threads,
         [&] {
-          return [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_, instructions_),
-                  asked = std::vector<PqQuery>(size), near = std::vector<NearBest>(size)](std::size_t group) mutable {
-            const std::size_t first = group * size, here = std::min(size, count - first);
-            for (std::size_t i = 0; i < here; ++i) prepare(tables, queries + (first + i) * book_.dim, asked[i]);
-            scan.run(std::span(asked).first(here), std::span(near).first(here), k_, 0, chosen_.size(), poll);
-            for (std::size_t i = 0; i < here; ++i) answers_[first + i] = ranked(asked[i], near[i]);
-          };
+          return
+              [&, scan = PqScan(codes_, chosen_, kernels_), tables = PqTables(book_, instructions_),
+               asked = std::vector<PqQuery>(size), near = std::vector<RescoringBand>(size)](std::size_t group) mutable {
+                const std::size_t first = group * size, here = std::min(size, count - first);
+                for (std::size_t i = 0; i < here; ++i) prepare(tables, queries + (first + i) * book_.dim, asked[i]);
+                scan.run(std::span(asked).first(here), std::span(near).first(here), k_, 0, chosen_.size(), poll);
+                for (std::size_t i = 0; i < here; ++i) answers_[first + i] = ranked(asked[i], near[i]);
+              };
         },
         poll);
   }
@@ -69,7 +70,7 @@ class PqSearch {
   void by_rows(const float* queries, std::size_t count, std::size_t parts, const Poll& poll) {
     PqTables tables(book_, instructions_);
     std::vector<PqQuery> asked(count);
-    std::vector<NearBest> near(count * parts);
+    std::vector<RescoringBand> near(count * parts);
     reads_ = 1;
     for (std::size_t i = 0; i < count; ++i) prepare(tables, queries + i * book_.dim, asked[i]);
     share_work(parts, parts, [&] {
@@ -94,12 +95,12 @@ class PqSearch {
     asked.rounded = rounds() && asked.bytes.fill(asked.table.data(), book_.parts, book_.count);
   }
 
-  std::vector<Hit> ranked(const PqQuery& asked, NearBest& near) const {
+  std::vector<Hit> ranked(const PqQuery& asked, RescoringBand& near) const {
     return asked.rounded ? ranked_from_top(asked, near) : ranked_all(asked, near);
   }
 
   // The most promising first: once k scores are above what the next could reach, nobody after it matters.
-  std::vector<Hit> ranked_from_top(const PqQuery& asked, NearBest& near) const {
+  std::vector<Hit> ranked_from_top(const PqQuery& asked, RescoringBand& near) const {
     constexpr std::size_t few = 8;
     std::vector<Hit> hits;
     TopK top;
@@ -122,7 +123,7 @@ class PqSearch {
     return hits;
   }
 
-  std::vector<Hit> ranked_all(const PqQuery& asked, NearBest& near) const {
+  std::vector<Hit> ranked_all(const PqQuery& asked, RescoringBand& near) const {
     const std::span<const std::uint32_t> items = near.finish();
     std::vector<Hit> hits(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) hits[i] = hit_of(codes_.sum(asked.table.data(), items[i]), items[i]);
@@ -132,7 +133,7 @@ class PqSearch {
 
   const PqBook& book_;
   const PqCodes& codes_;
-  const ChosenItems& chosen_;
+  const ItemSelection& chosen_;
   std::size_t k_, reads_ = 0;
   Instructions instructions_;
   RoundedKernels kernels_;

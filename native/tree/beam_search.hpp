@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "common/keep_largest.hpp"
+#include "common/select_k.hpp"
 #include "common/topk.hpp"
 #include "tree/activation.hpp"
-#include "tree/chunk_margins.hpp"
-#include "tree/narrow_search.hpp"
+#include "tree/child_margins.hpp"
+#include "tree/filtered_search.hpp"
 #include "tree/path_scores.hpp"
 #include "tree/tree_model.hpp"
 #include "tree/tree_task.hpp"
@@ -30,7 +30,7 @@ class BeamSearcher {
   // items than are wanted. Under a filter only nodes that lead to allowed items count, and the search is repeated with
   // a wider beam as long as its leaves hold fewer. A query without features says nothing: it finds nothing.
   template <Transform transform>
-  std::span<const std::uint64_t> search(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+  std::span<const std::uint64_t> search(const TreeModel& model, LazyLeafRows& leaves, const SparseQuery& query,
                                         const TreeTask& task, TreeTrace* trace = nullptr, bool ranked = true) {
     outside_ = last_ = INFINITY;
     widened_ = false;
@@ -38,7 +38,7 @@ class BeamSearcher {
     if (query.features.empty() || task.wanted == 0) return {};
     const std::size_t widest = model.layers().back().chunks();
     margins_.take(query, model.bias());
-    if (task.narrow != nullptr) narrow_.take(*task.narrow, margins_.features());
+    if (task.filtered != nullptr) filtered_tree_.take(*task.filtered, margins_.features());
     for (std::size_t times = 1;; times *= 4) {
       follow<transform>(model, task, times);
       const std::size_t reached = push_items<transform>(model, leaves, query, task);
@@ -65,7 +65,9 @@ class BeamSearcher {
   std::span<const HashedFeature> features() const { return margins_.features(); }
 
   // How many weights were read since the last call.
-  std::uint64_t take_entries() { return margins_.take_entries() + narrow_.take_entries() + paths_.take_entries(); }
+  std::uint64_t take_entries() {
+    return margins_.take_entries() + filtered_tree_.take_entries() + paths_.take_entries();
+  }
 
  private:
   // A node in the beam.
@@ -84,12 +86,12 @@ class BeamSearcher {
   // `times` as wide as the task has it. Whatever is scored whole costs the same for all parents: those are not cut.
   template <Transform transform>
   void follow(const TreeModel& model, const TreeTask& task, std::size_t times) {
-    const std::size_t layers = model.layers().size(), end = std::min(task.narrow_from, layers - 1);
+    const std::size_t layers = model.layers().size(), end = std::min(task.filtered_from, layers - 1);
     beam_.assign(1, {0, 0.0F});
     outside_ = -INFINITY;
     if (trace_ != nullptr) trace_->start(model);
     for (std::size_t t = 0; t < end; ++t) {
-      if (t + 1 == task.narrow_from) {
+      if (t + 1 == task.filtered_from) {
         all_.clear();
         expand<transform, Children::all>(model, t, task);
         beam_.swap(all_);
@@ -110,21 +112,20 @@ class BeamSearcher {
 
   // Hands the items below what is followed to the top k; returns how many they are.
   template <Transform transform>
-  std::size_t push_items(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
-                         const TreeTask& task) {
+  std::size_t push_items(const TreeModel& model, LazyLeafRows& leaves, const SparseQuery& query, const TreeTask& task) {
     const std::size_t last = model.layers().size() - 1;
-    if (task.narrow_from > last) return expand<transform, Children::items>(model, last, task);
-    if (task.narrow != nullptr) return push_narrow<transform>(*task.narrow, task);
+    if (task.filtered_from > last) return expand<transform, Children::items>(model, last, task);
+    if (task.filtered != nullptr) return push_filtered<transform>(*task.filtered, task);
     return push_paths<transform>(model, leaves, query, task);
   }
 
   template <Transform transform>
-  std::size_t push_narrow(const NarrowTree& tree, const TreeTask& task) {
+  std::size_t push_filtered(const FilteredTree& tree, const TreeTask& task) {
     std::size_t reached = 0;
     best_first(task.parents_wanted());
     for (const Followed& followed : beam_) {
       if (hopeless<transform>(followed)) continue;
-      reached += narrow_.push<transform>(tree, followed.node, followed.score, best_);
+      reached += filtered_tree_.push<transform>(tree, followed.node, followed.score, best_);
       best_.settle();
     }
     return reached;
@@ -136,18 +137,17 @@ class BeamSearcher {
     keys_.resize(beam_.size());
     for (std::size_t i = 0; i < beam_.size(); ++i) keys_[i] = signed_ranking_key(beam_[i].score, beam_[i].node);
     other_.resize(beam_.size());
-    keep_largest(keys_, count, other_.data());
+    select_k(keys_, count, other_.data());
     for (std::size_t i = 0; i < beam_.size(); ++i) beam_[i] = {item_of(keys_[i]), signed_score_of(keys_[i])};
   }
 
   template <Transform transform>
-  std::size_t push_paths(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
-                         const TreeTask& task) {
+  std::size_t push_paths(const TreeModel& model, LazyLeafRows& leaves, const SparseQuery& query, const TreeTask& task) {
     const std::size_t layers = model.layers().size();
     items_.clear();
     for (const Followed& followed : beam_) {
       std::size_t first = followed.node, last = first + 1;
-      for (std::size_t t = task.narrow_from; t < layers; ++t) {
+      for (std::size_t t = task.filtered_from; t < layers; ++t) {
         first = model.layers()[t].first_child(first);
         last = model.layers()[t].first_child(last);
       }
@@ -219,8 +219,8 @@ class BeamSearcher {
   float last_ = -INFINITY;      // the last that was found, where more might have been
   bool widened_ = false;        // more nodes of a layer were followed than the beam
   TreeTrace* trace_ = nullptr;  // who wants to know what nodes got
-  ChunkMargins margins_;
-  NarrowSearcher narrow_;
+  ChildMargins margins_;
+  FilteredTreeSearcher filtered_tree_;
   PathScorer paths_;
   TopK best_;
   std::vector<Followed> beam_;

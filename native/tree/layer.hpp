@@ -74,7 +74,7 @@ class ChunkTrainer {
     share_work(
         groups, threads_,
         [&] {
-          return [&, group = Group{}](std::size_t number) mutable {
+          return [&, group = SolverGroup{}](std::size_t number) mutable {
             solve(chunk, parent, positives, order, number * lane_count, group, solved, passes);
           };
         },
@@ -117,8 +117,8 @@ class ChunkTrainer {
   }
 
   void solve(const Chunk& chunk, std::size_t parent, const std::vector<std::vector<Positive>>& positives,
-             const std::vector<std::size_t>& order, std::size_t first, Group& group, std::vector<SparseWeights>& solved,
-             std::vector<std::int32_t>& passes) const {
+             const std::vector<std::size_t>& order, std::size_t first, SolverGroup& group,
+             std::vector<SparseWeights>& solved, std::vector<std::int32_t>& passes) const {
     const std::size_t count = std::min(lane_count, order.size() - first);
     std::vector<std::span<const Positive>> items;
     for (std::size_t i = 0; i < count; ++i) items.emplace_back(positives[order[first + i]]);

@@ -134,7 +134,7 @@ class LeafRows {
   // Of all leaves before the next step looks at any: memory answers for several at a time, since nothing is guessed
   // here.
   void find_likely(const QueryValues& query, std::span<const std::uint32_t> leaves, LeafMatches& matches) const {
-    std::size_t most = LikelyFeatures::beyond;
+    std::size_t most = FeatureBloom::beyond;
     for (const std::uint32_t leaf : leaves) most += count(leaf);
     if (matches.features.size() < most) matches.features.resize(most);
     matches.ends.clear();
@@ -165,7 +165,7 @@ class LeafRows {
       });
     }
     for (std::size_t leaf = 0; leaf + 1 < leaves_.size(); ++leaf) leaves_[leaf + 1].begin += leaves_[leaf].begin;
-    lower_.resize(leaves_.back().begin * half + LikelyFeatures::bytes_beyond);
+    lower_.resize(leaves_.back().begin * half + FeatureBloom::bytes_beyond);
     rest_.resize(leaves_.back().begin * rest_bytes());
     std::vector<std::size_t> counts(leaves_.size(), 0);
     RowsOfChunk rows;
@@ -221,13 +221,13 @@ class LeafRows {
   // added.
   template <class Weight>
   float sum(const QueryValues& query, std::size_t leaf, float factor) const {
-    std::size_t noted[LikelyFeatures::most];
+    std::size_t noted[FeatureBloom::most];
     const std::uint8_t* features = lower(leaf);
     const Row row = weights_of(leaf);
     float total = 0.0F;
-    for (std::size_t first = 0; first < row.count; first += LikelyFeatures::most) {
+    for (std::size_t first = 0; first < row.count; first += FeatureBloom::most) {
       std::uint64_t likely =
-          query.likely().among(features + first * half, std::min(LikelyFeatures::most, row.count - first));
+          query.likely().among(features + first * half, std::min(FeatureBloom::most, row.count - first));
       std::size_t notes = 0;
       for (; likely != 0; likely &= likely - 1) {
         noted[notes] = first + static_cast<std::size_t>(std::countr_zero(likely));

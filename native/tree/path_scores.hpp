@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "tree/activation.hpp"
-#include "tree/chunk_margins.hpp"
+#include "tree/child_margins.hpp"
+#include "tree/lazy_build.hpp"
 #include "tree/leaf_rows.hpp"
-#include "tree/once_it_pays.hpp"
 #include "tree/query_values.hpp"
 #include "tree/tree_model.hpp"
 
 namespace vizsla {
 
-using LeafRowsWhenPaid = OnceItPays<LeafRows>;
+using LazyLeafRows = LazyBuild<LeafRows>;
 
 // One thread's scoring: its buffers are reused from query to query.
 class PathScorer {
  public:
   // Items' own weights are read by item where `leaves` has come to hold them and that is cheaper: to the same bits.
   template <Transform transform>
-  void score(const TreeModel& model, LeafRowsWhenPaid& leaves, const SparseQuery& query,
+  void score(const TreeModel& model, LazyLeafRows& leaves, const SparseQuery& query,
              std::span<const std::int32_t> items, std::span<float> scores) {
     if (items.empty()) return;
     gather(model, items);
@@ -96,7 +96,7 @@ class PathScorer {
 
   // Rows by item if reading all of the items' costs less than a look-up for each chunk and feature. Features that do
   // not ascend are left to chunks, which add them as they come.
-  const LeafRows* cheaper_rows(const TreeModel& model, LeafRowsWhenPaid& leaves) const {
+  const LeafRows* cheaper_rows(const TreeModel& model, LazyLeafRows& leaves) const {
     const ChunkedLayer& layer = model.layers().back();
     const std::span<const HashedFeature> features = margins_.features();
     const std::size_t lookups = chunks_.back().size() * features.size(), entries = layer.entries();
@@ -131,7 +131,7 @@ class PathScorer {
     std::uint32_t place;
   };
 
-  ChunkMargins margins_;
+  ChildMargins margins_;
   std::uint32_t mark_ = 0;
   std::vector<std::vector<Met>> met_;      // of each layer and chunk: in which gathering, and where
   std::vector<std::vector<Step>> levels_;  // the steps of each layer; the last are the items, as they are given

@@ -22,7 +22,7 @@ struct SparseWeights {
 
 namespace detail {
 
-inline void keep_largest(SparseWeights& weights, std::size_t count) {
+inline void select_k(SparseWeights& weights, std::size_t count) {
   std::vector<std::size_t> places(weights.values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   const auto before = [&](std::size_t a, std::size_t b) {
@@ -60,8 +60,8 @@ VIZSLA_CLONES static void mark_large(const Lanes* weights, std::size_t count, fl
 }  // namespace detail
 
 // Reads the solved group's lanes out; `bias_feature` numbers the bias, after all features of X.
-inline void prune_group(const Chunk& chunk, const Group& group, std::int32_t bias_feature, const PruneOptions& options,
-                        std::span<SparseWeights> into) {
+inline void prune_group(const Chunk& chunk, const SolverGroup& group, std::int32_t bias_feature,
+                        const PruneOptions& options, std::span<SparseWeights> into) {
   std::vector<std::uint8_t> marks(chunk.features.size());
   detail::mark_large(group.weights.data(), marks.size(), options.threshold, marks.data());
   for (const std::uint32_t feature : chunk.ascending) {
@@ -72,7 +72,7 @@ inline void prune_group(const Chunk& chunk, const Group& group, std::int32_t bia
   }
   for (std::size_t lane = 0; lane < into.size(); ++lane) {
     detail::keep(into[lane], bias_feature, group.bias_weight.data()[lane], options.threshold);
-    if (into[lane].values.size() > options.max_nonzeros) detail::keep_largest(into[lane], options.max_nonzeros);
+    if (into[lane].values.size() > options.max_nonzeros) detail::select_k(into[lane], options.max_nonzeros);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "tree/chunk_margins.hpp"
-#include "tree/likely_features.hpp"
+#include "tree/child_margins.hpp"
+#include "tree/feature_bloom.hpp"
 
 namespace vizsla {
 
@@ -31,7 +31,7 @@ class QueryValues {
   }
 
   // What most features that the query does not have are ruled out by, many at a time.
-  const LikelyFeatures& likely() const { return likely_; }
+  const FeatureBloom& likely() const { return likely_; }
 
   // 0 for nearly all features that the query does not have: this small table stays close to the processor. A feature's
   // lower 16 bits are enough to ask by.
@@ -69,7 +69,7 @@ class QueryValues {
     return static_cast<std::uint32_t>(double{std::abs(value)} * units_a_one_) + 2;
   }
 
-  LikelyFeatures likely_;
+  FeatureBloom likely_;
   std::array<std::uint16_t, places> guesses_{};  // one more than the number of a feature that has this place
   std::vector<HashedFeature> features_;
   double unit_ = 0, units_a_one_ = 0;

@@ -10,8 +10,8 @@
 #include "common/clones.hpp"
 #include "common/random.hpp"
 #include "common/threads.hpp"
-#include "tree/group.hpp"
 #include "tree/losses.hpp"
+#include "tree/solver_group.hpp"
 #include "tree/warm_start.hpp"
 
 namespace vizsla {
@@ -29,7 +29,7 @@ struct SolverOptions {
 
 namespace detail {
 
-VIZSLA_INLINE Lanes margins(const Chunk& chunk, const Group& group, std::size_t row, float bias) {
+VIZSLA_INLINE Lanes margins(const Chunk& chunk, const SolverGroup& group, std::size_t row, float bias) {
   const ChunkEntry* entry = chunk.entries.data() + chunk.offsets[row];
   const ChunkEntry* const end = chunk.entries.data() + chunk.offsets[row + 1];
   const Lanes* const weights = group.weights.data();
@@ -50,7 +50,7 @@ VIZSLA_INLINE Lanes margins(const Chunk& chunk, const Group& group, std::size_t 
   return {{a + c, b + d}};
 }
 
-VIZSLA_INLINE void add_row(const Chunk& chunk, Group& group, std::size_t row, float bias, const Lanes& change) {
+VIZSLA_INLINE void add_row(const Chunk& chunk, SolverGroup& group, std::size_t row, float bias, const Lanes& change) {
   const Lane8 a = change.half[0], b = change.half[1];
   Lanes* const weights = group.weights.data();
   for (std::size_t at = chunk.offsets[row]; at < chunk.offsets[row + 1]; ++at) {
@@ -63,7 +63,7 @@ VIZSLA_INLINE void add_row(const Chunk& chunk, Group& group, std::size_t row, fl
 }
 
 template <class Loss>
-VIZSLA_INLINE void visit(const Chunk& chunk, Group& group, std::size_t row, float bias) {
+VIZSLA_INLINE void visit(const Chunk& chunk, SolverGroup& group, std::size_t row, float bias) {
   const Lanes score = margins(chunk, group, row, bias);
   Lanes change;
   for (int h = 0; h < 2; ++h) {
@@ -82,21 +82,21 @@ VIZSLA_INLINE void visit(const Chunk& chunk, Group& group, std::size_t row, floa
 }
 
 template <class Loss>
-VIZSLA_INLINE void sweep(const Chunk& chunk, Group& group, std::span<const std::uint32_t> order, float bias) {
+VIZSLA_INLINE void sweep(const Chunk& chunk, SolverGroup& group, std::span<const std::uint32_t> order, float bias) {
   for (const std::uint32_t row : order) visit<Loss>(chunk, group, row, bias);
 }
 
 using Order = std::span<const std::uint32_t>;
 
-VIZSLA_CLONES static void sweep_squared_hinge(const Chunk& chunk, Group& group, Order order, float bias) {
+VIZSLA_CLONES static void sweep_squared_hinge(const Chunk& chunk, SolverGroup& group, Order order, float bias) {
   sweep<SquaredHinge>(chunk, group, order, bias);
 }
 
-VIZSLA_CLONES static void sweep_hinge(const Chunk& chunk, Group& group, Order order, float bias) {
+VIZSLA_CLONES static void sweep_hinge(const Chunk& chunk, SolverGroup& group, Order order, float bias) {
   sweep<Hinge>(chunk, group, order, bias);
 }
 
-static void sweep_logistic(const Chunk& chunk, Group& group, Order order, float bias) {
+static void sweep_logistic(const Chunk& chunk, SolverGroup& group, Order order, float bias) {
   sweep<Logistic>(chunk, group, order, bias);
 }
 
@@ -111,7 +111,7 @@ inline float encode(LossKind loss, float cost) {
   }
 }
 
-inline void sweep_any(LossKind loss, const Chunk& chunk, Group& group, Order order, float bias) {
+inline void sweep_any(LossKind loss, const Chunk& chunk, SolverGroup& group, Order order, float bias) {
   switch (loss) {
     case LossKind::squared_hinge:
       return sweep_squared_hinge(chunk, group, order, bias);
@@ -128,7 +128,7 @@ inline Lanes filled(float value) {
   return lanes;
 }
 
-inline void reset(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items,
+inline void reset(const Chunk& chunk, SolverGroup& group, std::span<const std::span<const Positive>> items,
                   const SolverOptions& options) {
   group.weights.assign(chunk.features.size(), Lanes{});
   group.alpha.assign(chunk.rows(), Lanes{});
@@ -143,7 +143,7 @@ inline void reset(const Chunk& chunk, Group& group, std::span<const std::span<co
 }
 
 // Settles the items that are done; returns whether any is left.
-inline bool settle(Group& group, float tolerance, int epoch, std::span<std::int32_t> epochs) {
+inline bool settle(SolverGroup& group, float tolerance, int epoch, std::span<std::int32_t> epochs) {
   bool any = false;
   for (std::size_t lane = 0; lane < epochs.size(); ++lane) {
     float& active = group.active.data()[lane];
@@ -159,7 +159,7 @@ inline bool settle(Group& group, float tolerance, int epoch, std::span<std::int3
 
 // Solves for the items whose positives are given (at most sixteen); leaves the weights in `group`, and in `epochs` how
 // many passes each item took.
-inline void solve_group(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items,
+inline void solve_group(const Chunk& chunk, SolverGroup& group, std::span<const std::span<const Positive>> items,
                         const SolverOptions& options, std::uint64_t stream, std::span<std::int32_t> epochs,
                         const Poll& poll = {}) {
   detail::reset(chunk, group, items, options);

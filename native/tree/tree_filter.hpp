@@ -7,8 +7,8 @@
 #include <span>
 
 #include "tree/allowed_nodes.hpp"
-#include "tree/narrow_tree.hpp"
-#include "tree/once_it_pays.hpp"
+#include "tree/filtered_tree.hpp"
+#include "tree/lazy_build.hpp"
 #include "tree/tree_model.hpp"
 
 namespace vizsla {
@@ -16,9 +16,9 @@ namespace vizsla {
 class TreeFilter {
  public:
   TreeFilter(const TreeModel& model, std::span<const std::uint8_t> allowed)
-      : allowed_(model, allowed), layers_(model.layers().size()), narrow_from_(layers_) {
+      : allowed_(model, allowed), layers_(model.layers().size()), filtered_from_(layers_) {
     const auto is_narrow = [&](std::size_t t) { return few * allowed_.count(t) <= model.layers()[t].nodes(); };
-    while (narrow_from_ > 0 && is_narrow(narrow_from_ - 1)) --narrow_from_;
+    while (filtered_from_ > 0 && is_narrow(filtered_from_ - 1)) --filtered_from_;
   }
 
   const AllowedNodes& allowed() const { return allowed_; }
@@ -40,13 +40,13 @@ class TreeFilter {
   // The first layer of which all is scored that lies below what is followed, because a beam would cost more; the number
   // of layers if there is none. It depends on what is asked, not on what was asked before: answers do not change with
   // use.
-  std::size_t narrow_from(std::size_t wanted, std::size_t beam) const {
+  std::size_t filtered_from(std::size_t wanted, std::size_t beam) const {
     std::size_t nodes = 0, visits = 0;
-    for (std::size_t t = narrow_from_; t < layers_; ++t) {
+    for (std::size_t t = filtered_from_; t < layers_; ++t) {
       nodes += allowed_.count(t);
       visits += t == 0 ? 1 : std::min(allowed_.count(t - 1), width(t - 1, wanted, beam));
     }
-    return nodes <= nodes_a_visit * visits ? narrow_from_ : layers_;
+    return nodes <= nodes_a_visit * visits ? filtered_from_ : layers_;
   }
 
   // Whether no node above those layers is left out.
@@ -65,14 +65,14 @@ class TreeFilter {
     return false;
   }
 
-  // The narrow layers, once they were asked for so often that making them pays; until then nothing, and items are
+  // The filtered layers, once they were asked for so often that making them pays; until then nothing, and items are
   // scored by their paths, to the same bits.
-  const NarrowTree* narrow(const TreeModel& model, std::size_t queries) {
-    return narrow_.get(queries, patience, [&] { return NarrowTree(model, allowed_, narrow_from_); });
+  const FilteredTree* filtered_tree(const TreeModel& model, std::size_t queries) {
+    return filtered_tree_.get(queries, patience, [&] { return FilteredTree(model, allowed_, filtered_from_); });
   }
 
   std::size_t nbytes() const {
-    const NarrowTree* made = narrow_.ready();
+    const FilteredTree* made = filtered_tree_.ready();
     return allowed_.nbytes() + (made ? made->nbytes() : 0);
   }
 
@@ -81,13 +81,14 @@ class TreeFilter {
   static constexpr std::size_t slack = 2;  // a beam is so many times as wide as it need be if items were spread evenly,
   static constexpr std::size_t most_beams = 3;  // unless that is more than so many beams: then a quarter wider must do
   static constexpr std::size_t with_lower = 2;  // so many beams at most, for the sake of wide layers below
-  static constexpr std::size_t nodes_a_visit = 80;  // so many nodes of a narrow tree cost as much as a chunk of a beam
-  static constexpr std::size_t patience = 64;       // queries after which a narrow tree has paid for itself
+  static constexpr std::size_t nodes_a_visit =
+      80;                                      // so many nodes of a filtered tree cost as much as a chunk of a beam
+  static constexpr std::size_t patience = 64;  // queries after which a filtered tree has paid for itself
 
   AllowedNodes allowed_;
   std::size_t layers_;
-  std::size_t narrow_from_;
-  OnceItPays<NarrowTree> narrow_;
+  std::size_t filtered_from_;
+  LazyBuild<FilteredTree> filtered_tree_;
 };
 
 }  // namespace vizsla

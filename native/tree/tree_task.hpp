@@ -12,28 +12,28 @@ namespace vizsla {
 struct TreeTask {
   std::size_t wanted;
   std::size_t beam;
-  const TreeFilter* filter;  // none: everything is allowed
-  std::size_t narrow_from;   // from this layer on, all that is allowed below the followed nodes is scored
-  const NarrowTree* narrow;  // those layers, if they are made
-  bool exact;                // nothing that is allowed is left out
-  bool widens;               // the beam grows until enough is found: under a filter only
-  bool scores_whole_layers;  // a layer above the items is scored whole that holds more nodes than the beam
+  const TreeFilter* filter;      // none: everything is allowed
+  std::size_t filtered_from;     // from this layer on, all that is allowed below the followed nodes is scored
+  const FilteredTree* filtered;  // those layers, if they are made
+  bool exact;                    // nothing that is allowed is left out
+  bool widens;                   // the beam grows until enough is found: under a filter only
+  bool scores_whole_layers;      // a layer above the items is scored whole that holds more nodes than the beam
 
   TreeTask(const TreeModel& model, std::size_t k, std::size_t beam_, TreeFilter* given, std::size_t queries)
       : wanted(std::min(k, given ? given->allowed().items() : model.size())),
         beam(std::min(beam_, std::max(model.size(), std::size_t{1}))),
         filter(wanted > 0 && given && given->allowed().items() < model.size() ? given : nullptr),
-        narrow_from(filter ? filter->narrow_from(wanted, beam) : model.layers().size()),
-        narrow(narrow_from < model.layers().size() ? given->narrow(model, queries) : nullptr),
-        exact(beam >= model.size() || (filter && filter->follows_all(narrow_from, wanted, beam))),
+        filtered_from(filter ? filter->filtered_from(wanted, beam) : model.layers().size()),
+        filtered(filtered_from < model.layers().size() ? given->filtered_tree(model, queries) : nullptr),
+        exact(beam >= model.size() || (filter && filter->follows_all(filtered_from, wanted, beam))),
         widens(given != nullptr),
-        scores_whole_layers(filter && filter->is_wider(narrow_from, beam)) {}
+        scores_whole_layers(filter && filter->is_wider(filtered_from, beam)) {}
 
-  // So many nodes above the narrow layers surely have enough items below them, if those are spread evenly.
+  // So many nodes above the filtered layers surely have enough items below them, if those are spread evenly.
   std::size_t parents_wanted() const {
-    if (narrow_from == 0) return 1;
+    if (filtered_from == 0) return 1;
     const AllowedNodes& allowed = filter->allowed();
-    return 2 * wanted * allowed.count(narrow_from - 1) / allowed.items() + 1;
+    return 2 * wanted * allowed.count(filtered_from - 1) / allowed.items() + 1;
   }
 
   std::size_t width(std::size_t layer) const { return filter ? filter->width(layer, wanted, beam) : beam; }

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <span>
 
-#include "tree/group.hpp"
+#include "tree/solver_group.hpp"
 
 namespace vizsla::detail {
 
@@ -23,8 +23,8 @@ struct DualPair {
 };
 
 // Leaves the sum of the item's positives in its lane of the weights.
-inline SumsOfRows sum_rows(const Chunk& chunk, Group& group, std::size_t lane, std::span<const Positive> positives,
-                           double bias) {
+inline SumsOfRows sum_rows(const Chunk& chunk, SolverGroup& group, std::size_t lane,
+                           std::span<const Positive> positives, double bias) {
   const double all = static_cast<double>(chunk.rows()) * bias, own = static_cast<double>(positives.size()) * bias;
   double with_all = all * own, square = own * own;
   for (const Positive& positive : positives) {
@@ -51,8 +51,8 @@ inline DualPair best_pair(const SumsOfRows& sums, double negatives, double posit
   return both.negative < 0 ? alone_positive : both.positive < 0 ? alone_negative : both;
 }
 
-inline void warm_start(const Chunk& chunk, Group& group, std::span<const std::span<const Positive>> items, double cost,
-                       double bias) {
+inline void warm_start(const Chunk& chunk, SolverGroup& group, std::span<const std::span<const Positive>> items,
+                       double cost, double bias) {
   Lanes negative{}, positive{};
   for (std::size_t lane = 0; lane < items.size(); ++lane) {
     const double positives = static_cast<double>(items[lane].size()),

@@ -68,13 +68,13 @@ def rescale(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='
 def reciprocal_places(ranked_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ranked_items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Bytes of float32: 1 / (60 + place) among the ranked, or 0."""
 
-class LiveSource:
+class CursorSource:
     pass
 
-class LiveSum:
+class CursorSum:
     def __init__(self, terms: Sequence[tuple[float, str, int, tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None]]) -> None: ...
 
-    def search(self, sources: Sequence[LiveSource], taken: int, k: int, threads: int) -> tuple:
+    def search(self, sources: Sequence[CursorSource], taken: int, k: int, threads: int) -> tuple:
         """
         (offsets, items, scores, certain, costs): the best k by the weighted sum.
         """
@@ -99,7 +99,7 @@ def search_rows(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, Non
     The best k vectors of each query, among all, those with the given numbers or those with a flag: bytes of int64 offsets, int32 items and float32 scores, and how often the vectors were read. `portable` leaves the CPU's own instructions unused, for tests.
     """
 
-def search_guarded(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], errors: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], longest: float, k: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int, portable: bool = False) -> tuple:
+def search_int8_bounded(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], errors: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], longest: float, k: int, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int, portable: bool = False) -> tuple:
     """
     What search_rows finds, by rows of a byte a number that are off by at most `errors`; the last part is how many vectors were scored in full.
     """
@@ -234,26 +234,26 @@ class Postings:
 
     def search(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> tuple: ...
 
-    def source(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LiveSource:
-        """Postings with a call's queries, as a part of a LiveSum."""
+    def source(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> CursorSource:
+        """Postings with a call's queries, as a part of a CursorSum."""
 
     def score(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], item_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple: ...
 
     def score_one(self, terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
-def picked_from(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: float, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+def indices_from(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: float, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
     The places of values from a limit on. Of the CPU's instructions those of AVX-512 (2), AVX2 (1) or none of these (0) are used at most.
     """
 
-def picked_within(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: int, width: int, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+def indices_within(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: int, width: int, instructions: int = 2) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
-    The places of values from `low` on that are below `low + width`; instructions as `picked_from` has them.
+    The places of values from `low` on that are below `low + width`; instructions as `indices_from` has them.
     """
 
-def likely_features(query: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], instructions: int = 2) -> tuple:
+def feature_bloom(query: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], instructions: int = 2) -> tuple:
     """
-    Which of some features, given by their lower 16 bits, a query may have: with their places above them, and of the first 64 a bit each; instructions as `picked_from` has them.
+    Which of some features, given by their lower 16 bits, a query may have: with their places above them, and of the first 64 a bit each; instructions as `indices_from` has them.
     """
 
 def pq_tables(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotation: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, centroids: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]) -> object:
@@ -350,8 +350,8 @@ class Tree:
 
     def search(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, beam: int, allowed: TreeFilter | None, threads: int) -> tuple: ...
 
-    def source(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: int) -> LiveSource:
-        """The tree with a call's queries, as a part of a LiveSum."""
+    def source(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: int) -> CursorSource:
+        """The tree with a call's queries, as a part of a CursorSum."""
 
     def score(self, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple: ...
 

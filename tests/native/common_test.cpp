@@ -11,8 +11,8 @@
 
 #include "common/count_sorted.hpp"
 #include "common/hash.hpp"
-#include "common/keep_largest.hpp"
 #include "common/radix_sort.hpp"
+#include "common/select_k.hpp"
 #include "common/topk.hpp"
 
 namespace {
@@ -65,7 +65,7 @@ void test_keep_largest() {
     const std::size_t k = 1 + below(keys.size());
     std::vector<std::uint64_t> expected = keys, other(keys.size());
     std::sort(expected.begin(), expected.end(), std::greater<>());
-    vizsla::keep_largest(keys, k, other.data());
+    vizsla::select_k(keys, k, other.data());
     std::sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(k), std::greater<>());
     CHECK(std::equal(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(k), expected.begin()));
   }

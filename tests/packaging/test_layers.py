@@ -22,6 +22,7 @@ LAYERS = [
     {"export"},
     {"methods"},
     {"evaluation"},
+    {"engine"},
     {"demo"},
     {"cli"},
     {"__init__", "__main__"},

@@ -73,6 +73,8 @@ RESUMED = (".encoding", ".scoring")
 """How names end of what a command leaves on purpose: it goes on from there when it is called again."""
 FIRST = ("vizsla/__init__.py", "vizsla/__main__.py", "vizsla/cli/__init__.py")
 """What Python runs before the command can have a say about Ctrl-C."""
+SIDECARS = ("-wal", "-shm")
+"""How names end of what SQLite keeps beside a database that was not closed, and reads at the next opening."""
 KEEP_THE_BEST = ("train jpq", "train cross-encoder")
 """Stopped, these write the best model so far: whole, and another than at the end."""
 
@@ -138,7 +140,7 @@ class StoppedCommandTarget:
     def _half_written(self, command: str, changed: dict[str, str]) -> str:
         """Name what is neither as it was nor as it is after an undisturbed run."""
         _, whole = self.usual[command]
-        tops = {_top(name) for name in changed if not _top(name).endswith(RESUMED)}
+        tops = {_top(name) for name in changed if not _top(name).endswith(RESUMED + SIDECARS)}
         if command.startswith(KEEP_THE_BEST):
             changed, whole = (dict.fromkeys(files, "") for files in (changed, whole))
         odd = [top for top in tops if _under(top, changed) != _under(top, whole)]

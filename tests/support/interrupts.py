@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -67,15 +68,26 @@ def _ended_children() -> float:
 def ctrl_c_after(seconds: float) -> Iterator[None]:
     """Interrupt this process once it has worked for so many CPU seconds; all of its threads count.
 
-    A signal that comes to nothing is sent again much later, so that a test fails and does not hang.
+    Python discards an interrupt that arrives inside a destructor, such as that of another test's object: it is sent
+    again at once. One that comes to nothing for another reason is sent again much later, so that a test fails and does
+    not hang.
     """
-    previous = signal.signal(signal.SIGPROF, signal.default_int_handler)
+    previous, report = signal.signal(signal.SIGPROF, signal.default_int_handler), sys.unraisablehook
+
+    def send_again(unraisable: Any) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_PROF, 0.001, 20)
+        else:
+            report(unraisable)
+
+    sys.unraisablehook = send_again
     signal.setitimer(signal.ITIMER_PROF, seconds, 20)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)
+        sys.unraisablehook = report
 
 
 def seconds_until_stopped(work: Callable[[], object], after: float) -> float:

@@ -210,7 +210,7 @@ def _matches(lacking: tuple[bytes, bytes], catalog: Strings) -> Candidates:
     return Candidates.unchecked(np.frombuffer(offsets, np.int64), numbers, None, catalog, _NO_COST)
 
 
-class LiveSum:
+class CursorSum:
     """What `weighted_topk` does in many calls, in one: the same answer, to the last bit.
 
     It serves where no part's search is any code of its own but that of a native index, no filter stands, and every
@@ -226,7 +226,7 @@ class LiveSum:
         self._parts: list[Any] = [term.part.part for term in terms]
         self._merged: Strings = terms[0].part.merged
         self._longest = min(term.longest for term in terms)
-        self._sum = _native.LiveSum([term.live() for term in terms])
+        self._sum = _native.CursorSum([term.live() for term in terms])
 
     @classmethod
     def of(cls, terms: Sequence[SumTerm]) -> Self | None:
@@ -295,8 +295,8 @@ class Sum(Composition):
         return [SumTerm.of(part, weight, self.items) for part, weight in zip(self.parts, self.weights, strict=True)]
 
     @cached_property
-    def _live(self) -> LiveSum | None:
-        return LiveSum.of(self._terms)
+    def _live(self) -> CursorSum | None:
+        return CursorSum.of(self._terms)
 
     def __str__(self) -> str:
         terms = zip(self.weights, self.parts, strict=True)

@@ -125,7 +125,7 @@ class Int8Prefilter:
         self, queries: Float32Array, vectors: ItemVectors, k: int, numbers: Int32Array | None, threads: int
     ) -> Found:
         """Return what `flat_search` returns, to the last bit; `reads` counts the vectors that were scored in full."""
-        offsets, items, scores, scored = _native.search_guarded(
+        offsets, items, scores, scored = _native.search_int8_bounded(
             queries, vectors.rows, self.codes, self.scales, self.errors, vectors.longest, k, numbers, threads
         )
         return Found(

@@ -226,7 +226,7 @@ class InvertedIndex(Index):
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
         return PairScores(np.frombuffer(scores, np.float32), stats)
 
-    def native_cursor(self, queries: Rows | Matrix) -> _native.LiveSource:
+    def native_cursor(self, queries: Rows | Matrix) -> _native.CursorSource:
         """Return the queries with this index as a native sum takes them."""
         rows = self._query_rows(queries)
         return self._postings.source(rows.offsets, rows.columns, rows.values)

@@ -270,7 +270,7 @@ class TreeIndex(Index):
         stats = Stats(0.0, len(candidates.items), 0, entries, entries * self.posting_bytes)
         return PairScores(np.frombuffer(scores, np.float32), stats)
 
-    def native_cursor(self, queries: Rows | Matrix) -> _native.LiveSource:
+    def native_cursor(self, queries: Rows | Matrix) -> _native.CursorSource:
         """Return the queries with this index as a native sum takes them."""
         rows = self._query_rows(queries)
         return self._tree.source(rows.offsets, rows.columns, rows.values, self.beam)

@@ -70,7 +70,7 @@ def test_the_portable_kernel_answers_the_same():
     stored = ItemVectors.of(vectors(900, 24))
     guard = Int8Prefilter.of(stored)
     parts = asked(2, 24), stored.rows, guard.codes, guard.scales, guard.errors, stored.longest, 5, None, 1
-    assert _native.search_guarded(*parts, portable=True) == _native.search_guarded(*parts)
+    assert _native.search_int8_bounded(*parts, portable=True) == _native.search_int8_bounded(*parts)
 
 
 def test_bounds_hold_for_every_row():

@@ -1,0 +1,221 @@
+"""The protocol between an engine and a member that follows every change of the items by itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, PairScores, Stats
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter
+from vizsla.errors import InputError
+from vizsla.typing import BoolArray, Int32Array
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+
+class LiveView(ABC):
+    """A live member at one moment: answers over slots, never changes, and may be asked by several threads at once.
+
+    It goes on answering as it does now while the member that made it takes more rows, loses some or opens other
+    segments: what it needs of them it holds itself. It never finds a slot that was removed before it was made.
+    """
+
+    scale: str = "bm25"
+    """What its scores are, as `Scorer.scale` says."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that answering needs."""
+
+    @abstractmethod
+    def search(self, queries: Queries, k: int, allowed: BoolArray | None, threads: int) -> Candidates:
+        """Return the best `k` slots per query; equal scores are ordered by slot.
+
+        Parameters
+        ----------
+        queries : Queries
+            The query texts of this call, with what encoders made of them.
+        k : int
+            At least 1.
+        allowed : bool array, optional
+            One flag per slot: only these may be found. Removed slots have False. None allows all that are not removed.
+            A filter changes neither statistics nor scores.
+        threads : int
+            How many queries are answered at a time; the answer does not depend on it.
+
+        Returns
+        -------
+        Candidates
+            Whose `items` are slots, without a catalog (None).
+        """
+
+    @abstractmethod
+    def score(self, queries: Queries, candidates: Candidates, threads: int) -> PairScores:
+        """Score candidates whose `items` are slots, none of them removed, in their order; the bits of `search`."""
+
+    @abstractmethod
+    def explain(self, queries: Queries, slot: int) -> Explanation:
+        """Explain the score of one slot for the one query."""
+
+
+class LiveMember(ABC):
+    """What one process holds of a member that is exact after every change: segments, a memory part and deletions.
+
+    Rows of the catalog have numbers that only grow; an upsert deletes a row and adds another. A member does not see
+    them: it sees slots, which are the rows that this process knows, in ascending order of their numbers: first those of
+    the segments, segment after segment, then those of the memory part in the order of `append`. A slot keeps its place
+    until `open` begins anew; a removed row leaves a hole.
+
+    After any sequence of `open`, `append` and `remove`, a view must answer, bit for bit, as a retriever that
+    `recipe.build` makes of the texts of all slots that are not removed, in slot order, with what is settled. Ties are
+    therefore in the same order. All methods but those of a view are called by one thread at a time.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Kind and settings.
+    settled : mapping
+        What `settle` returned when the member was created or rebuilt: plain data.
+    bindings : mapping
+        Live objects that the recipe names, such as its encoder, by the name of the setting.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """Kinds of recipes that it may take."""
+
+    def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
+        self.recipe, self.settled, self.bindings = recipe, settled, bindings
+
+    @classmethod
+    def accepts(cls, recipe: Recipe) -> bool:
+        """Return whether this class is exact for the recipe; others are built and rebuilt as a whole."""
+        return recipe.kind in cls.kinds
+
+    @classmethod
+    @abstractmethod
+    def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
+        """Return what is decided once from the texts that are there, as JSON can hold it: the languages, for example.
+
+        It is stored in the catalog, the same in every process, and stays until the member is rebuilt. There may be no
+        texts at all: the choice must then be one that serves later ones.
+        """
+
+    @abstractmethod
+    def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
+        """Begin anew over these segments, which have these numbers of rows; the memory part is empty then.
+
+        Arrays are mapped, not read. A folder that was open already has not changed, so what was read of it may be kept.
+        A folder that does not hold what `write` wrote raises FormatError and leaves the member as it was.
+        """
+
+    @abstractmethod
+    def append(self, texts: Sequence[str]) -> None:
+        """Add rows to the memory part: their slots follow all others."""
+
+    @abstractmethod
+    def remove(self, slots: Int32Array, texts: Callable[[], Sequence[str]]) -> None:
+        """Forget these slots, ascending, each at most once: statistics are those of the rows that are left.
+
+        `texts()` reads the rows' texts from the catalog, in the order of `slots`, for a member that needs them; after
+        `open`, it is called for all removed rows of the segments, so a forward row in the segment is worth its bytes.
+        """
+
+    @abstractmethod
+    def view(self, live: BoolArray | None) -> LiveView:
+        """Return what answers over the slots as they are now; cheap, since every change is followed by one.
+
+        `live` has one flag per slot and is not written to later; None where nothing was removed.
+        """
+
+    @abstractmethod
+    def write(self, folder: Path, slots: Int32Array) -> None:
+        """Write what it holds of these slots, ascending, into a new folder, numbered from 0 in this order.
+
+        The same call serves a flush (the slots of the memory part), a merge and a rewrite without holes (the slots of
+        some segments that are left). Slots that are not removed now may be removed while it writes. It may run beside
+        `append` and `remove` of another thread, but not beside `open`. Files are synced to the disk by the engine.
+        """
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the memory part, about: one of the reasons to flush."""
+        return 0
+
+
+class SlotRetriever(Retriever):
+    """A live view as a Retriever over the ids of the live rows: numbers without holes outside, slots inside.
+
+    Parameters
+    ----------
+    items : Strings
+        Ids of the live rows, in slot order.
+    view : LiveView
+        What answers.
+    slots : int32 array, optional
+        The slot of each item, ascending; None where no slot is a hole.
+    size : int
+        The number of slots.
+    """
+
+    def __init__(self, items: Strings, view: LiveView, slots: Int32Array | None, size: int):
+        self._items, self.view, self.slots, self.size = items, view, slots, size
+        self.scale = view.scale
+
+    @property
+    def items(self) -> Strings:
+        """Ids of the live rows."""
+        return self._items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the view needs."""
+        return self.view.nbytes
+
+    def __repr__(self) -> str:
+        return f"{type(self.view).__name__}({len(self._items):,} items)"
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        allowed = None if filter is None else filter.form(self, self._allowed)
+        found = self.view.search(queries, k, allowed, threads)
+        return found.with_catalog(self._items, self._numbers(found.items))
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+        items = candidates.items if self.slots is None else self.slots[candidates.items]
+        inside = Candidates.unchecked(candidates.offsets, items, None, None, Stats())
+        return self.view.score(queries, inside, threads)
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        return self.view.explain(queries, item if self.slots is None else int(self.slots[item]))
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        raise InputError(
+            "A member of an engine must be stored by its engine. Use `engine.backup`, or build its recipe."
+        )
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        raise InputError("A member of an engine must be opened by its engine. Use `Engine.open`.")
+
+    def _allowed(self, filter: Filter) -> BoolArray:
+        if self.slots is None:
+            return filter.mask
+        allowed = np.zeros(self.size, np.bool_)
+        allowed[self.slots] = filter.mask
+        return allowed
+
+    def _numbers(self, slots: Int32Array) -> Int32Array:
+        if self.slots is None:
+            return slots
+        return np.searchsorted(self.slots, slots).astype(np.int32)
