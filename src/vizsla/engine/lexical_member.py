@@ -17,12 +17,13 @@ from vizsla.core.explanation import Explanation
 from vizsla.engine.live_words import LiveCounts, LiveMixedWords, WordReader
 from vizsla.engine.member import LiveMember, LiveView
 from vizsla.engine.word_segments import (
+    SegmentLists,
     WordSegment,
     list_name,
     merged,
-    named_damage,
     read_segment,
     rows_of_texts,
+    totals,
     write_segment,
 )
 from vizsla.errors import FormatError, InputError
@@ -76,7 +77,7 @@ class Bm25Member(LiveMember):
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
         """Return the analyzer with the languages of the texts; without any, English stems, and no word is dropped."""
-        analyzer = recipe.settings.get("analyzer") or AnyLanguage()
+        analyzer: Analyzer = recipe.settings.get("analyzer") or AnyLanguage()
         if not analyzer.settled:
             builder = _native.BagBuilder(*analyzer.rule, sorted(analyzer.skipped))
             count = 0
@@ -86,7 +87,7 @@ class Bm25Member(LiveMember):
             if count:
                 analyzer = analyzer.settled_by(builder, surface_of(builder))[0]
             else:
-                analyzer = AnyLanguage("english", drop=False, roots=analyzer.roots)
+                analyzer = AnyLanguage("english", drop=False, roots=getattr(analyzer, "roots", True))
         return {"analyzer": analyzer.to_dict()}
 
     def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
@@ -185,8 +186,6 @@ class Bm25Member(LiveMember):
 
 def _whole(segment: WordSegment) -> tuple[Int64Array, Float64Array]:
     """Return the counts of a segment of which nothing is removed."""
-    from vizsla.engine.word_segments import totals
-
     return totals(segment.arrays["lengths"], segment.arrays["languages"], len(segment.documents))
 
 
@@ -205,13 +204,13 @@ class Bm25View(LiveView):
 
     def __init__(self, member: Bm25Member, segments: Sequence[WordSegment]):
         self.weighting, self.analyzer, self.words = member.weighting, member.analyzer, member.words
-        self.segments, self.counts = segments, member.counts(segments)
+        self.lists, self.counts = SegmentLists(segments), member.counts(segments)
         means = self.counts.means
-        self.lists = _native.LiveLists()
         for segment in segments:
             lengths, spoken = segment.arrays["pair_lengths"] * 0.5, segment.arrays["pair_languages"]
             stretch = _stretch(means, segment.averages)
-            self.lists.add(segment.native, segment.removed, segment.bits, stretch, member.norms(lengths, spoken, means))
+            norms = member.norms(lengths, spoken, means)
+            self.lists.native.add(segment.native, segment.removed, segment.bits, stretch, norms)
         self._terms: dict[str, _native.LiveTerm] = {}
         self._masks: tuple[BoolArray, list[Uint8Array]] | None = None
         several = len(self.analyzer.languages) > 1
@@ -223,23 +222,20 @@ class Bm25View(LiveView):
     @property
     def nbytes(self) -> int:
         """Bytes of all segments."""
-        return sum(segment.nbytes for segment in self.segments)
+        return sum(segment.nbytes for segment in self.lists.segments)
 
     def search(self, queries: Queries, k: int, allowed: BoolArray | None, threads: int) -> Candidates:
         """Return the best `k` slots per query."""
         asked = self._asked(queries)
         masks = None if allowed is None else self._masks_of(allowed)
-        try:
-            if len(asked) == 1:
-                terms, weights = asked[0]
-                items, scores, read = self.lists.search_one(terms, weights, k, masks)
-                offsets = np.array((0, len(items) // 4))
-            else:
-                rows = [terms for terms, _ in asked], [weights for _, weights in asked]
-                packed, items, scores, read = self.lists.search(*rows, k, masks, threads)
-                offsets = np.frombuffer(packed, np.int64)
-        except ValueError as error:
-            raise named_damage(self.segments, error) from error
+        lists, native = self.lists, self.lists.native
+        if len(asked) == 1:
+            items, scores, read = lists.called(native.search_one, *asked[0], k, masks)
+            offsets = np.array((0, len(items) // 4))
+        else:
+            rows = [terms for terms, _ in asked], [weights for _, weights in asked]
+            packed, items, scores, read = lists.called(native.search, *rows, k, masks, threads)
+            offsets = np.frombuffer(packed, np.int64)
         stats = Stats(0.0, 0, 0, read, read * POSTING_BYTES, True)
         found = np.frombuffer(items, np.int32)
         return Candidates.unchecked(offsets, found, np.frombuffer(scores, np.float32), None, stats)
@@ -285,7 +281,7 @@ class Bm25View(LiveView):
         return shares
 
     def _holders(self, word: str) -> int:
-        return int(np.frombuffer(self._lookup([word])[1], np.int64)[0])
+        return int(self.lists.find([word])[1][0])
 
     def _scored(self, asked: Asked, slot: int) -> float:
         return float(self._scores([asked], np.array([0, 1]), np.array([slot], np.int32), 1)[0][0])
@@ -294,10 +290,7 @@ class Bm25View(LiveView):
         self, asked: list[Asked], offsets: Int64Array, slots: Int32Array, threads: int
     ) -> tuple[NDArray[np.float32], int]:
         rows = [terms for terms, _ in asked], [weights for _, weights in asked]
-        try:
-            scores, read = self.lists.score(*rows, offsets, slots, threads)
-        except ValueError as error:
-            raise named_damage(self.segments, error) from error
+        scores, read = self.lists.called(self.lists.native.score, *rows, offsets, slots, threads)
         return np.frombuffer(scores, np.float32), read
 
     def _asked(self, queries: Queries) -> list[Asked]:
@@ -319,25 +312,18 @@ class Bm25View(LiveView):
         if missing := [term for term in terms if term not in known]:
             if len(known) + len(missing) > CACHED_TERMS:
                 known = self._terms = {term: known[term] for term in terms if term in known}
-            ids, holders, orders = self._lookup(missing)
-            idf = self.weighting.idf(np.frombuffer(holders, np.int64), self.counts.everything)
+            ids, holders, orders = self.lists.find(missing)
+            idf = self.weighting.idf(holders, self.counts.everything)
             absent = self.weighting.absent(idf)
-            found = self.lists.terms(
-                np.frombuffer(ids, np.int32),
+            found = self.lists.native.terms(
+                ids,
                 self.weighting.gains(idf),
                 np.zeros(len(idf)) if absent is None else absent,
-                np.frombuffer(orders, np.uint64),
+                orders,
                 np.zeros(len(idf), np.int32),
             )
             known.update(zip(missing, found, strict=True))
         return [known[term] for term in terms]
-
-    def _lookup(self, names: list[str]) -> tuple[bytes, bytes, bytes]:
-        try:
-            ids, holders, orders = self.lists.find(names)
-        except ValueError as error:
-            raise named_damage(self.segments, error) from error
-        return ids, holders, orders
 
     def _weighed(self, mixed: LiveMixedWords, query: QueryWords) -> Asked:
         """Return the lists that a query of a catalog in several languages asks for: the weights of its words, added."""
@@ -358,13 +344,13 @@ class Bm25View(LiveView):
         if missing := [place for place, name in enumerate(names) if name not in known]:
             if len(known) + len(missing) > CACHED_TERMS:
                 known = self._terms = {name: known[name] for name in names if name in known}
-            ids = self._lookup([names[place] for place in missing])[0]
+            ids = self.lists.find([names[place] for place in missing])[0]
             ones = np.ones(len(missing))
             is_floor = np.array([asked[place][0] == FLOOR for place in missing])
             absent = self.weighting.absent(ones)
             orders = [0 if asked[place][0] == FLOOR else mixed.facts[asked[place][0]].order for place in missing]
-            found = self.lists.terms(
-                np.frombuffer(ids, np.int32),
+            found = self.lists.native.terms(
+                ids,
                 self.weighting.gains(ones),
                 np.where(is_floor, 0.0 if absent is None else absent, 0.0),
                 np.array(orders, np.uint64),
@@ -378,10 +364,10 @@ class Bm25View(LiveView):
         last = self._masks
         if last is not None and last[0] is allowed:
             return last[1]
-        if len(allowed) != self.lists.slots:
-            raise InputError(f"`allowed` must have a flag for each of {self.lists.slots} slots. Got {len(allowed)}.")
+        if len(allowed) != len(self.lists):
+            raise InputError(f"`allowed` must have a flag for each of {len(self.lists)} slots. Got {len(allowed)}.")
         masks, first = [], 0
-        for segment in self.segments:
+        for segment in self.lists.segments:
             masks.append(np.packbits(allowed[first : first + len(segment)], bitorder="little"))
             first += len(segment)
         self._masks = allowed, masks

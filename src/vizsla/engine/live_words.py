@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vizsla import _native
-from vizsla.engine.word_segments import list_name
+from vizsla.engine.word_segments import SegmentLists, list_name
 from vizsla.methods.bm25_mixed import OWN_LANGUAGE, PRIOR, MixedQueryReader, QueryWords, word_idf
 from vizsla.methods.bm25_statistics import Weighting
 from vizsla.text.analyzers import HALF, Analyzer
@@ -115,11 +115,11 @@ class LiveMixedWords:
         The variant of BM25.
     counts : LiveCounts
         Of the live items.
-    lists : LiveLists
+    lists : SegmentLists
         The segments.
     """
 
-    def __init__(self, reader: MixedQueryReader, weighting: Weighting, counts: LiveCounts, lists: _native.LiveLists):
+    def __init__(self, reader: MixedQueryReader, weighting: Weighting, counts: LiveCounts, lists: SegmentLists):
         self.reader, self.weighting, self.counts, self.lists = reader, weighting, counts, lists
         self.facts: dict[str, TermFacts] = {}
         self._words: dict[tuple[str, int], AskedWord] = {}
@@ -147,8 +147,8 @@ class LiveMixedWords:
         new = [term for term in terms if term not in self.facts]
         names = [list_name(term, language) for term in new for language in range(several + 1)]
         _, holders, orders = self.lists.find(names)
-        table = np.frombuffer(holders, np.int64).reshape(-1, several + 1)[:, :several].tolist()
-        first = np.frombuffer(orders, np.uint64).reshape(-1, several + 1).min(axis=1).tolist()
+        table = holders.reshape(-1, several + 1)[:, :several].tolist()
+        first = orders.reshape(-1, several + 1).min(axis=1).tolist()
         self.facts.update(zip(new, map(TermFacts, table, first), strict=True))
 
     def _asked(self, ways: tuple[str | None, ...], language: int) -> AskedWord:

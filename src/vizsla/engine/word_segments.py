@@ -16,7 +16,7 @@ from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
 from vizsla.text.analyzers import Analyzer, surface_of
 from vizsla.text.streams import batches, call_with
-from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array
+from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array, Uint64Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +40,6 @@ ARRAYS = {
     "row_terms": np.int32,
 }
 """What a segment is made of, and of which type; `native/postings/live_segment.hpp` says what they mean."""
-
-Norms = "Callable[[Float64Array, Uint8Array], Float64Array]"
 
 
 def list_name(term: str, language: int) -> str:
@@ -216,7 +214,7 @@ def totals(lengths: NDArray[np.uint32], spoken: Uint8Array, languages: int) -> t
     documents = np.bincount(spoken, minlength=languages)
     if len(documents) > languages:
         raise InputError("slots must be of the analyzer's languages")
-    return documents.astype(np.int64), np.bincount(spoken, lengths, languages) * 0.5
+    return documents.astype(np.int64), np.asarray(np.bincount(spoken, lengths, languages) * 0.5, np.float64)
 
 
 def merged(parts: Sequence[tuple[WordSegment, Int32Array]]) -> dict[str, NDArray[Any]]:
@@ -235,3 +233,31 @@ def named_damage(segments: Sequence[WordSegment], error: Exception) -> FormatErr
         except ValueError as found:
             return segment.damage(found)
     return FormatError(f"A segment is damaged ({error}).")
+
+
+class SegmentLists:
+    """The lists of some segments at one moment: native code, whose complaints name the segment that is damaged.
+
+    Parameters
+    ----------
+    segments : sequence of WordSegment
+        As they are now.
+    """
+
+    def __init__(self, segments: Sequence[WordSegment]):
+        self.segments, self.native = segments, _native.LiveLists()
+
+    def __len__(self) -> int:
+        return self.native.slots
+
+    def find(self, names: list[str]) -> tuple[Int32Array, Int64Array, Uint64Array]:
+        """Return of each list its numbers in the segments, the number of its live items, and where it begins."""
+        ids, holders, orders = self.called(self.native.find, names)
+        return np.frombuffer(ids, np.int32), np.frombuffer(holders, np.int64), np.frombuffer(orders, np.uint64)
+
+    def called(self, function: Any, *arguments: Any) -> Any:
+        """Call native code."""
+        try:
+            return function(*arguments)
+        except ValueError as error:
+            raise named_damage(self.segments, error) from error
