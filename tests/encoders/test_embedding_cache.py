@@ -158,7 +158,9 @@ def test_a_bounded_file_forgets_what_was_used_longest_ago(path):
     assert path.stat().st_size <= FEWEST_BYTES * 1.05
     assert 100 < len(cache) < 256
     inner.seen.clear()
-    assert np.array_equal(cache.items(["0", "1", "2", "1999"]), [truth(text, 1, 256) for text in "0 1 2 1999".split()])
+    assert np.array_equal(
+        cache.items(["0", "1", "2", "1999"]), [truth(text, 1, 256) for text in ["0", "1", "2", "1999"]]
+    )
     assert inner.seen == []
     cache.items(["3"])
     assert inner.seen == ["3"]
