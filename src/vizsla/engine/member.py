@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -17,11 +17,37 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
-from vizsla.typing import BoolArray, Int32Array
+from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.dataset import Dataset
+
+
+class SlotClicks(NamedTuple):
+    """Clicks one by one, in ascending order of their numbers.
+
+    Attributes
+    ----------
+    numbers : int64 array
+        The number of each click in the catalog: it is never given to another click, and its query, weight and time
+        never change. Its slot does, when its item is replaced or segments are merged.
+    queries : list of str
+        The text of each click's query.
+    slots : int32 array
+        The slot of the item, never a removed one.
+    weights : float64 array
+        What each weighs.
+    times : float64 array
+        When each was made: seconds since 1970.
+    """
+
+    numbers: Int64Array
+    queries: list[str]
+    slots: Int32Array
+    weights: Float64Array
+    times: Float64Array
 
 
 class LiveView(ABC):
@@ -89,11 +115,15 @@ class LiveMember(ABC):
     settled : mapping
         What `settle` returned when the member was created or rebuilt: plain data.
     bindings : mapping
-        Live objects that the recipe names, such as its encoder, by the name of the setting.
+        Live objects that the recipe names, such as its encoder, by the name of the setting. Where a setting names
+        another member of the engine, the LiveMember of that name: its slots are the same, and it takes every change
+        before this one does.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ()
     """Kinds of recipes that it may take."""
+    learns: ClassVar[bool] = False
+    """Whether it learns from clicks, which the engine then gives to `learn` and `unlearn`."""
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         self.recipe, self.settled, self.bindings = recipe, settled, bindings
@@ -112,9 +142,16 @@ class LiveMember(ABC):
         texts at all: the choice must then be one that serves later ones.
         """
 
+    @classmethod
+    def settle_on(cls, recipe: Recipe, dataset: Dataset, bindings: dict[str, Any]) -> dict[str, Any]:
+        """Return what is decided once, as `settle` does, for a member that also needs the clicks that are there."""
+        return cls.settle(recipe, (item.default_text() for item in dataset.items), bindings)
+
     @abstractmethod
     def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
         """Begin anew over these segments, which have these numbers of rows; the memory part is empty then.
+
+        All clicks are forgotten, too: the engine gives `learn` those that are left, with the slots that they have now.
 
         Arrays are mapped, not read. A folder that was open already has not changed, so what was read of it may be kept.
         A folder that does not hold what `write` wrote raises FormatError and leaves the member as it was.
@@ -131,6 +168,16 @@ class LiveMember(ABC):
         `texts()` reads the rows' texts from the catalog, in the order of `slots`, for a member that needs them; after
         `open`, it is called for all removed rows of the segments, so a forward row in the segment is worth its bytes.
         """
+
+    def learn(self, clicks: SlotClicks) -> None:  # noqa: B027  most members learn from no clicks
+        """Take these clicks, none of which it has now; some may have smaller numbers than others it has.
+
+        `remove` has dropped all clicks on the removed slots: where an item was replaced, they come again here with its
+        new slot. The answers must not depend on the order of the calls, only on the clicks that are there.
+        """
+
+    def unlearn(self, numbers: Int64Array) -> None:  # noqa: B027
+        """Forget the clicks with these numbers, ascending; those of removed slots are not among them."""
 
     @abstractmethod
     def view(self, live: BoolArray | None) -> LiveView:
