@@ -31,7 +31,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def reference() -> str:
     """Return the page: a section per verb, with its arguments in a table."""
-    from vizsla.cli.command import parser
+    from vizsla.cli.verbs import parser
 
     return "# Command line\n\n" + "\n".join(_sections("vizsla", parser()))
 

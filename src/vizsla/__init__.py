@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vizsla.data.conditions import where as where
     from vizsla.data.dataset import Dataset as Dataset
     from vizsla.data.filter import Filter as Filter
+    from vizsla.encoders.cache import EmbeddingCache as EmbeddingCache
     from vizsla.encoders.late import TokenVectors as TokenVectors
     from vizsla.encoders.late import WordEncoder as WordEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -103,6 +104,7 @@ _PUBLIC = {
     "Candidates": "vizsla.core.candidates",
     "Dataset": "vizsla.data.dataset",
     "Dense": "vizsla.methods.dense",
+    "EmbeddingCache": "vizsla.encoders.cache",
     "Filter": "vizsla.data.filter",
     "FunctionEncoder": "vizsla.base.encoder",
     "Queries": "vizsla.base.queries",

@@ -140,7 +140,7 @@ def slow(name, *rest):
 importlib.import_module = slow
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from vizsla.cli import main
-sys.exit(main(["--version"]))
+sys.exit(main(["sweep", "--help"]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ)
     assert done.returncode == 130 and b"Traceback" not in done.stderr

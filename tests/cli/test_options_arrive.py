@@ -10,7 +10,7 @@ from tests.cli.commands import COMMANDS, ELSEWHERE, ITEMS, LIKE_THE_DEFAULT, WOR
 from tests.cli.recording import Recorder
 from vizsla import bm25, dense
 from vizsla.cli import main
-from vizsla.cli.command import parser
+from vizsla.cli.verbs import parser
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.tokens.model import bag

@@ -20,7 +20,7 @@ import numpy as np
 from tests.fuzz.command_files import make_files
 from tests.fuzz.uses import described
 from vizsla.cli import main
-from vizsla.cli.command import parser
+from vizsla.cli.verbs import parser
 
 COMMANDS = [
     "index bm25 items.jsonl -o out",

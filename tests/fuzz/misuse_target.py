@@ -156,6 +156,7 @@ def calls(scratch: Path) -> list[Call]:
         "HttpReranker": {"texts": ITEMS, "url": "http://127.0.0.1:9", "model": "m"},
         "JpqSettings": {},
         "LateParametric": {"encoder": lsa, "texts": ITEMS, "path": scratch / "late.db"},
+        "EmbeddingCache": {"encoder": lsa, "path": scratch / "embeddings.db", "max_bytes": 1 << 20},
         "Retrying": {"scorer": base},
         "TextScorer": {"texts": ITEMS},
         "WordEncoder": {"base": lsa},

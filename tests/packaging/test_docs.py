@@ -134,7 +134,7 @@ def test_the_glossary_explains_the_public_names():
 def test_the_reference_of_the_command_line_has_every_verb():
     from scripts.docs_site import reference
 
-    from vizsla.cli.command import VERBS
+    from vizsla.cli.verbs import VERBS
 
     page = reference()
     assert [verb for verb in VERBS if f"## vizsla {verb}\n" not in page] == []

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.campaign import run
 from tests.robustness.stopped_command_target import COMMANDS
-from vizsla.cli.command import VERBS
+from vizsla.cli.verbs import VERBS
 
 CASES = 12
 SLOW = {"demo", "export"}

@@ -21,8 +21,8 @@ from tests.scorers.test_text_scorer import candidates
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.errors import CompositionError, FormatError, InputError
+from vizsla.io import sqlite
 from vizsla.methods.bm25 import bm25
-from vizsla.scorers import sqlite
 from vizsla.scorers.cache import ScoreCache, ScoreStore
 from vizsla.scorers.function import FunctionScorer
 

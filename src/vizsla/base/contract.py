@@ -124,7 +124,7 @@ def _in_own_numbers(who: Any, found: Candidates) -> Candidates:
 
 def _check_once(who: Any, found: Candidates) -> None:
     width = int(found.items.max(initial=-1)) + 1
-    keys = np.sort(_rows(found) * np.int64(width) + found.items)
+    keys = np.sort(found.row_numbers() * np.int64(width) + found.items)
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
         number = int(keys[twice[0]] % width)
@@ -134,13 +134,9 @@ def _check_once(who: Any, found: Candidates) -> None:
 
 def _is_ranked(found: Candidates) -> bool:
     """Whether the best come first, and equals go by item number."""
-    scores, same = found._required_scores(), np.diff(_rows(found)) == 0
+    scores, same = found._required_scores(), np.diff(found.row_numbers()) == 0
     right = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (found.items[:-1] < found.items[1:]))
     return bool(right[same].all())
-
-
-def _rows(found: Candidates) -> Any:
-    return np.repeat(np.arange(len(found), dtype=np.int64), np.diff(found.offsets))
 
 
 def _broken(who: Any, what: str) -> CompositionError:

@@ -92,6 +92,11 @@ class Encoder(ABC):
         """Bytes that encoding a query needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
 
+    @property
+    def stored_form(self) -> Encoder:
+        """What an artifact stores of it: itself, or the encoder that it only stands before."""
+        return self
+
     def _byte_counts(self) -> dict[Any, int]:
         """Return the bytes of each thing that `nbytes` counts: one that is made of another names it."""
         return {self.fingerprint: self.nbytes}

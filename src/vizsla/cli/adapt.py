@@ -19,20 +19,6 @@ from vizsla.cli.options import (
     share,
 )
 
-HELP = {
-    "pefa": "choose among the variants below that search one index",
-    "pefa-xs": "move item vectors towards the queries they were clicked for: the base's cost",
-    "pefa-max": "let an item's best past query score it: more vectors, better answers",
-    "pefa-xl": "let the nearest past queries vote: any retriever, a second index",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the variants."""
-    variants = parser.add_subparsers(metavar="METHOD", required=True)
-    for name, about in HELP.items():
-        _add_variant(variants.add_parser(name, help=about, description=about), name)
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Adapt, save, and say what was chosen."""
@@ -43,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.plot:
         Drawing(arguments.plot)  # refuses a path that is none, before long work and not after it
     start = perf_counter()
-    build = getattr(methods, arguments.variant.replace("-", "_"))
+    build = getattr(methods, arguments.kind.replace("-", "_"))
     base, options, clicks = load_retriever(arguments.base), _options(arguments), read_clicks(arguments)
     half_life = chosen_half_life(arguments, clicks, lambda part: build(base, part, **options))
     model = build(base, clicks, **options, half_life=half_life)
@@ -55,7 +41,9 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s; {chosen}")
 
 
-def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the base, the clicks, and what the variant chooses."""
+    name = parser.get_default("kind")
     parser.add_argument("base", metavar="BASE", help="the retriever's folder")
     parser.add_argument("--clicks", metavar="FILE", required=True, help="query, item, weight; or a whole dataset")
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
@@ -81,7 +69,6 @@ def _add_variant(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument(
             "--encoder", metavar="MODEL", help="turns queries into vectors: a folder, or a model's hub id"
         )
-    parser.set_defaults(variant=name)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
 import warnings
 from collections.abc import Sequence
 
-from vizsla import __version__
 from vizsla._internal.terminal import escape_control
 from vizsla.cli.interrupts import INTERRUPTED, MESSAGE, CtrlC
+from vizsla.cli.verbs import lazy_parser
 from vizsla.errors import VizslaError
 
 _OPTIONS = (
@@ -34,24 +33,6 @@ def as_options(message: str) -> str:
     return message
 
 
-VERBS = (
-    "demo",
-    "index",
-    "train",
-    "adapt",
-    "add",
-    "remove",
-    "search",
-    "eval",
-    "compare",
-    "sweep",
-    "compose",
-    "split",
-    "inspect",
-    "check",
-    "convert",
-    "export",
-)
 WRONG_INPUT = 2
 
 
@@ -74,10 +55,9 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None, ctrl_c: CtrlC) -> int:
     _print_anything()
-    with ctrl_c.at_once():
-        verbs = parser()
     given = sys.argv[1:] if argv is None else argv
-    arguments, unknown = verbs.parse_known_args(given)
+    with ctrl_c.at_once():
+        arguments, unknown = lazy_parser().parse_known_args(given)
     if nothing := [each for each in given if re.fullmatch(r"--[^=]+=--", each)]:  # argparse reads no value
         arguments.verb.error(f"argument {nothing[0].removesuffix('=--')}: expected a value. Got --")
     if unknown:  # argparse itself would show the usage of `vizsla`, which lists no option of the verb
@@ -96,22 +76,6 @@ def _failed(error: Exception) -> int:
     else:
         raise error
     return WRONG_INPUT
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser with all verbs."""
-    import importlib
-
-    top = argparse.ArgumentParser(prog="vizsla", description="First-stage search from a catalog and a click log.")
-    top.add_argument("--version", action="version", version=f"vizsla {__version__}")
-    verbs = top.add_subparsers(metavar="VERB", required=True)
-    for verb in VERBS:
-        module = importlib.import_module(f"vizsla.cli.{verb}")
-        about = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
-        sub = verbs.add_parser(verb, help=about, description=about)
-        module.add_arguments(sub)
-        sub.set_defaults(run=module.run, verb=sub)
-    return top
 
 
 def _print_anything() -> None:

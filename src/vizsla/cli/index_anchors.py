@@ -43,10 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage", default="float16", choices=list(STORAGES), help="of factors (default: float16)")
     parser.add_argument("--estimate", action="store_true", help="only say how many calls and hours it will take")
     parser.add_argument("--seed", type=int, default=0, help="fixes what is random (default: 0)")
-    parser.set_defaults(build=build)
 
 
-def build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
     from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
     from vizsla.methods.cur.anchors import AnchorCost, anchor_queries

@@ -47,10 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guarded", action="store_true", default=None, help="flat: scan bytes first, same answers")
     add_coding(parser, "pq: ")
     parser.add_argument("--seed", type=int, default=0, help="fixes what is random in lsa, ivf and pq (default: 0)")
-    parser.set_defaults(build=build)
 
 
-def build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Encode, index, save."""
     start, options = perf_counter(), _index_options(arguments)
     check_output(arguments)

@@ -19,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, metavar="N", help="how often rotation and codes are learned in turn")
     parser.add_argument("--threads", type=int, default=1, help="threads that learn and code (default: 1)")
     parser.add_argument("--seed", type=int, default=0, help="fixes the sample that is learned from (default: 0)")
-    parser.set_defaults(build=build)
 
 
 def add_coding(parser: argparse.ArgumentParser, prefix: str = "") -> None:
@@ -30,7 +29,7 @@ def add_coding(parser: argparse.ArgumentParser, prefix: str = "") -> None:
     parser.add_argument("--memory-mb", type=int, metavar="N", help=f"{prefix}most memory to build with (default: 1024)")
 
 
-def build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Load, code, save, and say how much smaller it became."""
     from vizsla.methods.pq import pq
 

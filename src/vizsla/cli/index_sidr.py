@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries-as", choices=FORMS, default="full", help=forms)
     forms = "what an item becomes (default: full); learned is what the model says alone, for alpha search"
     parser.add_argument("--items-as", choices=FORMS, default="full", help=forms)
-    parser.set_defaults(build=_build)
 
 
 def sidr_encoder(path: str) -> SidrEncoder:
@@ -38,7 +37,8 @@ def sidr_encoder(path: str) -> SidrEncoder:
     return encoder
 
 
-def _build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Encode, index, save."""
     from vizsla.methods.sidr.model import sidr
 
     start = perf_counter()

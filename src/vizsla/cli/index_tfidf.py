@@ -21,10 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much words, pairs of words and character trigrams weigh (default: 1 1 1)",
     )
     parser.add_argument("--entries", type=int, metavar="N", help="keep only an item's heaviest n-grams (default: all)")
-    parser.set_defaults(build=build)
 
 
-def build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Fit, index, save."""
     from vizsla.methods.tfidf import tfidf
 

@@ -20,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
     add_building(parser)
-    parser.set_defaults(build=_build)
 
 
 def add_building(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +59,8 @@ def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:
     return None
 
 
-def _build(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Build and save."""
     check_output(arguments)
     start = perf_counter()
     made = built(arguments)

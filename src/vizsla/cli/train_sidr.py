@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
     for name, kind in NUMBERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=argparse.SUPPRESS, help=HELP[name])
-    parser.set_defaults(train=_train)
 
 
-def _train(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Train and save."""
     from vizsla.methods.sidr.quantize import quantize_sidr
     from vizsla.methods.sidr.train_sidr import train_sidr
     from vizsla.methods.tokens.model import bag

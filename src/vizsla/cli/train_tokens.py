@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expansions", type=int, default=64, help="most tokens that one calls to mind (default: 64)")
     parser.add_argument("--batch", type=int, default=128, help="clicks between two steps (default: 128)")
     add_half_life(parser)
-    parser.set_defaults(train=_train)
 
 
-def _train(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Train and save."""
     from vizsla.methods.tokens.model import Bag
     from vizsla.methods.tokens.train_tokens import train_tokens
 

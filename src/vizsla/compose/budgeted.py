@@ -60,7 +60,7 @@ class PurchasedScores:
 
 
 def _keys(pairs: Candidates, width: int) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(pairs)), np.diff(pairs.offsets)) * width + pairs.items
+    return pairs.row_numbers() * width + pairs.items
 
 
 def _allowed(found: Candidates, filter: Filter) -> Candidates:

@@ -97,7 +97,7 @@ def append_new(first: Candidates, others: Candidates, *, least: int) -> Candidat
     >>> append_new(first.with_catalog(others.catalog, np.array([1], np.int32)), others, least=1).ids
     [['a', 'b']]
     """
-    rows = [np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in (first, others)]
+    rows = [side.row_numbers() for side in (first, others)]
     width = 1 + max(int(side.items.max(initial=-1)) for side in (first, others))
     keys = [row * width + side.items for row, side in zip(rows, (first, others), strict=True)]
     new = ~np.isin(keys[1], keys[0]) & (np.diff(first.offsets) >= least)[rows[1]]

@@ -186,7 +186,7 @@ def _joined(lists: Sequence[Candidates]) -> Candidates:
     offsets = reduce(np.add, [side.offsets for side in lists])
     items = np.concatenate([side.items for side in lists])
     if len(offsets) > 2:
-        rows = np.concatenate([np.repeat(np.arange(len(side)), np.diff(side.offsets)) for side in lists])
+        rows = np.concatenate([side.row_numbers() for side in lists])
         items = items[np.argsort(rows, kind="stable")]
     return Candidates.unchecked(offsets, items, None, lists[0].catalog, _NO_COST)
 

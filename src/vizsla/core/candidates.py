@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.core.catalog import Excerpt
-from vizsla.core.sparse import are_offsets
+from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, is_iterable, validate_args
 from vizsla.errors import InputError, check_positive
@@ -323,6 +323,16 @@ class Candidates:
         query %= len(self)
         at = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
         return self.items[at], None if self.scores is None else self.scores[at]
+
+    def row_numbers(self) -> Int64Array:
+        """Return the query number of each entry.
+
+        Examples
+        --------
+        >>> Candidates([0, 2, 3], [4, 1, 5], [2.0, 1.0, 3.0]).row_numbers().tolist()
+        [0, 0, 1]
+        """
+        return row_numbers(self._offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

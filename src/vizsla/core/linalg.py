@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.core.validation import generator
 from vizsla.typing import Float32Array, Float64Array
 
@@ -93,7 +94,7 @@ def largest_entries(matrix: csr_array, counts: NDArray[np.int64] | int) -> csr_a
     most = np.broadcast_to(counts, matrix.shape[0])
     if (np.diff(matrix.indptr) <= most).all():
         return matrix
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = row_numbers(matrix.indptr)
     order = np.lexsort((matrix.indices, -np.abs(matrix.data), rows))
     ranks = np.empty(matrix.nnz, dtype=np.int64)
     ranks[order] = np.arange(matrix.nnz) - matrix.indptr[rows]

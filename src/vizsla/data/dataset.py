@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla.core.catalog import Item, Query
-from vizsla.core.sparse import sound_csr
+from vizsla.core.sparse import row_numbers, sound_csr
 from vizsla.core.strings import Strings
 from vizsla.core.validation import check_type, validate_args
 from vizsla.errors import InputError, check_choice
@@ -55,7 +55,7 @@ class ClickEvents(NamedTuple):
 
     def among(self, pairs: csr_array) -> ClickEvents:
         """Return the clicks whose query and item a matrix has an entry for."""
-        kept = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr)) * pairs.shape[1] + pairs.indices
+        kept = row_numbers(pairs.indptr) * pairs.shape[1] + pairs.indices
         return self.only(np.isin(self.queries.astype(np.int64) * pairs.shape[1] + self.items, kept))
 
     def decayed(self, half_life: float) -> ClickEvents:

@@ -559,6 +559,7 @@ ENCODER_NAME = "encoder"
 
 def write_encoder(writer: ArtifactWriter, encoder: Encoder, *, name: str = ENCODER_NAME) -> None:
     """Store an encoder that is an artifact as a child, and a model if that is wanted; of any other, how to find it."""
+    encoder = encoder.stored_form
     inside = encoder if isinstance(encoder, Artifact) else _bundled(encoder, writer.saving)
     if inside is None:
         writer.parameters(**{name: from_here(describe(encoder), writer.saving), f"{name}_saved": False})

@@ -13,7 +13,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.explanation import Explanation
-from vizsla.core.sparse import SparseRows, are_offsets
+from vizsla.core.sparse import SparseRows, are_offsets, row_numbers
 from vizsla.errors import InputError
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.typing import Float32Array, Int32Array, Int64Array
@@ -159,8 +159,8 @@ class TokenTable(Encoder, Artifact):
         >>> more.targets.tolist(), more.gains.tolist()
         ([1, 0], [0.5, 0.0])
         """
-        old = np.repeat(np.arange(self.dim), np.diff(self.offsets)) * self.dim + self.targets
-        new = np.repeat(np.arange(self.dim), np.diff(offsets)) * self.dim + targets
+        old = row_numbers(self.offsets) * self.dim + self.targets
+        new = row_numbers(offsets) * self.dim + targets
         keys = np.union1d(old, new)
         gains = np.zeros(len(keys), np.float32)
         gains[np.searchsorted(keys, old)] = self.gains

@@ -51,7 +51,9 @@ class DenseIndex(Index):
         """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
         self._check_candidates(len(rows), candidates)
-        return PairScores(self._pairs(rows, _rows_of(candidates), candidates.items), self._cost(len(candidates.items)))
+        return PairScores(
+            self._pairs(rows, candidates.row_numbers(), candidates.items), self._cost(len(candidates.items))
+        )
 
     @abstractmethod
     def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -77,13 +79,6 @@ class DenseIndex(Index):
         if not np.isfinite(rows).all():
             raise InputError("`queries` must hold finite numbers. Got NaN or infinity.")
         return rows
-
-
-def _rows_of(candidates: Candidates) -> NDArray[np.int64]:
-    """Return the row of each candidate."""
-    if len(candidates) == 1:
-        return np.zeros(len(candidates.items), np.int64)  # a single query is short enough to notice the general way
-    return np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
 
 
 def _dense(queries: Any) -> Any:

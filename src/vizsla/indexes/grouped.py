@@ -122,7 +122,7 @@ class GroupedIndex(Index):
         ends = np.cumsum(counts)
         within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
         vectors = self._members[np.repeat(self._starts[items], counts) + within]
-        numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(candidates.offsets)), counts)
+        numbers = np.repeat(candidates.row_numbers(), counts)
         scores = self.index._pairs(rows, numbers, vectors)
         best = np.maximum.reduceat(scores, ends - counts) if len(items) else scores
         return PairScores(best, Stats(scored=len(items), bytes=self.index._cost(len(vectors)).bytes))

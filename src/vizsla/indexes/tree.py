@@ -13,7 +13,7 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.base.index import Index
 from vizsla.core.candidates import Candidates, PairScores, Stats
-from vizsla.core.sparse import SparseRows
+from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.typing import BoolArray
@@ -400,7 +400,7 @@ def _rows(layer: Layer, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32],
     words = layer.buckets.reshape(-1, 2, SLOTS)
     features = words[:, 0] & EMPTY
     taken = features <= dim
-    chunks = np.repeat(np.arange(len(layer.bucket_offsets) - 1), np.diff(layer.bucket_offsets))
+    chunks = row_numbers(layer.bucket_offsets)
     chunk_of_row = np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]
     places = words[:, 1][taken].astype(np.int64)
     firsts, counts = places >> 8, (places & 0xFF) + 1

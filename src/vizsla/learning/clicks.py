@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.sparse import are_offsets
+from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, is_iterable
 from vizsla.errors import FormatError, InputError
@@ -185,7 +185,7 @@ class ClickLog:
             heard = self._heard(texts, encode)
             texts = [text for text, kept in zip(texts, heard.tolist(), strict=True) if kept]
             numbers, units = numbers[heard], units[heard]
-        old = self.take_queries(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
+        old = self.take_queries(self.rows)
 
         def known(names: list[str]) -> Rows:
             at = self.queries.find_all(names) if len(self) and names else np.full(len(names), -1)
@@ -251,7 +251,7 @@ class ClickLog:
     @property
     def rows(self) -> NDArray[np.int64]:
         """The query number of every click."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return row_numbers(self.offsets)
 
     @property
     def matrix(self) -> csr_array:
@@ -368,7 +368,7 @@ def _from_dataset(dataset: Any, items: Strings) -> Triples:
         unknown = dataset.item_ids[int(clicks.indices[int(np.argmin(found))])]
         raise InputError(f"Every click must be on an item of the base. Got {unknown!r}.")
     _, texts = dataset.query_texts()
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     return [texts[row] for row in rows.tolist()], found, _units(clicks.data)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.core.validation import check_seed, generator
 from vizsla.errors import InputError
 from vizsla.learning.query_mix import (
@@ -233,7 +234,7 @@ class _TextLog(NamedTuple):
 
         out = np.zeros(len(self.texts), np.bool_)
         out[held] = True
-        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        rows = row_numbers(self.clicks.indptr)
         kept = ~out[self.number[rows]] & ~cold_items[self.clicks.indices]
         left = csr_array((self.clicks.data[kept], (rows[kept], self.clicks.indices[kept])), shape=self.clicks.shape)
         events = None if self.events is None else self.events.among(left)

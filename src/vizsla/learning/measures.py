@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.typing import Float64Array
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def recalls(found: Candidates, clicks: csr_array) -> Float64Array:
     [0.5]
     """
     wanted = clicks.astype(bool)
-    queries = _queries_of(found)
+    queries = found.row_numbers()
     hits = np.asarray(wanted[queries, found.items]).ravel()
     shares: Float64Array = np.bincount(queries, hits, minlength=len(found)) / np.diff(wanted.indptr)
     return shares
@@ -64,7 +65,7 @@ def ndcgs(found: Candidates, clicks: csr_array, *, depth: int) -> Float64Array:
     >>> ndcgs(found, csr_array([[0.0, 9.0, 1.0]] * 2), depth=10).round(2).tolist()
     [1.0, 0.69]
     """
-    queries = _queries_of(found)
+    queries = found.row_numbers()
     ranks = np.arange(len(queries)) - found.offsets[queries]
     gains = np.asarray(clicks[queries, found.items]).ravel().astype(np.float64)
     reached = np.bincount(queries, gains * _discounts(ranks, depth), minlength=len(found))
@@ -108,7 +109,7 @@ def reciprocal_ranks(
 
 def _ideal(clicks: csr_array, depth: int) -> Float64Array:
     """Return the discounted gain of the heaviest first."""
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     gains = clicks.data[np.lexsort((-clicks.data, rows))].astype(np.float64)
     ranks = np.arange(clicks.nnz) - clicks.indptr[rows]
     return np.asarray(np.bincount(rows, gains * _discounts(ranks, depth), minlength=clicks.shape[0]), np.float64)
@@ -117,7 +118,3 @@ def _ideal(clicks: csr_array, depth: int) -> Float64Array:
 def _discounts(ranks: NDArray[np.int64], depth: int) -> Float64Array:
     """Return the discount of each rank, counted from 0; nothing counts beyond the depth."""
     return np.where(ranks < depth, 1 / np.log2(ranks + 2), 0.0)
-
-
-def _queries_of(found: Candidates) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(found)), np.diff(found.offsets))

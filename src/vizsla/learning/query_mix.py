@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.errors import InputError, check_range
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def searches_of_rows(dataset: Dataset) -> NDArray[np.int64]:
     if not dataset.has_click_log or not (clicks.data == np.rint(clicks.data)).all():
         return asked.astype(np.int64)
     most = np.zeros(clicks.shape[0], np.int64)
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     np.maximum.at(most, rows, np.rint(clicks.data).astype(np.int64))
     return most
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.core.validation import WarningLog, generator
 from vizsla.data.dataset import ClickEvents
 from vizsla.errors import InputError, check_range
@@ -242,7 +243,9 @@ def split_dataset(
         raise InputError(f"`split` needs at least 2 queries with clicks. Got {queries}: give the dataset a click log.")
     wanted = min(max(1, round(held_out * queries)), queries - 1)
     found = hold_out(clicks, queries=wanted, cold=cold, seed=seed)
-    train = _entries(clicks, ~np.isin(_rows_of(clicks), [*found.cold, *found.warm]) & ~found.cold_items[clicks.indices])
+    train = _entries(
+        clicks, ~np.isin(row_numbers(clicks.indptr), [*found.cold, *found.warm]) & ~found.cold_items[clicks.indices]
+    )
     set_aside = clicks.nnz - train.nnz - int(np.diff(clicks.indptr)[[*found.cold, *found.warm]].sum())
     report = SplitReport(held_out, cold, queries, len(found.cold), len(found.warm), set_aside)
     messages = _warn(report, wanted, clicks.nnz)
@@ -278,7 +281,7 @@ def _held_out_at_random(
     if dataset.has_click_log:
         grades.data[:] = 1
     rows = {"test": np.concatenate([found.cold, found.warm]), "cold": found.cold, "warm": found.warm}
-    qrels = {name: _entries(grades, np.isin(_rows_of(grades), chosen)) for name, chosen in rows.items()}
+    qrels = {name: _entries(grades, np.isin(row_numbers(grades.indptr), chosen)) for name, chosen in rows.items()}
     return _like_with_report(dataset, report, messages, qrels=qrels)
 
 
@@ -295,15 +298,11 @@ def _like_with_report(dataset: Dataset, report: SplitReport, messages: tuple[str
     )
 
 
-def _rows_of(matrix: csr_array) -> Int64Array:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
 def _entries(matrix: csr_array, kept: NDArray[np.bool_]) -> csr_array:
     """Return the matrix with only these stored entries."""
     from scipy.sparse import csr_array
 
-    counts = np.bincount(_rows_of(matrix)[kept], minlength=matrix.shape[0])
+    counts = np.bincount(row_numbers(matrix.indptr)[kept], minlength=matrix.shape[0])
     starts = np.concatenate([[0], np.cumsum(counts)])
     return csr_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
 
@@ -377,7 +376,7 @@ def _held_out(dataset: Dataset, grades: csr_array, before: csr_array) -> Dataset
     from scipy.sparse import csr_array
 
     known = np.bincount(before.indices, minlength=before.shape[1]) > 0
-    rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
+    rows = row_numbers(grades.indptr)
     warm = np.bincount(rows[known[grades.indices]], minlength=grades.shape[0]) > 0
 
     def only(kept: Any) -> csr_array:

@@ -220,7 +220,7 @@ class HeldOutPairs:
         """Ask the retriever for the held-out queries of a log."""
         asked = log.take_queries(held)
         found = retriever._search(Queries(asked), min(depth, len(texts)), None, threads)
-        rows = np.repeat(np.arange(len(asked)), np.diff(found.offsets)).tolist()
+        rows = found.row_numbers().tolist()
         pairs = [asked[row] for row in rows], [texts[item] for item in found.items.tolist()]
         return cls(*pairs, found, log.matrix[held])
 

@@ -19,7 +19,7 @@ from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, ScorerError, check_positive
-from vizsla.scorers.sqlite import ScoreFile
+from vizsla.io.sqlite import SqliteFile, marks
 from vizsla.scorers.text import TextScorer
 from vizsla.scorers.wrappers import WrappedScorer
 from vizsla.typing import Float32Array, Int64Array
@@ -30,6 +30,22 @@ Texts = dict[str, int]
 
 VARIABLES = 900
 """How many values one statement gets: older SQLite allows 999."""
+
+
+APPLICATION = 0x565A5343
+
+
+class ScoreFile(SqliteFile):
+    """The file of a score cache."""
+
+    application = APPLICATION
+    what = "score cache"
+    tables = (
+        "CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text BLOB NOT NULL)",
+        "CREATE TABLE scores (scorer INTEGER NOT NULL, query INTEGER NOT NULL, item INTEGER NOT NULL, "
+        "bits INTEGER NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (scorer, query, item)) WITHOUT ROWID",
+        *marks(APPLICATION),
+    )
 
 
 class ScoreStore:

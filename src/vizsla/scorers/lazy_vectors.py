@@ -22,7 +22,7 @@ from vizsla.encoders.token_table import token_shares
 from vizsla.errors import FormatError, check_positive
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.scorers.sqlite import VERSION, ScoreFile
+from vizsla.io.sqlite import SqliteFile, marks
 from vizsla.scorers.text import TextScorer
 from vizsla.text.bag_of_words import BagOfWords
 
@@ -34,7 +34,7 @@ PART = 400
 """How many vectors are read by one statement."""
 
 
-class VectorFile(ScoreFile):
+class VectorFile(SqliteFile):
     """The file of a vector store."""
 
     application = APPLICATION
@@ -43,8 +43,7 @@ class VectorFile(ScoreFile):
         "CREATE TABLE vectors (encoder BLOB NOT NULL, text BLOB NOT NULL, columns BLOB NOT NULL, "
         "numbers BLOB NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (encoder, text)) WITHOUT ROWID",
         "CREATE TABLE encoders (digest BLOB PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID",
-        f"PRAGMA application_id = {APPLICATION}",
-        f"PRAGMA user_version = {VERSION}",
+        *marks(APPLICATION),
     )
 
 

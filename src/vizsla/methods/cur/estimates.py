@@ -53,7 +53,7 @@ class FinalWeights(NamedTuple):
         >>> one.pairs(Factors.of(np.float32([[1.0, 2.0, 3.0]])), asked).tolist()
         [6.5, 2.5]
         """
-        rows, found = _rows(pairs), np.zeros(len(pairs.items))
+        rows, found = pairs.row_numbers(), np.zeros(len(pairs.items))
         for start in range(0, len(rows), PAIRS):
             some = slice(start, start + PAIRS)
             columns = factors.columns(pairs.items[some])
@@ -62,11 +62,7 @@ class FinalWeights(NamedTuple):
 
     def told(self, retriever: int, pairs: Candidates, scores: Float32Array) -> Float64Array:
         """Return what a retriever's scores of the pairs add."""
-        return np.asarray(self.own[_rows(pairs), retriever] * scores.astype(np.float64))
-
-
-def _rows(pairs: Candidates) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(pairs)), np.diff(pairs.offsets))
+        return np.asarray(self.own[pairs.row_numbers(), retriever] * scores.astype(np.float64))
 
 
 class Estimates(ABC):

@@ -15,6 +15,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.compose.id_alignment import align
 from vizsla.compose.normalize import METHODS, check_finite
 from vizsla.core.candidates import Candidates, Stats
+from vizsla.core.sparse import row_numbers
 from vizsla.methods.fusion.scaling import NONE, RULES, FusionTrial, ScoreScaling, rules_of
 from vizsla.typing import BoolArray, Float32Array, Float64Array
 
@@ -118,7 +119,7 @@ def make_pool(
     queries, aligned = Queries(texts), align(parts)
     lists = [part.search(queries, depth, None, threads) for part in aligned]
     width = len(aligned[0].merged)
-    judged = _keys(np.repeat(np.arange(len(texts)), np.diff(wanted.indptr)), wanted.indices, width)
+    judged = _keys(row_numbers(wanted.indptr), wanted.indices, width)
     lifted = np.zeros(width, np.bool_) if unclicked is None else unclicked
     keys = _joined([_cut(found, width, lifted) for found in lists], judged, [_all(found, width) for found in lists])
     rows, offsets = keys // width, np.searchsorted(keys, np.arange(len(texts) + 1) * width)
@@ -164,12 +165,12 @@ def _keys(rows: NDArray[Any], items: NDArray[Any], width: int) -> NDArray[np.int
 
 
 def _all(found: Candidates, width: int) -> NDArray[np.int64]:
-    return _keys(_rows(found), found.items, width)
+    return _keys(found.row_numbers(), found.items, width)
 
 
 def _cut(found: Candidates, width: int, lifted: BoolArray) -> NDArray[np.int64]:
     """Return the best `POOLED` of every list, and who may be lifted among them."""
-    rows = _rows(found)
+    rows = found.row_numbers()
     return _all(found, width)[(np.arange(len(rows)) - found.offsets[rows] < POOLED) | lifted[found.items]]
 
 
@@ -178,10 +179,6 @@ def _joined(
 ) -> NDArray[np.int64]:
     """Return all candidates, each once, in order: the best of every list, and clicked items however far down."""
     return np.unique(np.concatenate([*cut, np.intersect1d(judged, np.concatenate(lists))]))
-
-
-def _rows(found: Candidates) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(found)), np.diff(found.offsets))
 
 
 def _scaled(found: Candidates, raw: Float32Array, keys: NDArray[np.int64], width: int, how: str) -> Float32Array:
@@ -194,7 +191,7 @@ def _scaled(found: Candidates, raw: Float32Array, keys: NDArray[np.int64], width
 
 def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Float32Array:
     """Return 1 / (60 + place) for who is in the list, and 0 for the others."""
-    own, rows = _all(found, width), _rows(found)
+    own, rows = _all(found, width), found.row_numbers()
     scores = np.zeros(len(keys), np.float32)
     at = np.searchsorted(keys, own)
     there = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == own)

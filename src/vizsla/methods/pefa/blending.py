@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates, Stats
-from vizsla.core.sparse import SparseRows, as_scipy
+from vizsla.core.sparse import SparseRows, as_scipy, row_numbers
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.learning.clicks import ClickLog, Encode
@@ -303,7 +303,7 @@ def near_sparse(
 
 def _keys(offsets: Any, numbers: Any, items: int) -> Int64Array:
     """Return a number for each pair of row and item, ascending by row."""
-    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    rows = row_numbers(offsets)
     keys: Int64Array = rows * items + numbers
     return keys
 

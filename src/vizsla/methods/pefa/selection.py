@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
+from vizsla.core.sparse import row_numbers
 from vizsla.core.validation import user_stacklevel
 from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
@@ -292,6 +293,6 @@ def _pool(base: Retriever, texts: list[str], votes: Votes) -> Candidates:
 def _relevant(log: ClickLog, split: LogSplit, pool: Candidates) -> NDArray[np.bool_]:
     """Return which items of the pool were clicked for their held-out query."""
     wanted = log.matrix[split.held]
-    rows = np.repeat(np.arange(len(split.held)), np.diff(wanted.indptr))
-    own = np.repeat(np.arange(len(pool)), np.diff(pool.offsets)) * log.width + pool.items
+    rows = row_numbers(wanted.indptr)
+    own = pool.row_numbers() * log.width + pool.items
     return np.isin(own, rows * log.width + wanted.indices)

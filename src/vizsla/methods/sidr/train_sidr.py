@@ -113,7 +113,7 @@ def chosen_item_scale(
     asked = held.some(MOST, seed)
     rows = asked.weighted(model, lessons.held, tokens)
     found = lessons.index.search(rows, DEPTH)
-    pairs = np.repeat(np.arange(len(found)), np.diff(found.offsets)), found.items.astype(np.int64)
+    pairs = found.row_numbers(), found.items.astype(np.int64)
     learned = _learned_scores(model, lessons, rows, pairs, tokens)
     scale, scores = float(model.item_scale.detach()), found._required_scores()
     trials = [{"item_scale": factor * scale} for factor in FACTORS]

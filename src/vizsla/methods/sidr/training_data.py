@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
-from vizsla.core.sparse import SparseRows
+from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.encoders.sidr import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
@@ -62,7 +62,7 @@ class SidrTrainingData:
     @cached_property
     def pairs(self) -> tuple[Int64Array, Int64Array]:
         """Query and item of every click."""
-        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        rows = row_numbers(self.clicks.indptr)
         return rows, self.clicks.indices.astype(np.int64)
 
     @cached_property
@@ -181,7 +181,7 @@ def _folds(clicks: csr_array, folds: int, seed: int) -> NDArray[np.int64]:
 def _without(clicks: csr_array, gone: NDArray[np.bool_]) -> csr_array:
     from scipy.sparse import csr_array
 
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     kept = ~gone[rows]
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
     return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.candidates import Candidates, Stats
-from vizsla.core.sparse import SparseRows
+from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.core.validation import ABOVE_0, COUNT, COUNT_FROM_0, check_numbers
 from vizsla.encoders.token_table import TokenTable
 from vizsla.learning.clicks import ClickLog
@@ -51,7 +51,7 @@ class ClickMatrix:
 
     def reciprocal_ranks_of(self, found: Candidates, scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the same, had the found items these scores."""
-        rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+        rows = found.row_numbers()
         relevant = np.asarray(self.clicks[rows, found.items] > 0).reshape(-1)
         return reciprocal_ranks(found.offsets, scores, relevant)
 
@@ -80,7 +80,7 @@ def strongest_pairs(queries: csr_array, clicked: csr_array, weights: NDArray[np.
     ([0, 1, 1, 1], [1])
     """
     met = (queries.T.tocsr() @ clicked).tocsr().sorted_indices()
-    tokens = np.repeat(np.arange(met.shape[0]), np.diff(met.indptr))
+    tokens = row_numbers(met.indptr)
     strength = np.where(tokens == met.indices, 0.0, met.data * weights[met.indices])
     order = np.lexsort((met.indices, -strength, tokens))
     rank = np.arange(len(order)) - met.indptr[tokens[order]]
@@ -116,7 +116,7 @@ def items_met(queries: csr_array, clicks: csr_array, items: csr_array, pattern: 
     chosen = (queries.T.tocsr() @ clicks).tocsr()
     chosen.data = np.ones(len(chosen.data), np.float32)
     met = (chosen @ items).tocsr().sorted_indices()
-    tokens = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    tokens = row_numbers(offsets)
     return np.asarray(met[tokens, targets], np.float32).reshape(-1)
 
 
@@ -215,7 +215,7 @@ class TokenLearner:
         return losses / max(len(order), 1)
 
     def _pairs(self) -> tuple[Int64Array, Int64Array]:
-        queries = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        queries = row_numbers(self.clicks.indptr)
         return queries, self.clicks.indices.astype(np.int64)
 
     def _step(self, queries: Int64Array, items: Int64Array, strangers: Int64Array) -> float:
@@ -324,7 +324,7 @@ def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> T
     """Return the bag's table with the strongest pairs of these clicks added to its expansions, at 0."""
     table: TokenTable = bag.encoder
     items = bag.index.item_rows().to_scipy()
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     asked = queries.with_values(np.ones(len(queries.columns), np.float32)).to_scipy()
     offsets, targets = strongest_pairs(asked[rows], items[clicks.indices], table.weights, most=most)
     if not table.expands:

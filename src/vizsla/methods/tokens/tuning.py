@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.terminal import progress
+from vizsla.core.sparse import row_numbers
 from vizsla.errors import InputError
 from vizsla.learning.selection import QUALITIES, Choice, Judge
 from vizsla.learning.splits import COLD, HeldOut, hold_out
@@ -42,7 +43,7 @@ def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
 
     gone = np.zeros(clicks.shape[0], np.bool_)
     gone[np.concatenate([held.cold, held.warm])] = True
-    rows = np.repeat(np.arange(clicks.shape[0]), np.diff(clicks.indptr))
+    rows = row_numbers(clicks.indptr)
     kept = ~gone[rows] & ~held.cold_items[clicks.indices]
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
     return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)

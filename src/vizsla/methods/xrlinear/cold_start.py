@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla.core.linalg import largest_entries
-from vizsla.core.sparse import as_scipy
+from vizsla.core.sparse import as_scipy, row_numbers
 from vizsla.core.validation import generator
 from vizsla.errors import FormatError, InputError, check_positive
 from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex, layer_matchers
@@ -310,7 +310,7 @@ def _within_range(index: TreeIndex, cold: csr_array, leaves: NDArray[np.int64]) 
     layer = index.layers[-1]
     used = np.diff(layer.entry_offsets) > 0
     bounds = np.where(used, layer.factors * LARGEST[index.weights], np.inf)[leaves]
-    clipped, rows = cold.copy(), np.repeat(np.arange(len(leaves)), np.diff(cold.indptr))
+    clipped, rows = cold.copy(), row_numbers(cold.indptr)
     clipped.data = np.clip(cold.data, -bounds[rows], bounds[rows]).astype(np.float32)
     return clipped
 

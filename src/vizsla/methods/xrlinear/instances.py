@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.core.sparse import are_offsets
+from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError, check_choice
 
@@ -121,7 +121,7 @@ class Instances(NamedTuple):
     @property
     def of_warm_items(self) -> NDArray[np.bool_]:
         """Which instances are a query, or the text of an item that has clicks."""
-        rows = np.repeat(np.arange(self.clicks.shape[0]), np.diff(self.clicks.indptr))
+        rows = row_numbers(self.clicks.indptr)
         return np.bincount(rows, self.warm[self.clicks.indices], minlength=self.clicks.shape[0]) > 0
 
 
@@ -210,7 +210,7 @@ class TrainingQueries:
     def of(cls, texts: list[str], clicks: csr_array, *, click_weights: str = "none") -> Self:
         """Turn clicks, queries × items, round."""
         by_item = clicks[: len(texts)].T.tocsr()
-        rows = np.repeat(np.arange(by_item.shape[0]), np.diff(by_item.indptr))
+        rows = row_numbers(by_item.indptr)
         order = np.lexsort((by_item.indices, -by_item.data, rows))
         return cls(
             Strings.of(texts),

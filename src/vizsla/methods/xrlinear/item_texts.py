@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
-from vizsla.core.sparse import are_offsets
+from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.errors import FormatError
 from vizsla.indexes.inverted import InvertedIndex
 
@@ -68,11 +68,11 @@ class ItemTexts:
         """
         more = count if own is None else count + 1
         found = self._similar(vectors, more, among, threads)
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+        rows = row_numbers(found.indptr)
         if own is not None:
             found.data[found.indices == own[rows]] = 0
             found.eliminate_zeros()
-            rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+            rows = row_numbers(found.indptr)
         sums = np.bincount(rows, found.data, minlength=found.shape[0])
         found.data = (found.data / sums[rows]).astype(np.float32)
         return found

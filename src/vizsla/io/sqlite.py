@@ -1,4 +1,4 @@
-"""ScoreFile: the SQLite file of a score cache: how it is opened, checked, locked, and what its errors say."""
+"""SqliteFile: an SQLite file of our own: how it is opened, checked, locked, and what its errors say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from vizsla._internal.forking import ForkGate
 from vizsla.core.validation import as_path
@@ -18,21 +18,12 @@ from vizsla.errors import FormatError, InputError, VizslaError
 
 T = TypeVar("T")
 
-APPLICATION = 0x565A5343
-"""Marks the file as ours: no other database is ever changed."""
 VERSION = 1
 PATIENCE_S = 120.0
 """How long to wait for another process that writes; a write takes milliseconds."""
 MOMENT_S = 0.05
 """How long of that SQLite waits by itself: meanwhile nobody can fork."""
 
-_TABLES = (
-    "CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text BLOB NOT NULL)",
-    "CREATE TABLE scores (scorer INTEGER NOT NULL, query INTEGER NOT NULL, item INTEGER NOT NULL, "
-    "bits INTEGER NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (scorer, query, item)) WITHOUT ROWID",
-    f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {VERSION}",
-)
 _UNUSABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}
 _UNUSABLE |= {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 
@@ -49,18 +40,26 @@ _OPTIONS: Any = {"timeout": MOMENT_S, "isolation_level": None, "check_same_threa
 _SQLITE = ForkGate()
 
 
-class ScoreFile:
-    """One connection a thread and process; readers see a snapshot, writers wait for each other.
+def marks(application: int) -> tuple[str, str]:
+    """Return the statements that mark a new file as one of this application and version."""
+    return f"PRAGMA application_id = {application}", f"PRAGMA user_version = {VERSION}"
+
+
+class SqliteFile:
+    """One connection per thread and process; readers see a snapshot, writers wait for each other.
 
     Parameters
     ----------
     path : path
-        The file, made when it is not there. A file that is no score cache, or cannot be written, raises.
+        The file, made when it is not there. A file of another kind, or one that cannot be written, raises.
     """
 
-    application = APPLICATION
-    tables: tuple[str, ...] = _TABLES
-    what = "score cache"
+    application: ClassVar[int]
+    """Marks the file as ours: no other database is ever changed."""
+    tables: ClassVar[tuple[str, ...]]
+    """The statements that make the tables; `marks` gives the last two."""
+    what: ClassVar[str]
+    """What the file is, for errors."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path)
@@ -68,10 +67,10 @@ class ScoreFile:
         with self.writing():  # a file that cannot be written is found now, not after the first paid call
             pass
 
-    def __reduce__(self) -> tuple[type[ScoreFile], tuple[Path]]:
+    def __reduce__(self) -> tuple[type[SqliteFile], tuple[Path]]:
         return type(self), (self.path,)
 
-    def __deepcopy__(self, memo: object) -> ScoreFile:
+    def __deepcopy__(self, memo: object) -> SqliteFile:
         return self
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:

@@ -1,15 +1,11 @@
-"""vizsla train: learn from a click log."""
+"""vizsla train xrlinear: a tree of items with a sparse linear matcher at every node."""
 
 from __future__ import annotations
 
 import argparse
 from time import perf_counter
 
-from vizsla.cli import train_sidr as sidr
-from vizsla.cli import train_tokens as tokens
 from vizsla.cli.options import add_data, add_half_life, add_output, check_output, chosen_half_life, open_data
-from vizsla.cli.train_cross_encoder import add_arguments as add_cross_encoder
-from vizsla.cli.train_jpq import add_arguments as add_jpq
 
 OPTIONS = (
     "kind_shares", "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform",
@@ -19,21 +15,7 @@ OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the methods that learn."""
-    methods = parser.add_subparsers(metavar="METHOD", required=True)
-    tokens.add_arguments(methods.add_parser("tokens", help="what the tokens of a query weigh, and call to mind"))
-    sidr.add_arguments(methods.add_parser("sidr", help="a transformer that weighs tokens, over a bag's lists"))
-    _add_xrlinear(methods.add_parser("xrlinear", help="a tree of items with a sparse linear matcher at every node"))
-    add_cross_encoder(methods.add_parser("cross-encoder", help="a transformer that reads query and item together"))
-    add_jpq(methods.add_parser("jpq", help="codes of items whose centroids learn together with the query side"))
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Train and save; the sub-parser chose the method."""
-    arguments.train(arguments)
-
-
-def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
+    """Add the data, and how to learn."""
     add_data(parser)
     add_output(parser)
     parser.add_argument(
@@ -72,10 +54,10 @@ def _add_xrlinear(parser: argparse.ArgumentParser) -> None:
     add_half_life(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
-    parser.set_defaults(train=_train_xrlinear)
 
 
-def _train_xrlinear(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Train and save."""
     from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
     from vizsla.text.ngrams import KINDS, NgramTfidf
 

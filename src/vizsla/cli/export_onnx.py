@@ -1,4 +1,4 @@
-"""vizsla export: write a model in a form that is served without torch."""
+"""vizsla export onnx: a model for ONNX Runtime, with float32 or checked int8 weights."""
 
 from __future__ import annotations
 
@@ -17,17 +17,7 @@ FAILED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the forms."""
-    forms = parser.add_subparsers(metavar="FORM", required=True)
-    _add_onnx(forms.add_parser("onnx", help="for ONNX Runtime, with float32 or checked int8 weights"))
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Export; the sub-parser chose the form."""
-    return int(arguments.export(arguments))
-
-
-def _add_onnx(parser: argparse.ArgumentParser) -> None:
+    """Add the model, its prompts, and how int8 is checked."""
     parser.add_argument("model", metavar="MODEL", help="a sentence-transformers hub id or folder, or an ONNX folder")
     add_output(parser)
     parser.add_argument("--cross-encoder", action="store_true", help="MODEL reads a query and an item together")
@@ -44,10 +34,10 @@ def _add_onnx(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--per-tensor", action="store_true", help="one scale a matrix: loses more, is no faster")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0, help="fixes which queries and items are drawn (default: 0)")
-    parser.set_defaults(export=_export)
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Export; return 1 where int8 was refused."""
     check_output(arguments)
     output = Path(arguments.output)
     if arguments.int8 and not arguments.data:

@@ -1,0 +1,27 @@
+"""vizsla index statistics: count the words of a catalog for the shards of a BM25."""
+
+from __future__ import annotations
+
+import argparse
+
+from vizsla.cli.index_bm25 import add_analyzer, chosen_analyzer, languages_of, load_statistics
+from vizsla.cli.options import add_data, add_output, check_output, open_data
+from vizsla.methods.bm25_statistics import Statistics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the data, and the counts that they are added to."""
+    add_data(parser)
+    add_output(parser)
+    parser.add_argument("--onto", metavar="PATH", help="statistics of the shards before, to which these are added")
+    add_analyzer(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Count and save."""
+    check_output(arguments)
+    before = load_statistics(arguments.onto)
+    counted = Statistics.of(open_data(arguments), analyzer=chosen_analyzer(arguments, before))
+    counted = counted if before is None else before.merged(counted)
+    counted.save(arguments.output, overwrite=arguments.overwrite)
+    print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms{languages_of(counted)}")

@@ -1,0 +1,112 @@
+"""The verbs of the command line, and the parser that imports only the one that is used."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Any
+
+from vizsla import __version__
+
+VERBS = {
+    "demo": "search the Python that is installed on this machine",
+    "index": "build an index over a catalog",
+    "train": "learn from a click log",
+    "adapt": "let a click log correct a retriever, without training",
+    "add": "give a saved model new items, without training",
+    "remove": "let a saved model forget items, without training",
+    "search": "answer queries from an artifact, or straight from a folder or a file",
+    "eval": "measure the quality and cost of an artifact, or of a run, on judged queries",
+    "compare": "put artifacts and runs side by side, with significance and cost",
+    "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
+    "compose": "join artifacts by an expression into a new one",
+    "split": "hold out clicks to judge by, at random or by time",
+    "inspect": "an artifact's pedigree, sizes and parameters",
+    "check": "audit every file of an artifact",
+    "convert": "read a dataset in one format and write it in another",
+    "export": "write a model in a form that is served without torch",
+}
+"""What each verb does. The verb `search` is in the module `vizsla.cli.search`."""
+
+KINDS = {
+    "index": {
+        "bm25": "words, weighted by BM25",
+        "bag": "bags of tokens, weighed by idf or by what clicks taught",
+        "statistics": "word counts that the shards of a BM25 share",
+        "tfidf": "words, pairs of words and character trigrams, by TF-IDF",
+        "dense": "vectors of an encoder",
+        "anchors": "an expensive scorer, to be searched under a budget",
+        "sidr": "items encoded by SiDR's model: full parametric search",
+        "pq": "codes for the vectors of a dense model: many times smaller",
+    },
+    "train": {
+        "tokens": "what the tokens of a query weigh, and call to mind",
+        "sidr": "a transformer that weighs tokens, over a bag's lists",
+        "xrlinear": "a tree of items with a sparse linear matcher at every node",
+        "cross-encoder": "a transformer that reads query and item together",
+        "jpq": "codes of items whose centroids learn together with the query side",
+    },
+    "adapt": {
+        "pefa": "choose among the variants below that search one index",
+        "pefa-xs": "move item vectors towards the queries they were clicked for: the base's cost",
+        "pefa-max": "let an item's best past query score it: more vectors, better answers",
+        "pefa-xl": "let the nearest past queries vote: any retriever, a second index",
+    },
+    "export": {"onnx": "for ONNX Runtime, with float32 or checked int8 weights"},
+}
+"""What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
+
+METAVARS = {"index": "KIND", "train": "METHOD", "adapt": "METHOD", "export": "FORM"}
+MODULES = {"index bag": "index_tokens", **{f"adapt {kind}": "adapt" for kind in KINDS["adapt"]}}
+"""Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
+
+
+class LazyParser(argparse.ArgumentParser):
+    """A parser of one verb, which imports the verb's module and gets its arguments when it is used."""
+
+    module = ""
+
+    def fill(self) -> None:
+        """Add the arguments, once."""
+        if self.module:
+            verb, self.module = import_module(self.module), ""
+            verb.add_arguments(self)
+            self.set_defaults(run=verb.run, verb=self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Add the arguments and parse (called by the parser above for the verb that is used)."""
+        self.fill()
+        return super().parse_known_args(args, namespace)
+
+
+def lazy_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, whose verbs are imported when they are used."""
+    return _parser()[0]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser with the arguments of all verbs."""
+    top, verbs = _parser()
+    for verb in verbs:
+        verb.fill()
+    return top
+
+
+def _parser() -> tuple[argparse.ArgumentParser, list[LazyParser]]:
+    top = argparse.ArgumentParser(prog="vizsla", description="First-stage search from a catalog and a click log.")
+    top.add_argument("--version", action="version", version=f"vizsla {__version__}")
+    verbs, filled = top.add_subparsers(metavar="VERB", required=True, parser_class=LazyParser), []
+    for verb, about in VERBS.items():
+        parser = verbs.add_parser(verb, help=about, description=about)
+        if verb not in KINDS:
+            parser.module = f"vizsla.cli.{verb}"
+            filled.append(parser)
+            continue
+        kinds = parser.add_subparsers(metavar=METAVARS[verb], required=True)
+        for kind, what in KINDS[verb].items():
+            inner = kinds.add_parser(kind, help=what, description=what)
+            name = MODULES.get(f"{verb} {kind}", f"{verb}_{kind}".replace("-", "_"))
+            inner.module = f"vizsla.cli.{name}"
+            inner.set_defaults(kind=kind)
+            filled.append(inner)
+    return top, filled
