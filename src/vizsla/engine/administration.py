@@ -27,7 +27,7 @@ from vizsla.engine.definitions import (
     LIVE,
     STATIC,
     Definition,
-    Trained,
+    TrainingMoment,
     bindings_of,
     check_member,
     default_member,
@@ -39,10 +39,9 @@ from vizsla.engine.definitions import (
     stored_members,
 )
 from vizsla.engine.follower import Follower, Generation
-from vizsla.engine.live_items import MetadataChunk
+from vizsla.engine.live_items import MetadataChunk, fields_of
 from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
-from vizsla.engine.segments import Files, NewFolder, Writing, files_of, sizes_on_disk, sync_tree
-from vizsla.engine.stored import fields_of, stored_segments
+from vizsla.engine.segments import Files, NewFolder, Writing, files_of, sizes_on_disk, stored_segments, sync_tree
 from vizsla.engine.writer import Writer
 from vizsla.errors import FormatError, InputError
 from vizsla.io.records import ListSource, Records
@@ -258,11 +257,11 @@ def rebuild(follower: Follower, maintenance: Maintenance, name: str | None, thre
 def _rebuild_static(
     follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], threads: int
 ) -> None:
-    def moment(connection: sqlite3.Connection) -> tuple[Dataset, Trained]:
+    def moment(connection: sqlite3.Connection) -> tuple[Dataset, TrainingMoment]:
         dataset, now = dataset_of(connection), time.time()
         lasts = last_given(connection, "items"), last_given(connection, "clicks")
         clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
-        return dataset, Trained(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
+        return dataset, TrainingMoment(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
 
     dataset, trained = read(follower, moment)
     recipe = _inlined(Recipe.stored(definition.recipe or {}), known)
@@ -448,7 +447,7 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
     }
 
 
-def _since(connection: sqlite3.Connection, trained: Trained | None) -> dict[str, Any]:
+def _since(connection: sqlite3.Connection, trained: TrainingMoment | None) -> dict[str, Any]:
     last_item, last_click = (0, 0) if trained is None else (trained.last_item, trained.last_click)
     items = connection.execute(f"SELECT COUNT(*) FROM items WHERE n > ? AND n NOT IN {DEAD}", (last_item,)).fetchone()
     clicks = connection.execute("SELECT COUNT(*) FROM clicks WHERE c > ?", (last_click,)).fetchone()

@@ -31,7 +31,7 @@ REGISTRY = (
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingMoment:
     """What a member that is built whole was built of.
 
     Attributes
@@ -76,7 +76,7 @@ class Definition:
         The folder of a static member, inside of the engine; empty until it is built.
     files : dict
         What that folder holds.
-    trained : Trained, optional
+    trained : TrainingMoment, optional
         What a static member was built of.
     """
 
@@ -88,7 +88,7 @@ class Definition:
     settled: dict[str, Any] = field(default_factory=dict)
     artifact: str = ""
     files: Files = field(default_factory=dict)
-    trained: Trained | None = None
+    trained: TrainingMoment | None = None
 
     @property
     def needs(self) -> list[str]:
@@ -106,7 +106,7 @@ class Definition:
     def from_json(cls, number: int, name: str, text: str) -> Definition:
         """Read what `to_json` gave."""
         known = json.loads(text)
-        trained = None if known["trained"] is None else Trained(**known["trained"])
+        trained = None if known["trained"] is None else TrainingMoment(**known["trained"])
         return cls(**{**known, "name": name, "number": number, "trained": trained})
 
     def but(self, **changes: Any) -> Definition:
@@ -238,9 +238,7 @@ def store_member(connection: sqlite3.Connection, definition: Definition) -> int:
         connection.execute(sql, (definition.name, definition.to_json(), definition.number))
         return definition.number
     sql = "INSERT INTO members (name, definition) VALUES (?, ?)"
-    number = connection.execute(sql, (definition.name, definition.to_json())).lastrowid
-    assert number is not None
-    return number
+    return int(connection.execute(sql, (definition.name, definition.to_json())).lastrowid or 0)
 
 
 def default_member(connection: sqlite3.Connection) -> str:

@@ -26,7 +26,6 @@ from vizsla.engine import administration
 from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, setting, state_of
 from vizsla.engine.changes import Changes
 from vizsla.engine.follower import Follower, Generation
-from vizsla.engine.live_items import LiveMetadata
 from vizsla.engine.maintenance import Maintenance
 from vizsla.engine.segments import FLUSH_ROWS
 from vizsla.engine.writer import Writer
@@ -459,7 +458,6 @@ class Engine(LiveRetriever):
     def missing(self, field: str) -> int:
         """Return how many items have no value of a field."""
         details = self.generation(metadata=True).items.details
-        assert isinstance(details, LiveMetadata)
         return int(details.column(field).missing().sum())
 
     def add_member(self, name: str, member: Any) -> None:

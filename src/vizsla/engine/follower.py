@@ -36,14 +36,15 @@ from vizsla.engine.live_items import (
     LiveCatalog,
     LiveMetadata,
     MetadataChunk,
+    fields_of,
     joined_ids,
+    joined_text,
     with_changed,
     with_rows,
 )
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
-from vizsla.engine.segments import Segment, check_files, read_rows
+from vizsla.engine.segments import Segment, check_files, read_rows, stored_segments
 from vizsla.engine.static_member import StaticMember
-from vizsla.engine.stored import fields_of, joined_text, stored_segments
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -292,13 +293,13 @@ class Follower:
                 self._statics[definition.artifact] = known.get(definition.artifact) or self._static(definition)
 
     def _static(self, definition: Definition) -> StaticMember:
-        assert definition.trained is not None
+        last = 0 if definition.trained is None else definition.trained.last_item
         folder = self.catalog.folder / definition.artifact
         check_files(folder, definition.files, checksums=False)
         built = load(folder, verify=self.verify)
         if not isinstance(built, Retriever):
             raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
-        return StaticMember(built, definition.trained.last_item)
+        return StaticMember(built, last)
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Take the rows, deletions, clicks and changes of metadata that are new."""

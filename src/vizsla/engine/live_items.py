@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +47,21 @@ class FieldKind(NamedTuple):
 
 
 Fields = Mapping[str, FieldKind]
+
+
+def fields_of(connection: sqlite3.Connection) -> Fields:
+    """Return what each field is."""
+    rows = connection.execute("SELECT name, kind, declared, style FROM fields").fetchall()
+    found = {}
+    for name, kind, declared, style in rows:
+        known = json.loads(style)
+        found[name] = FieldKind(kind, bool(declared), NumberStyle(*known) if known else None)
+    return found
+
+
+def joined_text(title: str, text: str) -> str:
+    """Return what members index: title and text joined by one space, or the one that is not empty."""
+    return f"{title} {text}" if title and text else title or text
 
 
 class MetadataChunk:

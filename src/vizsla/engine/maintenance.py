@@ -17,6 +17,7 @@ import numpy as np
 from vizsla.engine.catalog import CatalogFile, note, state_of
 from vizsla.engine.definitions import LIVE, Definition, listed_folders, stored_members
 from vizsla.engine.follower import Follower, Layout
+from vizsla.engine.live_items import joined_text
 from vizsla.engine.segments import (
     Files,
     NewFolder,
@@ -25,11 +26,11 @@ from vizsla.engine.segments import (
     check_files,
     files_of,
     read_rows,
+    stored_segments,
     sweep,
     to_merge,
     write_rows,
 )
-from vizsla.engine.stored import joined_text, stored_segments
 from vizsla.errors import EngineError, FormatError
 from vizsla.typing import Int32Array, Int64Array
 

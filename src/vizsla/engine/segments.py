@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,6 +211,17 @@ def sweep(engine: Path, listed: set[str]) -> list[str]:
                 shutil.rmtree(entry.path, ignore_errors=True)
                 removed.append(name)
     return removed
+
+
+def stored_segments(connection: sqlite3.Connection) -> list[Segment]:
+    """Return the segments that the catalog lists, in the order of their rows."""
+    parts: dict[int, dict[int, tuple[str, Any]]] = {}
+    for s, m, folder, files in connection.execute("SELECT s, m, folder, files FROM parts"):
+        parts.setdefault(s, {})[m] = folder, json.loads(files)
+    rows = connection.execute("SELECT s, first, rows, folder, files FROM segments ORDER BY first").fetchall()
+    return [
+        Segment(s, first, count, folder, json.loads(files), parts.get(s, {})) for s, first, count, folder, files in rows
+    ]
 
 
 def to_merge(sizes: Sequence[tuple[int, int]], *, floor: int = FLUSH_ROWS) -> tuple[int, int] | None:

@@ -18,10 +18,11 @@ from vizsla.core.explanation import Explanation
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.engine.member import LiveMember, LiveView
-from vizsla.errors import FormatError
+from vizsla.errors import FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array
 
 FILE = "texts.json"
+SCALES = {"bm25": "bm25", "tfidf": "tf-idf"}
 
 
 class WholeMember(LiveMember):
@@ -31,7 +32,7 @@ class WholeMember(LiveMember):
     incremental class use that.
     """
 
-    kinds: ClassVar[tuple[str, ...]] = ("bm25", "tfidf")
+    kinds: ClassVar[tuple[str, ...]] = tuple(SCALES)
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         super().__init__(recipe, settled, bindings)
@@ -82,6 +83,7 @@ class WholeView(LiveView):
 
     def __init__(self, recipe: Recipe, texts: list[str], size: int, live: BoolArray | None, bindings: dict[str, Any]):
         self._recipe, self._texts, self._size, self._live, self._bindings = recipe, texts, size, live, bindings
+        self.scale = SCALES[recipe.kind]
         self._lock = ForkLock()
         self._made: tuple[Retriever, Int32Array] | None = None
 
@@ -112,7 +114,8 @@ class WholeView(LiveView):
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain with the retriever."""
         made = self._built()
-        assert made is not None
+        if made is None:
+            raise InputError(f"`item` must be one that is there. Got slot {slot} of none.")
         retriever, slots = made
         return retriever._explain(queries, int(np.searchsorted(slots, slot)), None)
 
