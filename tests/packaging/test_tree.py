@@ -39,4 +39,160 @@ OWN = {
     "demo/budget.py": "one row of the demo",
     "demo/docstring.py": "a parser with tests of its own",
     "demo/methods.py": "the rows of the demo",
+    "engine/administration.py": "what an engine does rarely, apart from changes and searches",
     "engine/live_words.py": "queries, apart from what answers them",
+    "engine/static_member.py": "members that are built whole",
+    "engine/writer.py": "group commit with tests of its own",
+    "evaluation/significance.py": "statistics with tests of their own",
+    "indexes/pq/training.py": "needs faiss, which a search does not",
+    "io/documents.py": "one format",
+    "io/ir_datasets.py": "one format",
+    "io/pecos.py": "one format",
+    "io/tables.py": "one format",
+    "methods/cur/least_squares.py": "linear algebra with tests of its own",
+    "methods/fusion/fit.py": "what the package exports",
+    "methods/pefa/build.py": "what the package exports",
+    "methods/pefa/selection.py": "apart from building, which it would double in size",
+    "methods/sidr/trainer.py": "steps, apart from what they are given",
+    "text/languages.py": "tables of words by language",
+    "text/stemming.py": "the border to PyStemmer",
+}
+"""Modules that only one other module of their folder imports, with the reason."""
+
+TWINS = {"model.py": "the retriever of a method's package"}
+"""File names that may occur more than twice, with the reason."""
+
+SAME_CLASS_NAMES = {"Asked", "Calibration", "Choice", "Comparison", "Encoding", "Lessons", "Line", "Pool", "Reading"}
+SAME_CLASS_NAMES |= {"Trial", "Watched"}
+"""Class names that occur more than once: none may be added."""
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def inner(path):
+    return path.relative_to(SOURCE).as_posix()
+
+
+def texts():
+    """Every text file of the repository, as far as we write them ourselves."""
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    found = [path for path in [*found, *ROOT.glob("*")] if path.is_file() and path.suffix in KINDS]
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def lines(path):
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def rules_apply(path):
+    """Tables that a program wrote and the generated stub are not reading matter."""
+    return path.suffix in {".py", ".hpp", ".cpp"} and "enerated" not in path.read_text(encoding="utf-8")[:400]
+
+
+def test_no_file_is_longer_than_700_lines():
+    sources = [
+        path for folder in ("src", "native", "tests") for path in (ROOT / folder).rglob("*") if rules_apply(path)
+    ]
+    assert len(sources) > 20
+    assert {name(path): lines(path) for path in sources if lines(path) > 700} == {}
+
+
+def test_no_module_is_a_splinter():
+    short = {inner(path): lines(path) for path in MODULES if lines(path) < 60 and path.parent.name != "cli"}
+    assert {path: count for path, count in short.items() if path not in SHORT} == {}
+
+
+def test_no_module_serves_one_sibling_only():
+    found = {path: users for path, users in importers().items() if len(users) == 1}
+    lonely = {inner(path) for path, users in found.items() if {path.parent} == {user.parent for user in users}}
+    assert sorted(path for path in lonely - OWN.keys() if not path.startswith("cli/")) == []
+
+
+def importers():
+    """Which modules import each module."""
+    modules = {".".join(["vizsla", *path.relative_to(SOURCE).with_suffix("").parts]): path for path in MODULES}
+    found = {path: set() for path in MODULES}
+    for path in LIBRARY:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    used = modules.get(f"{node.module}.{alias.name}") or modules.get(node.module)
+                    if used not in (None, path):
+                        found[used].add(path)
+    return found
+
+
+def test_file_names_occur_at_most_twice():
+    counted = Counter(path.name for path in MODULES)
+    assert sorted(file for file, count in counted.items() if count > 2 and file not in TWINS) == []
+
+
+def test_class_names_are_unique():
+    places = defaultdict(set)
+    for path in LIBRARY:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].add(inner(path))
+    several = {each: sorted(paths) for each, paths in places.items() if len(paths) > 1}
+    assert {each: paths for each, paths in several.items() if each not in SAME_CLASS_NAMES} == {}
+
+
+def test_array_aliases_are_defined_in_typing_only():
+    alias = re.compile(r"^\w+ = NDArray\[np\.\w+\]$", re.MULTILINE)
+    others = [path for path in MODULES if path.name != "typing.py"]
+    assert [inner(path) for path in others if alias.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_path_of_a_developers_machine():
+    forbidden = re.compile(r"(?<![\w.~*-])/(work|root)/|/tmp/w/")
+    # In a git worktree `.git` is a file, and holds a path.
+    others = [path for path in texts() if path not in (Path(__file__), ROOT / ".git")]
+    assert [name(path) for path in others if forbidden.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_every_module_says_what_it_holds():
+    trees = {inner(path): ast.parse(path.read_text(encoding="utf-8")) for path in LIBRARY}
+    assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == []
+
+
+def test_no_module_does_what_a_library_must_not():
+    found = {}
+    for path in LIBRARY:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if wrong := list(offenses(tree, prints="cli" in path.parts or "demo" in path.parts)):
+            found[inner(path)] = wrong
+    assert found == {}
+
+
+def offenses(tree, *, prints):
+    """What a library module must not do, each with its line; only a `show` method may print."""
+    shown = set()
+    for node in ast.walk(tree):
+        shown |= set(ast.walk(node)) if isinstance(node, ast.FunctionDef) and node.name == "show" else set()
+        if isinstance(node, ast.Assert):
+            yield node.lineno, "assert: raise an error of vizsla.errors, python -O removes asserts"
+        elif isinstance(node, ast.Import | ast.ImportFrom) and UNSAFE_MODULES & imported(node):
+            yield node.lineno, "unpickling runs what the file says"
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
+            yield node.value.lineno, "allow_pickle: unpickling runs what the file says"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in UNSAFE_CALLS:
+                yield node.lineno, f"{node.func.id}: runs text as code"
+            elif node.func.id == "print" and not prints and node not in shown:
+                yield node.lineno, "print: the library prints nothing"
+
+
+def imported(node):
+    """The top-level packages that an import statement names."""
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return {full.split(".")[0] for full in names}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["assert x", "import pickle", "from pickle import load", "np.load(f, allow_pickle=True)", "eval(t)", "print(1)"],
+)
+def test_the_rules_have_teeth(source):
+    assert list(offenses(ast.parse(source), prints=False))

@@ -21,13 +21,8 @@ from vizsla.errors import InputError, RecipeError
 LIVE, STATIC, COMPOSITE = "live", "static", "composite"
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
-REGISTRY = (
-    ("vizsla.engine.lexical_member", "LexicalMember"),
-    ("vizsla.engine.vector_member", "VectorMember"),
-    ("vizsla.engine.pefa_member", "PefaMember"),
-    ("vizsla.engine.whole_member", "WholeMember"),
-)
-"""Classes of live members, imported when a member needs one; the first that accepts a recipe takes it."""
+REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "whole_member")
+"""Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
 
 
 @dataclass(frozen=True)
@@ -165,17 +160,20 @@ def member_class(recipe: Recipe, known: Mapping[str, Definition]) -> type[LiveMe
     """Return the class that is exact for a recipe after every change; None where it must be built whole."""
     if any(known[name].type != LIVE for name in recipe.members if name in known):
         return None
-    for module, name in REGISTRY:
-        try:
-            kind = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
-            continue
-        if kind.accepts(recipe):
-            found: type[LiveMember] = kind
-            return found
-    return None
+    accepting = (kind for module in REGISTRY for kind in _classes(f"vizsla.engine.{module}") if kind.accepts(recipe))
+    return next(accepting, None)
+
+
+def _classes(name: str) -> list[type[LiveMember]]:
+    """Return the classes of live members that a module defines; none where there is no such module."""
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return []
+    kinds = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, LiveMember)]
+    return [each for each in kinds if each.__module__ == name and each.kinds]
 
 
 def bindings_of(
