@@ -418,7 +418,7 @@ def train_cross_encoder(
     max_tokens : int
         Cut pairs after so many tokens.
     checkpoint : path, optional
-        Keep the state there.
+        A folder where the state is kept; a training that was stopped goes on from it.
     watch : callable, optional
         Gets a `TrainingProgress` after every step.
     threads : int
