@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ class SignatureOption:
         The words, or the numbers, that its docstring lists.
     about : str
         The first sentence of its docstring.
+    bounds : pair of float, optional
+        What its docstring limits it to: "float in [0, 1]".
     """
 
     name: str
@@ -37,30 +40,44 @@ class SignatureOption:
     kinds: tuple[str, ...]
     literals: tuple[Any, ...]
     about: str
+    bounds: tuple[float, float] | None = None
 
     def reader(self) -> dict[str, Any]:
         """Return how `add_argument` reads the option's value."""
+        words = self.literals
         number = next((kind for kind in self.kinds if kind in NUMBERS), None)
-        if "bool" in self.kinds and self.literals:
-            words = "|".join(("yes", "no", *self.literals))
-            return {"type": _one_of(_yes_or_no, self.literals, "yes, no"), "metavar": words}
-        if "bool" in self.kinds:
+        if "bool" in self.kinds and not words:
             return {"action": "store_true" if self.default is False else argparse.BooleanOptionalAction}
+        if "bool" in self.kinds:
+            return {"type": self._read_with(_yes_or_no, "yes, no"), "metavar": "|".join(("yes", "no", *words))}
         if any(kind in SEQUENCES for kind in self.kinds):
             return {"type": float, "nargs": "+", "metavar": "X"}
         if isinstance(self.default, tuple):
             return {"type": _names, "metavar": "NAMES"}
-        if number is None or ("str" in self.kinds and not self.literals):
-            return (
-                {"choices": self.literals} if self.literals else {"metavar": "PATH" if "Path" in self.kinds else None}
-            )
-        if not self.literals:
-            return {"type": NUMBERS[number], "metavar": METAVARS[number]}
-        if all(isinstance(one, int) for one in self.literals):
-            return {"type": int, "choices": self.literals}
+        if number is None or ("str" in self.kinds and not words):
+            return {"choices": words} if words else {"metavar": "PATH" if "Path" in self.kinds else None}
+        if words and not isinstance(words[0], str):
+            return {"type": NUMBERS[number], "choices": words}
         about = "a whole number" if number == "int" else "a number"
-        words = "|".join((METAVARS[number], *self.literals))
-        return {"type": _one_of(NUMBERS[number], self.literals, about), "metavar": words}
+        return {"type": self._read_with(NUMBERS[number], about), "metavar": "|".join((METAVARS[number], *words))}
+
+    def _read_with(self, kind: Callable[[str], Any], about: str) -> Callable[[str], Any]:
+        """Return a reader of numbers, in bounds where the docstring states some, or of the literals."""
+        low, high = self.bounds or (-math.inf, math.inf)
+        about += "" if self.bounds is None else f" from {low:g} to {high:g}"
+
+        def read(text: str) -> Any:
+            if text in self.literals:
+                return text
+            try:
+                value = kind(text)
+            except ValueError:
+                value = None
+            if value is None or not (self.bounds is None or low <= value <= high):
+                raise argparse.ArgumentTypeError(f"must be {' or '.join((about, *self.literals))}. Got {text!r}.")
+            return value
+
+        return read
 
     def help(self, note: str | None = None) -> str:
         """Return what `--help` says of the option."""
@@ -166,7 +183,9 @@ def declared(source: Callable[..., Any]) -> list[SignatureOption]:
             continue
         about = docs.get(name, ("", ""))
         literals = _literals(f"{annotation} {about[0]}", kinds)
-        found.append(SignatureOption(name, parameter.default, kinds, literals, first_sentence(about[1])))
+        stated = re.search(r" in \[([\d.]+), ([\d.]+)\]", about[0])
+        bounds = (float(stated[1]), float(stated[2])) if stated else None
+        found.append(SignatureOption(name, parameter.default, kinds, literals, first_sentence(about[1]), bounds))
     return found
 
 
@@ -214,20 +233,6 @@ def _literals(text: str, kinds: Sequence[str]) -> tuple[Any, ...]:
         return tuple(words or (int(number) for number in re.findall(r"-?\d+", braces[1])))
     words = re.findall(r'"([^"]*)"', text)
     return tuple(dict.fromkeys(words)) if words and {"int", "float", "bool"} & {*kinds} else ()
-
-
-def _one_of(kind: Callable[[str], Any], words: Sequence[str], about: str) -> Callable[[str], Any]:
-    """Return a reader of numbers, or of some words."""
-
-    def read(text: str) -> Any:
-        if text in words:
-            return text
-        try:
-            return kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {' or '.join((about, *words))}. Got {text!r}.") from None
-
-    return read
 
 
 def _yes_or_no(text: str) -> bool:

@@ -79,7 +79,7 @@ def pefa_xs(
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for clicks with times: a Dataset's log, or fourth entries in
         seconds since 1970. "auto" chooses on the latest clicks.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.
@@ -138,7 +138,13 @@ def pefa_max(
 def pefa(
     base: RowSpaceRetriever, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0
 ) -> PefaXs:
-    """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
+    """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks.
+
+    Parameters
+    ----------
+    base, clicks, half_life, cold, seed
+        As in `pefa_xs`.
+    """
     trials = trials_xs(XS_WEIGHTS, (True, False)) + trials_unit(XS_WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
         trials += trials_max(XS_WEIGHTS, MARGINS, ITEM_WEIGHT)
