@@ -137,7 +137,7 @@ class IndexRetriever(Retriever):
     def _search_rows(self, rows: Rows, k: int, filter: Filter | None, threads: int) -> Candidates:
         found: Candidates = self.index.search(rows, k, filter=filter, threads=threads)
         if not isinstance(rows, SparseRows) and not (says := np.any(rows, axis=1)).all():
-            found = _only_rows(found, says)
+            found = only_rows(found, says)
         return found.with_catalog(self._items)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
@@ -145,7 +145,7 @@ class IndexRetriever(Retriever):
         return scored
 
 
-def _only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
+def only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
     """Empty the rows that are not kept."""
     lengths = np.where(kept, np.diff(found.offsets), 0)
     inside = np.repeat(kept, np.diff(found.offsets))

@@ -323,3 +323,22 @@ class EmbeddingCache(Encoder):
         for at, text in enumerate(texts):
             rows[at] = found[text]
         return rows
+
+
+def cached_encoder(encoder: Encoder, cache: EmbeddingCache | str | Path | None) -> Encoder:
+    """Return the encoder behind a cache: one around another encoder shares its file; None gives the encoder itself.
+
+    Examples
+    --------
+    >>> from vizsla import FunctionEncoder
+    >>> lengths = FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
+    >>> cached_encoder(lengths, None) is lengths
+    True
+    """
+    if cache is None or encoder.sparse:
+        return encoder
+    if not isinstance(cache, EmbeddingCache):
+        return EmbeddingCache(encoder, cache)
+    if cache.fingerprint == encoder.fingerprint:
+        return cache
+    return EmbeddingCache(encoder, cache.path, cache.max_bytes)

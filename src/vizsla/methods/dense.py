@@ -127,14 +127,7 @@ class Dense(RowSpaceRetriever):
         raise InputError(f"The items of an index of kind {self.index.kind!r} must stay as they are: build it anew.")
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        row, score = self._rows(queries), self._score_one(queries, item)
-        query_length = float(np.linalg.norm(np.asarray(row, np.float64)))
-        item_length = float(np.linalg.norm(self.index.take(np.array([item])).astype(np.float64)))
-        product = query_length * item_length
-        cosine = score / product if product else 0.0
-        lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"
-        what, parts = self.index.explain(np.asarray(row, np.float32)[0], item)
-        return Explanation(score, f"inner product of query and {what}: {lengths}", parts)
+        return explain_product(self._score_one(queries, item), self._rows(queries), self.index, item)
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.catalog("items", self.items)
@@ -145,6 +138,17 @@ class Dense(RowSpaceRetriever):
     def _read(cls, reader: ArtifactReader) -> Self:
         index = reader.child("index", DenseIndex)
         return cls(reader.catalog("items"), read_encoder(reader), index)
+
+
+def explain_product(score: float, row: Any, index: DenseIndex, item: int) -> Explanation:
+    """Explain the inner product of a query's row and an item of an index."""
+    query_length = float(np.linalg.norm(np.asarray(row, np.float64)))
+    item_length = float(np.linalg.norm(index.take(np.array([item])).astype(np.float64)))
+    product = query_length * item_length
+    cosine = score / product if product else 0.0
+    lengths = f"cosine {cosine:.4f} × lengths {query_length:.4f} and {item_length:.4f}"
+    what, parts = index.explain(np.asarray(row, np.float32)[0], item)
+    return Explanation(score, f"inner product of query and {what}: {lengths}", parts)
 
 
 @builds("dense", data="items")

@@ -127,17 +127,12 @@ class Codebook:
 
     def turned(self, rows: Float32Array) -> Float32Array:
         """Return vectors in the codebook's own dimensions, a row each, by one thread of Faiss's matrix product."""
-        faiss = load_faiss()
-
         if self.rotation is None:
             wide = np.zeros((len(rows), self.wide), np.float32)
             wide[:, : self.dim] = rows
             return wide
-        turn = faiss.LinearTransform(self.dim, self.wide)
-        faiss.copy_array_to_vector(np.ascontiguousarray(self.rotation).reshape(-1), turn.A)
-        turn.is_trained = True
         with faiss_threads(1):
-            turned: Float32Array = turn.apply(np.ascontiguousarray(rows, np.float32))
+            turned: Float32Array = self._turn().apply(np.ascontiguousarray(rows, np.float32))
         return turned
 
     def turned_back(self, rows: Float32Array) -> Float32Array:
@@ -156,6 +151,17 @@ class Codebook:
         quantizer = self._quantizer()
         with faiss_threads(1):
             codes: NDArray[np.uint8] = quantizer.compute_codes(turned)
+        return codes if self.bits == 8 else unpacked(codes)
+
+    def assigned_alone(self, rows: Float32Array) -> NDArray[np.uint8]:
+        """Return the same, each vector by itself: no code depends on which vectors are coded together."""
+        quantizer, turn = self._quantizer(), None if self.rotation is None else self._turn()
+        wide = rows if turn is not None else self.turned(rows)
+        codes = np.zeros((len(rows), self.parts * self.bits // 8), np.uint8)
+        with faiss_threads(1):
+            for at in range(len(rows)):
+                row = np.ascontiguousarray(wide[at : at + 1], np.float32)
+                codes[at] = quantizer.compute_codes(row if turn is None else turn.apply(row))
         return codes if self.bits == 8 else unpacked(codes)
 
     def decoded(self, codes: NDArray[np.uint8]) -> Float32Array:
@@ -178,6 +184,14 @@ class Codebook:
         rotation = reader.array("rotation", np.float32, ndim=2) if rotated else None
         lost = reader.array("lost", np.float32) if measured else None
         return cls(reader.array("centroids", np.float32, ndim=3), rotation, dim=dim, lost=lost)
+
+    def _turn(self) -> Any:
+        faiss = load_faiss()
+
+        turn = faiss.LinearTransform(self.dim, self.wide)
+        faiss.copy_array_to_vector(np.ascontiguousarray(self.rotation, np.float32).reshape(-1), turn.A)
+        turn.is_trained = True
+        return turn
 
     def _quantizer(self) -> Any:
         faiss = load_faiss()
