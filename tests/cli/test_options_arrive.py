@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import cache
 
 import pytest
 
@@ -61,7 +62,7 @@ def declared_rows(verb):
     """What the options that a signature declares become: rows as in COMMANDS, with values that are no defaults."""
     flags = " ".join(COMMANDS[verb][2]).split()
     rows = {}
-    for action in dict(leaves(parser()))[verb]._actions:
+    for action in verbs()[verb]._actions:
         option, flag = getattr(action, "declared_by", None), action.option_strings[-1] if action.option_strings else ""
         if option is None or action.dest in ELSEWHERE or flag.replace("--no-", "--") in flags:
             continue
@@ -85,6 +86,12 @@ def _told_apart(one, other):
     return isinstance(one, plain) and isinstance(other, plain) and one != other
 
 
+@cache
+def verbs():
+    """Return the parser of every verb by its name."""
+    return dict(leaves(parser()))
+
+
 def leaves(node, name=""):
     subs = [action for action in node._actions if isinstance(action, argparse._SubParsersAction)]
     if not subs:
@@ -96,7 +103,7 @@ def leaves(node, name=""):
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_no_option_is_without_a_row(verb):
-    options = [action for action in dict(leaves(parser()))[verb]._actions if action.option_strings]
+    options = [action for action in verbs()[verb]._actions if action.option_strings]
     known = " ".join(COMMANDS[verb][2])
     missing = [
         action.option_strings

@@ -8,10 +8,9 @@ from importlib import import_module
 
 import pytest
 
-from tests.cli.test_options_arrive import leaves
+from tests.cli.test_options_arrive import verbs
 from vizsla import bm25, compare, learn_fusion, open_dataset, pefa, pefa_max, pefa_xl, pefa_xs, residual_cur, tfidf
 from vizsla.cli.signatures import SignatureOptions
-from vizsla.cli.verbs import parser
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.sentence import SentenceEncoder
@@ -105,7 +104,7 @@ READ = {"int": ("7", 7), "float": ("0.25", 0.25), "bool": ("yes", True)}
 
 def declared_actions(verb):
     reading = {*inspect.signature(open_dataset).parameters} - {"format"}
-    actions = [action for action in dict(leaves(parser()))[verb]._actions if hasattr(action, "declared_by")]
+    actions = [action for action in verbs()[verb]._actions if hasattr(action, "declared_by")]
     return [each for each in actions if each.dest not in reading and each.dest != "format"]
 
 
@@ -164,9 +163,7 @@ def test_every_plain_parameter_is_an_option(verb):
 
 
 def test_reading_options_are_those_of_open_dataset():
-    actions = {
-        each.dest: each for each in dict(leaves(parser()))["index bm25"]._actions if hasattr(each, "declared_by")
-    }
+    actions = {each.dest: each for each in verbs()["index bm25"]._actions if hasattr(each, "declared_by")}
     names = {*inspect.signature(open_dataset).parameters} - {"source", "queries", "clicks", "qrels", "click_columns"}
     assert names <= {*actions}
     assert {*actions["on_error"].choices} == {"raise", "warn", "skip"}
@@ -174,7 +171,7 @@ def test_reading_options_are_those_of_open_dataset():
 
 
 def test_every_verb_with_declared_options_is_listed():
-    declared = {verb for verb, node in leaves(parser()) if any(hasattr(one, "declared_by") for one in node._actions)}
+    declared = {verb for verb, node in verbs().items() if any(hasattr(one, "declared_by") for one in node._actions)}
     assert declared - {"add", "inspect", "search"} <= {*MIRRORED}  # these read data, and nothing else is declared
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -22,7 +23,7 @@ from vizsla.encoders.open import open_encoder
 from vizsla.evaluation.plots import Drawing
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
 
-VARIANTS = {"pefa": pefa, "pefa-xs": pefa_xs, "pefa-max": pefa_max, "pefa-xl": pefa_xl}
+VARIANTS: dict[str, Callable[..., Any]] = {"pefa": pefa, "pefa-xs": pefa_xs, "pefa-max": pefa_max, "pefa-xl": pefa_xl}
 OPTIONS = {kind: SignatureOptions(variant) for kind, variant in VARIANTS.items()}
 
 
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     start, options = perf_counter(), OPTIONS[arguments.kind].given(arguments)
     if encoder := getattr(arguments, "encoder", None):
         options["encoder"] = open_encoder(encoder)
-    build: Any = partial(VARIANTS[arguments.kind], load_retriever(arguments.base))
+    build = partial(VARIANTS[arguments.kind], load_retriever(arguments.base))
     clicks = read_clicks(arguments)
     model = build(clicks, **with_half_life(options, clicks, build))
     chosen = ", ".join(f"{name} {value:.6g}" for name, value in vars(model.settings).items() if _is_number(value))

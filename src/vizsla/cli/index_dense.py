@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,18 @@ if TYPE_CHECKING:
 LSA = SignatureOptions(LsaEncoder.fit, only=("dim", "seed"))
 MODEL = SignatureOptions(SentenceEncoder, only=("query_prompt", "item_prompt", "normalize"))
 KIND = SignatureOptions(dense, only=("index",), choices={"index": tuple(DENSE)})
-BUILDS = {"flat": FlatIndex.build, "hnsw": HnswIndex.build, "ivf": IvfIndex.build, "pq": PqIndex.build}
-INDEXES = {kind: SignatureOptions(build, skip=("rounds", "threads")).options.keys() for kind, build in BUILDS.items()}
+BUILDS: dict[str, Callable[..., Any]] = {
+    "flat": FlatIndex.build,
+    "hnsw": HnswIndex.build,
+    "ivf": IvfIndex.build,
+    "pq": PqIndex.build,
+}
+SKIPPED = ("rounds", "threads")
+INDEXES = {kind: {*SignatureOptions(build, skip=SKIPPED).options} for kind, build in BUILDS.items()}
 INDEXES |= {f"{kind}pq": (INDEXES[kind] | INDEXES["pq"]) - {"storage"} for kind in ("hnsw", "ivf")}
 INDEX = SignatureOptions(
     *BUILDS.values(),
-    skip=("rounds", "threads"),
+    skip=SKIPPED,
     prefixes={name: f"{', '.join(kind for kind in BUILDS if name in INDEXES[kind])}: "
               for names in INDEXES.values() for name in names},
 )  # fmt: skip
