@@ -8,6 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import (
     add_bundling,
     add_output,
@@ -53,7 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
         options["encoder"] = open_encoder(encoder)
     build = partial(VARIANTS[arguments.kind], load_retriever(arguments.base))
     clicks = read_clicks(arguments)
-    model = build(clicks, **with_half_life(options, clicks, build))
+    options = with_half_life(options, clicks, build)
+    with working("adapting"):
+        model = build(clicks, **options)
     chosen = ", ".join(f"{name} {value:.6g}" for name, value in vars(model.settings).items() if _is_number(value))
     save_model(model, arguments, start, more=f"; {chosen}")
     if arguments.plot and model.choice is not None:

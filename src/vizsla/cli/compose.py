@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
 from vizsla.artifacts.artifact import load
 from vizsla.base.scorer import Scorer
 from vizsla.cli.options import (
@@ -76,7 +77,8 @@ def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriev
     given = {name: getattr(arguments, name) for name in ("clicks", "queries") if getattr(arguments, name)}
     dataset = open_items(arguments.learn, arguments, **given)
     parts = {term: parse(term, names) for term in sum_terms(arguments.expression)}
-    fusion = learn_fusion(parts, dataset, **OPTIONS.given(arguments))
+    with working("learning the weights"):
+        fusion = learn_fusion(parts, dataset, **OPTIONS.given(arguments))
     if arguments.report:
         fusion.to_json(arguments.report)
     print(fusion.said)

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.base.scorer import Scorer
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if anchors is None:
         anchors = score_anchors(scorer, queries, scores, storage="float32", shard=cost.shard(), overwrite=True)
-    built = residual_cur(scorer, anchors, priors, **options)
+    with working("fitting"):
+        built = residual_cur(scorer, anchors, priors, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {built!r}, {seconds:.1f} s; the anchors' scores stay in {scores}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
@@ -29,7 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     counted = load_statistics(arguments.statistics)
     start, analyzer = perf_counter(), chosen_analyzer(arguments, counted)
-    built = bm25(open_data(arguments), analyzer=analyzer, statistics=counted, **OPTIONS.given(arguments))
+    with working("building"):
+        built = bm25(open_data(arguments), analyzer=analyzer, statistics=counted, **OPTIONS.given(arguments))
     save_model(built, arguments, start, more=languages_of(built.statistics))
 
 

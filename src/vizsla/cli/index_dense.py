@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from vizsla._internal.terminal import working
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.cli.options import add_bundling, add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
@@ -70,19 +71,23 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any], start: float) -> None:
-    encoder = LsaEncoder.fit((item.default_text() for item in dataset.items), **LSA.given(arguments))
-    _save(Dense.build(dataset, encoder, **options), arguments, start)
+    with working("building"):
+        encoder = LsaEncoder.fit((item.default_text() for item in dataset.items), **LSA.given(arguments))
+        built = Dense.build(dataset, encoder, **options)
+    _save(built, arguments, start)
 
 
 def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any], start: float) -> None:
     """Encode with a model, which takes long: the same command continues where it was stopped."""
-    working = f"{arguments.output.rstrip('/')}.encoding"
+    folder = f"{arguments.output.rstrip('/')}.encoding"
     encoder = _encoder(arguments)
     storage = "float16" if options.get("storage") == "float16" else "float32"
     texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
-    rows = resumable_encode(encoder, texts, working, storage=storage, count=count)
-    _save(Dense.build(dataset, encoder, vectors=rows, **options), arguments, start)
-    remove_encoding(working)
+    with working("building"):
+        rows = resumable_encode(encoder, texts, folder, storage=storage, count=count)
+        built = Dense.build(dataset, encoder, vectors=rows, **options)
+    _save(built, arguments, start)
+    remove_encoding(folder)
 
 
 def _save(built: Dense, arguments: argparse.Namespace, start: float) -> None:

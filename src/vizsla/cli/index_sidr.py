@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data, save_model
 from vizsla.encoders.sidr import FORMS, SidrEncoder
 from vizsla.errors import InputError
@@ -36,5 +37,6 @@ def run(arguments: argparse.Namespace) -> None:
     start = perf_counter()
     check_output(arguments)
     encoder = sidr_encoder(arguments.model).with_forms(queries=arguments.queries_as, items=arguments.items_as)
-    made = sidr(open_data(arguments), encoder)
+    with working("building"):
+        made = sidr(open_data(arguments), encoder)
     save_model(made, arguments, start)

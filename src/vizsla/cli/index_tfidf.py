@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.methods.tfidf import tfidf
@@ -24,5 +25,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Fit, index, save."""
     check_output(arguments)
     start = perf_counter()
-    built = tfidf(open_data(arguments), **OPTIONS.given(arguments))
+    with working("building"):
+        built = tfidf(open_data(arguments), **OPTIONS.given(arguments))
     save_model(built, arguments, start, f"{built.encoder.dim:,} n-grams, {built.nbytes / 1e6:.1f} MB")

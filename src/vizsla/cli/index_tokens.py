@@ -6,6 +6,7 @@ import argparse
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
@@ -42,7 +43,8 @@ def built(arguments: argparse.Namespace) -> Bag:
     if arguments.language and (arguments.vocabulary or arguments.learn_vocabulary):
         raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
     data = open_data(arguments)
-    return bag(data, analyzer=_analyzer(arguments, data), **OPTIONS.given(arguments))
+    with working("building"):
+        return bag(data, analyzer=_analyzer(arguments, data), **OPTIONS.given(arguments))
 
 
 def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vizsla._internal.terminal import escape_control
+from vizsla._internal.terminal import escape_control, working
 from vizsla.artifacts.artifact import load
 from vizsla.base.retriever import Retriever
 from vizsla.cli.signatures import SignatureOptions
@@ -254,7 +254,8 @@ def with_half_life(options: dict[str, Any], clicks: Any, build: Callable[..., Re
     from vizsla.learning.recency import choose_half_life
 
     others = {name: value for name, value in options.items() if name != "half_life"}
-    choice = choose_half_life(clicks, lambda part: build(part, **others))
+    with working("choosing the half-life"):
+        choice = choose_half_life(clicks, lambda part: build(part, **others))
     for trial in choice.trials:
         said = "none" if trial["half_life"] is None else f"{trial['half_life']:g} days"
         print(f"half-life {said}: {choice.measure} {trial['all']:.4f} on the latest clicks")

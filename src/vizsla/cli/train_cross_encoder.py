@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, load_retriever, open_data
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
@@ -32,10 +34,13 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, write the model, and say how it went; Ctrl-C keeps the best so far."""
     if arguments.overwrite:
         raise InputError("`--overwrite` must be left out: a trained model is written to a new folder. Got it.")
-    start, line = perf_counter(), ProgressLine()
+    start = perf_counter()
     parts = {name: load_retriever(path) for name in ("retriever", "teacher") if (path := getattr(arguments, name))}
     options = OPTIONS.given(arguments) | parts
-    model = train_cross_encoder(open_data(arguments), arguments.model, arguments.output, watch=line, **options)
+    data = open_data(arguments)
+    with working("training") as show:
+        line = ProgressLine(show)
+        model = train_cross_encoder(data, arguments.model, arguments.output, watch=line, **options)
     size = sum(weight.numel() for weight in model.model.parameters()) / 1e6
     print(f"{arguments.output}: {size:.1f} million weights, form {model.form}, {perf_counter() - start:.1f} s")
     if line.held_out:
@@ -43,18 +48,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 class ProgressLine:
-    """Follows a training: one live line on a terminal, otherwise a line a look at the held-out queries."""
+    """Follows a training: a bar on a terminal, otherwise a line a look at the held-out queries."""
 
-    def __init__(self) -> None:
-        self.held_out: list[float] = []
+    def __init__(self, show: Callable[..., None]) -> None:
+        self.show, self.held_out = show, list[float]()
 
     def __call__(self, seen: TrainingProgress) -> None:
         """Show how far the training is."""
         new = len(seen.held_out) > len(self.held_out)
         self.held_out = list(seen.held_out)
-        best = f", held-out nDCG@10 {max(self.held_out):.4f}" if self.held_out else ""
-        text = f"step {seen.step}/{seen.steps}, loss {seen.loss:.4f}{best}"
-        if sys.stderr.isatty():
-            print(f"\r\x1b[2K{text}", end="\n" if seen.step == seen.steps else "", file=sys.stderr, flush=True)
-        elif new:
-            print(text, file=sys.stderr)
+        text = f"loss {seen.loss:.4f}" + (f", held-out nDCG@10 {max(self.held_out):.4f}" if self.held_out else "")
+        self.show(description=f"training, {text}", completed=seen.step, total=seen.steps)
+        if new and not sys.stderr.isatty():
+            print(f"step {seen.step}/{seen.steps}, {text}", file=sys.stderr)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import (
     add_bundling,
     add_output,
@@ -37,8 +39,6 @@ OPTIONS = SignatureOptions(
 )
 CODING = SignatureOptions(PqIndex.build, only=("bits", "seed", "threads"))
 MODEL = SignatureOptions(QueryModel, names={"rate": "model_rate"})
-EVERY = 0.2
-"""Seconds between two updates of the live line."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, save, and say what was chosen; Ctrl-C keeps the best so far."""
     check_output(arguments)
     start = perf_counter()
-    model, whole = _trained(arguments)
+    with working("training") as show:
+        model, whole = _trained(arguments, LiveLine(show))
     size = f"{model.index.bytes} bytes an item ({model.index.compression:.0f} times smaller)"
     save_model(model, arguments, start, size, "" if whole else ", interrupted: the best so far")
     if model.choice is not None:
@@ -74,13 +75,13 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
-def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
+def _trained(arguments: argparse.Namespace, line: LiveLine) -> tuple[Jpq, bool]:
     """Return the trained retriever, and whether training came to its end."""
     base, teacher = _coded(arguments)
     usual = {} if arguments.bytes is None else {"handicap": "auto", "recodings": "auto"}
     clicks = read_clicks(arguments) if arguments.clicks else None
     queries = read_lines(arguments.query_log) if arguments.query_log else None
-    parts, line = {"queries": queries, "teacher": teacher, "model": _model(arguments)}, LiveLine()
+    parts = {"queries": queries, "teacher": teacher, "model": _model(arguments)}
     training = prepared_run(base, clicks, **parts, watch=line, **usual | OPTIONS.given(arguments))
     try:
         return trained_retriever(base, training, training.run()), True
@@ -88,8 +89,6 @@ def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
         if training.best is None:
             raise
         return trained_retriever(base, training, training.best), False
-    finally:
-        line.end()
 
 
 def _model(arguments: argparse.Namespace) -> Any:
@@ -119,27 +118,16 @@ def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:
 
 
 class LiveLine:
-    """One line on a terminal that follows the training; without a terminal, a line a phase's evaluation."""
+    """Follows a training: a bar on a terminal, otherwise a line a phase's evaluation."""
 
-    def __init__(self) -> None:
-        self.terminal, self.last, self.said = sys.stderr.isatty(), 0.0, ""
+    def __init__(self, show: Callable[..., None]) -> None:
+        self.show, self.said = show, ""
 
     def __call__(self, seen: JpqProgress) -> None:
         """Show how far the training is."""
         held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.held_out.items())
-        if not self.terminal:
-            if held and held != self.said:
-                print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
-            self.said = held
-            return
-        now = perf_counter()
-        if now - self.last >= EVERY or held != self.said:
-            self.said = held
-            self.last = now
-            text = f"{seen.phase}: step {seen.step}/{seen.steps}, loss {seen.loss:.4f}"
-            print(f"\r\x1b[2K{text}{', held-out MRR@10 ' + held if held else ''}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self.terminal:
-            print(file=sys.stderr)
+        text = f"{seen.phase}: loss {seen.loss:.4f}" + (f", held-out MRR@10 {held}" if held else "")
+        self.show(description=text, completed=seen.step, total=seen.steps)
+        if held and held != self.said and not sys.stderr.isatty():
+            print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
+        self.said = held

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.methods.sidr.quantize import quantize_sidr
@@ -30,8 +31,9 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     start, dataset, options = perf_counter(), open_data(arguments), OPTIONS.given(arguments)
     seed = {name: options[name] for name in ("seed",) if name in options}
-    base = bag(dataset, analyzer=WordPiece.open(arguments.model), **seed)
-    learned = train_sidr(base, dataset, arguments.model, **options)
+    with working("training"):
+        base = bag(dataset, analyzer=WordPiece.open(arguments.model), **seed)
+        learned = train_sidr(base, dataset, arguments.model, **options)
     if arguments.int8:
         learned, check = quantize_sidr(learned, dataset, **seed)
         print(check)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.index_tokens import add_building, built
 from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data, save_model, with_half_life
 from vizsla.cli.signatures import SignatureOptions
@@ -33,6 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"`--bag` must be a bag of tokens. Got kind {base.kind!r}.")
     data = open_data(arguments)
     options = with_half_life(OPTIONS.given(arguments), data, lambda part, **how: train_tokens(base, part, **how))
-    learned = train_tokens(base, data, **options)
+    with working("training"):
+        learned = train_tokens(base, data, **options)
     save_model(learned, arguments, start)
     print(f"expansions: {len(learned.encoder.targets):,}")

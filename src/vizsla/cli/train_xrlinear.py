@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from vizsla._internal.terminal import working
 from vizsla.cli.index_tfidf import KIND_SHARES
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model, with_half_life
 from vizsla.cli.signatures import SignatureOptions
@@ -25,7 +26,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     check_output(arguments)
     start, data = perf_counter(), open_data(arguments)
-    model = train_xrlinear(data, **with_half_life(OPTIONS.given(arguments), data, train_xrlinear))
+    options = with_half_life(OPTIONS.given(arguments), data, train_xrlinear)
+    with working("training"):
+        model = train_xrlinear(data, **options)
     save_model(model, arguments, start)
     if isinstance(model.encoder, NgramTfidf):
         shares = zip(KINDS, model.encoder.shares, strict=True)
