@@ -18,7 +18,7 @@ from vizsla._internal.terminal import escape_control, working
 from vizsla.artifacts.artifact import load
 from vizsla.base.retriever import Retriever
 from vizsla.cli.signatures import SignatureOptions
-from vizsla.core.validation import DatasetWarning, WarningLog
+from vizsla.core.validation import DatasetWarning, WarningLog, as_path
 from vizsla.data.conditions import where
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
@@ -66,7 +66,7 @@ def run_reading(arguments: argparse.Namespace) -> Iterator[Reading]:
     options = click_reading(arguments)
     rejected = options.get("rejected")
     options = {name: options[name] for name in ("encoding", "on_error") if name in options}
-    with Path(rejected).open("ab") if rejected else nullcontext() as aside:
+    with as_path(rejected, "--rejected").open("ab") if rejected else nullcontext() as aside:
         yield Reading(**options, rejected=aside)
 
 
@@ -209,7 +209,7 @@ def read_lines(path: str) -> list[str]:
     try:
         if path == "-":
             return _filled(sys.stdin)
-        with open(path, encoding="utf-8-sig") as lines:  # noqa: PTH123
+        with as_path(path).open(encoding="utf-8-sig") as lines:
             return _filled(lines)
     except UnicodeDecodeError as error:
         place = "standard input" if path == "-" else path
