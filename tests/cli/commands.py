@@ -44,9 +44,9 @@ COMMANDS = {
             "--chars": {"analyzer": lambda found: len(found("figs")) > 1},
         },
     ),
-    "index bag": (
+    "index tokens": (
         ON_ITEMS,
-        "index_tokens:bag",
+        "index_tokens:tokens",
         {
             "--language german": {"analyzer": lambda found: "german" in repr(found).lower()},
             "--vocabulary {model}": {"analyzer": lambda found: len(found.vocabulary) == len(WORDS)},
@@ -60,12 +60,12 @@ COMMANDS = {
         ON_CLICKS,
         "train_tokens:train_tokens",
         {
-            "--bag {bag}": {"0": lambda found: not found.learned and len(found.items) == 5},
+            "--base {tokens}": {"0": lambda found: not found.learned and len(found.items) == 5},
             "--b 0.3": {"0": lambda found: found.b == 0.3},
-            "--language german": {"0": lambda found: "german" in repr(found.encoder.bag.analyzer).lower()},
+            "--language german": {"0": lambda found: "german" in repr(found.encoder.words.analyzer).lower()},
             "--vocabulary {model}": {"0": lambda found: found.index.dim == len(WORDS)},
             "--learn-vocabulary 40": {"0": lambda found: 10 < found.index.dim <= 40},
-            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.bag.analyzer("Fig") == ["[UNK]"]},
+            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.words.analyzer("Fig") == ["[UNK]"]},
         },
     ),
     "train sidr": (
@@ -75,7 +75,7 @@ COMMANDS = {
     ),
     "train xrlinear": (
         ON_CLICKS,
-        "train_xrlinear:train_xrlinear",
+        "train_xrlinear:xrlinear",
         {"--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)}},
     ),
     "train cross-encoder": (
@@ -107,7 +107,7 @@ COMMANDS = {
         {"--measures R@5,P@1": {"measures": ["R@5", "P@1"]}},
     ),
     "compare": (
-        ["{items}", "x={bm25}", "y={bag}", "--queries", "{queries}", "--qrels", "{qrels}"],
+        ["{items}", "x={bm25}", "y={tokens}", "--queries", "{queries}", "--qrels", "{qrels}"],
         "compare:compare",
         {
             "--measures R@5,P@1": {"measures": ["R@5", "P@1"]},

@@ -9,12 +9,13 @@ import sys
 
 import pytest
 
-from vizsla import LsaEncoder, dense
+from vizsla import dense
+from vizsla.encoders.lsa import LsaEncoder
 
 TEXTS = [f"{color} {thing} {number}" for color in ("red", "blue") for thing in "abcdefgh" for number in range(2)]
 VERBS = {
     "index bm25 items.tsv": "building",
-    "index bag items.tsv": "building",
+    "index tokens items.tsv": "building",
     "index tfidf items.tsv": "building",
     "index statistics items.tsv": "counting",
     "index dense items.tsv --dim 4": "building",

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from tests.cli.test_options_arrive import verbs
-from vizsla import bm25, compare, learn_fusion, open_dataset, pefa, pefa_max, pefa_xl, pefa_xs, residual_cur, tfidf
+from vizsla import bm25, compare, open_dataset, pefa, residual_cur, tfidf
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
@@ -27,18 +27,20 @@ from vizsla.io.write import write_dataset
 from vizsla.methods.cross_encoder import CrossEncoderSettings, train_cross_encoder
 from vizsla.methods.cur.anchors import anchor_queries
 from vizsla.methods.dense import dense
+from vizsla.methods.fusion.fit import learn_fusion
 from vizsla.methods.jpq.query_adapter import QueryModel
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import train_jpq
+from vizsla.methods.pefa.build import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import train_sidr
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 MIRRORED = {
     "index bm25": [bm25],
-    "index bag": [bag],
+    "index tokens": [tokens],
     "index statistics": [],
     "index tfidf": [tfidf],
     "index dense": [LsaEncoder.fit, SentenceEncoder, dense, FlatIndex.build, HnswIndex.build, IvfIndex.build,
@@ -46,9 +48,9 @@ MIRRORED = {
     "index anchors": [anchor_queries, residual_cur],
     "index sidr": [],
     "index pq": [PqIndex.build],
-    "train tokens": [bag, train_tokens],
+    "train tokens": [train_tokens, tokens],
     "train sidr": [train_sidr, SidrSettings],
-    "train xrlinear": [train_xrlinear],
+    "train xrlinear": [xrlinear],
     "train cross-encoder": [train_cross_encoder, CrossEncoderSettings],
     "train jpq": [train_jpq, PqIndex.build, JpqSettings, QueryModel],
     "adapt pefa": [pefa],
@@ -81,8 +83,8 @@ OTHER_DEFAULTS = {("index anchors", "storage"), ("train jpq", "handicap"), ("tra
 CHOICES = {
     "variant": "vizsla.methods.bm25_statistics:VARIANTS",
     "representation": "vizsla.methods.xrlinear.tree:REPRESENTATIONS",
-    "click_weights": "vizsla.methods.xrlinear.train_xrlinear:CLICK_WEIGHTS",
-    "weights": "vizsla.methods.xrlinear.train_xrlinear:WEIGHTS",
+    "click_weights": "vizsla.methods.xrlinear.build:CLICK_WEIGHTS",
+    "weights": "vizsla.methods.xrlinear.build:WEIGHTS",
     "stage": "vizsla.methods.jpq.settings:STAGES",
     "test": "vizsla.evaluation.significance:TESTS",
     "basis": "vizsla.methods.cur.residual:BASES",

@@ -22,10 +22,10 @@ from vizsla.cli.options import (
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.encoders.open import open_encoder
 from vizsla.evaluation.plots import Drawing
-from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
+from vizsla.methods.pefa.build import pefa, pefa_max, pefa_xl, pefa_xs
 
 VARIANTS: dict[str, Callable[..., Any]] = {"pefa": pefa, "pefa-xs": pefa_xs, "pefa-max": pefa_max, "pefa-xl": pefa_xl}
-OPTIONS = {kind: SignatureOptions(variant) for kind, variant in VARIANTS.items()}
+OPTIONS = {kind: SignatureOptions(variant, skip=("variant",)) for kind, variant in VARIANTS.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""vizsla index bag: bags of tokens, whose lists never go stale."""
+"""vizsla index tokens: binary token lists, which never go stale."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
-from vizsla.methods.tokens.model import Bag, bag
+from vizsla.methods.tokens.model import TokenRetriever, tokens
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
-OPTIONS = SignatureOptions(bag)
+OPTIONS = SignatureOptions(tokens, only=("b", "seed"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data, and how a bag is made of it."""
+    """Add the data, and how it is indexed."""
     add_data(parser)
     add_output(parser)
     add_building(parser)
@@ -36,15 +36,15 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     OPTIONS.add_to(parser)
 
 
-def built(arguments: argparse.Namespace) -> Bag:
-    """Build the bag that the arguments ask for."""
+def built(arguments: argparse.Namespace) -> TokenRetriever:
+    """Build the retriever that the arguments ask for."""
     if arguments.vocabulary and arguments.learn_vocabulary:
         raise InputError("`--vocabulary` must be left out when one is learned. Got both.")
     if arguments.language and (arguments.vocabulary or arguments.learn_vocabulary):
         raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
     data = open_data(arguments)
     with working("building"):
-        return bag(data, analyzer=_analyzer(arguments, data), **OPTIONS.given(arguments))
+        return tokens(data, analyzer=_analyzer(arguments, data), epochs=0, **OPTIONS.given(arguments))
 
 
 def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:

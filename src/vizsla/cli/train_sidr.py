@@ -1,4 +1,4 @@
-"""vizsla train sidr: a transformer that weighs tokens, trained on clicks over the lists of a bag."""
+"""vizsla train sidr: a transformer that weighs tokens, trained on clicks over a token index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vizsla.cli.signatures import SignatureOptions
 from vizsla.methods.sidr.quantize import quantize_sidr
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import train_sidr
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.text.wordpiece import WordPiece
 
 OPTIONS = SignatureOptions(train_sidr, SidrSettings, skip=("teacher_share",))
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     start, dataset, options = perf_counter(), open_data(arguments), OPTIONS.given(arguments)
     seed = {name: options[name] for name in ("seed",) if name in options}
     with working("training"):
-        base = bag(dataset, analyzer=WordPiece.open(arguments.model), **seed)
+        base = tokens(dataset, analyzer=WordPiece.open(arguments.model), epochs=0, **seed)
         learned = train_sidr(base, dataset, arguments.model, **options)
     if arguments.int8:
         learned, check = quantize_sidr(learned, dataset, **seed)

@@ -9,10 +9,10 @@ from vizsla._internal.terminal import working
 from vizsla.cli.index_tfidf import KIND_SHARES
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model, with_half_life
 from vizsla.cli.signatures import SignatureOptions
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.text.ngrams import KINDS, NgramTfidf
 
-OPTIONS = SignatureOptions(train_xrlinear, metavars=KIND_SHARES)
+OPTIONS = SignatureOptions(xrlinear, metavars=KIND_SHARES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     check_output(arguments)
     start, data = perf_counter(), open_data(arguments)
-    options = with_half_life(OPTIONS.given(arguments), data, train_xrlinear)
+    options = with_half_life(OPTIONS.given(arguments), data, xrlinear)
     with working("training"):
-        model = train_xrlinear(data, **options)
+        model = xrlinear(data, **options)
     save_model(model, arguments, start)
     if isinstance(model.encoder, NgramTfidf):
         shares = zip(KINDS, model.encoder.shares, strict=True)
