@@ -67,6 +67,7 @@ MIRRORED = {
 }  # fmt: skip
 """The functions that stand behind the options of each verb."""
 NOT_OPTIONS = {
+    "index tokens": {"batch", "epochs", "expansions", "half_life", "negatives", "rate", "temperature"},
     "index dense": {"batch", "bigrams", "device", "download", "max_tokens", "min_texts", "rounds", "sample", "threads",
                     "trigrams", "unigrams"},
     "index anchors": {"epsilon", "pool_size"},
