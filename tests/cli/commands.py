@@ -75,7 +75,7 @@ COMMANDS = {
     ),
     "train xrlinear": (
         ON_CLICKS,
-        "xrlinear:xrlinear",
+        "train_xrlinear:xrlinear",
         {"--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)}},
     ),
     "train cross-encoder": (
