@@ -40,7 +40,6 @@ OWN = {
     "demo/docstring.py": "a parser with tests of its own",
     "demo/methods.py": "the rows of the demo",
     "engine/administration.py": "what an engine does rarely, apart from changes and searches",
-    "engine/live_words.py": "queries, apart from what answers them",
     "engine/static_member.py": "members that are built whole",
     "engine/writer.py": "group commit with tests of its own",
     "evaluation/significance.py": "statistics with tests of their own",
