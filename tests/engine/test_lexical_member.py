@@ -168,7 +168,7 @@ def test_damaged_files_raise_or_change_nothing_that_is_read(tmp_path, name):
             member.remove(np.arange(0, 300, 7, dtype=np.int32), list)
             view = member.view(None)
             view.search(Queries(["the dog", "fig tree nation", "house 1980s"]), 10, None, 1)
-            view.score(Queries(["the dog"]), Candidates.matches([slots[1::7]]), 1)
+            view.score(Queries(["the dog"]), Candidates.from_rows([slots[1::7]]), 1)
             member.write(tmp_path / f"again-{damage}", slots)
         except FormatError as error:
             assert damage or str(tmp_path) in str(error)

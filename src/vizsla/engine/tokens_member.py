@@ -1,4 +1,4 @@
-"""Bags of tokens as a live member: binary lists, weighted by the idf of the live items."""
+"""Tokens as a live member: binary lists, weighted by the idf of the live items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.engine.word_member import CACHED_TERMS, Asked, WordMember, WordView
 from vizsla.engine.word_segments import WordSegment
 from vizsla.errors import InputError, check_range
-from vizsla.methods.tokens.model import DEFAULT_B, Bag, idf
+from vizsla.methods.tokens.model import DEFAULT_B, TokenRetriever, idf
 from vizsla.text.analyzers import Analyzer, analyzer_of
 from vizsla.text.bag_of_words import length_norms
 from vizsla.typing import BoolArray, Float64Array, Uint8Array
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
 
-class BagMember(WordMember):
-    """Bags of tokens, as `bag` builds them, whose idf and length norms follow every change.
+class TokensMember(WordMember):
+    """Tokens that weigh their idf, as `tokens` builds them with `epochs=0`: idf and length norms follow every change.
 
     How much an item's length counts is settled: what the recipe says, or what the clicks that are there say.
     """
 
-    kinds = ("bag",)
+    kinds = ("tokens",)
     binary = True
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         super().__init__(recipe, settled, bindings, analyzer_of(settled["analyzer"]))
         if not self.accepts(recipe):
-            raise InputError(f"`recipe` must be of a bag of words in one language at most. Got {recipe!r}.")
+            raise InputError(f"`recipe` must be of tokens with `epochs=0`, in one language at most. Got {recipe!r}.")
         self.b = check_range("b", float(settled["b"]), 0, 1)
 
     @classmethod
     def accepts(cls, recipe: Recipe) -> bool:
-        """Return whether the recipe is of a bag whose analyzer is plain data, with one known language at most."""
+        """Return whether the recipe learns nothing, and its analyzer is plain data, with one known language at most."""
         analyzer = recipe.settings.get("analyzer") or Analyzer()
         plain = isinstance(analyzer, Analyzer) and analyzer.vocabulary is None and analyzer.settled
-        return super().accepts(recipe) and plain and len(analyzer.languages) < 2
+        idle = recipe.settings.get("epochs") == 0
+        return super().accepts(recipe) and idle and plain and len(analyzer.languages) < 2
 
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
@@ -67,9 +68,9 @@ class BagMember(WordMember):
         """Return 0: what an item holds counts whole."""
         return np.zeros(len(lengths))
 
-    def view(self, live: BoolArray | None) -> BagView:
+    def view(self, live: BoolArray | None) -> TokensView:
         """Return what answers over the slots as they are now."""
-        return BagView(self, tuple(self._segments))
+        return TokensView(self, tuple(self._segments))
 
 
 class KnownToken(NamedTuple):
@@ -81,23 +82,23 @@ class KnownToken(NamedTuple):
     order: int
 
 
-class BagView(WordView):
-    """A bag of tokens over the slots of one moment.
+class TokensView(WordView):
+    """Tokens over the slots of one moment.
 
     A query's weights are counted in units of a power of two, as `native/postings/bag_query.hpp` has it, so that sums
     are exact in any order.
 
     Parameters
     ----------
-    member : BagMember
+    member : TokensMember
         What made it.
     segments : sequence of WordSegment
         Those of this moment.
     """
 
-    scale = Bag.scale
+    scale = TokenRetriever.scale
 
-    def __init__(self, member: BagMember, segments: Sequence[WordSegment]):
+    def __init__(self, member: TokensMember, segments: Sequence[WordSegment]):
         self._norms = np.zeros(0, np.float32)
         self._tokens: dict[str, KnownToken | None] = {}
         super().__init__(member, segments)
@@ -112,7 +113,7 @@ class BagView(WordView):
                 shares.append(Explanation(known.weight * norm, f"{token!r}: {facts}"))
             else:
                 shares.append(Explanation(0.0, f"{token!r}: not in the item"))
-        return Explanation(score, f"bag of tokens, norm {norm:.4f} × the sum over the query's tokens", shares)
+        return Explanation(score, f"tokens, norm {norm:.4f} × the sum over the query's tokens", shares)
 
     def _length_norms(self, member: Any) -> NDArray[np.float32]:
         longest = max((_longest(segment) for segment in self.lists.segments), default=0)
