@@ -11,7 +11,7 @@ from vizsla.cli.options import add_data, add_output, load_retriever, open_data, 
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
-    from vizsla.learning.checkpoints import TrainingProgress
+    from vizsla.learning.loop import TrainingProgress
 
 SETTINGS = (
     "epochs", "most_steps", "batch", "negatives", "depth", "loss", "share", "rate", "every", "patience", "held_out",

@@ -22,9 +22,9 @@ from vizsla.cli.options import (
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
+    from vizsla.learning.loop import TrainingProgress
     from vizsla.methods.dense import Dense
     from vizsla.methods.jpq.model import Jpq
-    from vizsla.methods.jpq.run import JpqProgress
 
 SETTINGS = (
     "epochs", "stop", "loss", "stage", "batch", "negatives", "depth", "adapter_rate", "centroid_rate", "sharpness",
@@ -153,9 +153,9 @@ class LiveLine:
     def __init__(self) -> None:
         self.terminal, self.last, self.said = sys.stderr.isatty(), 0.0, ""
 
-    def __call__(self, seen: JpqProgress) -> None:
+    def __call__(self, seen: TrainingProgress) -> None:
         """Show how far the training is."""
-        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.held_out.items())
+        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.kinds.items())
         if not self.terminal:
             if held and held != self.said:
                 print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
