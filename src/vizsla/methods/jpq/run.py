@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.loop import Evaluation, TrainingLoop, Watch
-from vizsla.learning.selection import Choice
+from vizsla.learning.selection import Choice, balanced, choose, harmless
 from vizsla.methods.jpq.query_adapter import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.trainer import JpqTraining
@@ -113,8 +113,12 @@ class JpqRun:
 
     def _choice_from(self, first: int, trial: JpqTrial) -> Choice:
         """Choose among the trials from one on; the first of all is what stands."""
-        how: Any = {"measure": MEASURE, "base": None if first else 0, "against": trial.against}
-        return Choice.among(self.trials[first:], self.measured[first:], trial.held.cold, **how)
+        cold, against = trial.held.cold, trial.against
+        rule = harmless(None if first else 0)
+        if against is not None and len(cold):
+            sides = {"warm": ~cold, "cold": cold}
+            rule = balanced({kind: float(against[own].mean()) for kind, own in sides.items() if own.any()})
+        return choose(self.trials[first:], self.measured[first:], cold, measure=MEASURE, rule=rule)
 
     def _chosen(self, trial: JpqTrial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""

@@ -22,7 +22,7 @@ from vizsla.errors import InputError
 from vizsla.export.onnx import vocabulary_onnx
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.loop import Watch
-from vizsla.learning.selection import Choice
+from vizsla.learning.selection import Choice, choose, harmless
 from vizsla.learning.torch_vocabulary import VocabularyModel, center, train_masked
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.trainer import MEASURE, SidrTraining, sidr_loop
@@ -120,7 +120,7 @@ def chosen_item_scale(
     measured = [
         asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
     ]
-    return Choice.among(trials, measured, asked.cold, measure=MEASURE, base=0)
+    return choose(trials, measured, asked.cold, measure=MEASURE, rule=harmless(0))
 
 
 def _learned_scores(
