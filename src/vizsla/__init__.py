@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vizsla.encoders.sentence import SentenceEncoder as SentenceEncoder
     from vizsla.encoders.sidr import SidrEncoder as SidrEncoder
     from vizsla.encoders.vectors import Vectors as Vectors
+    from vizsla.engine.engine import Engine as Engine
     from vizsla.evaluation.compare import compare as compare
     from vizsla.io.open import open_dataset as open_dataset
     from vizsla.methods.bm25 import Bm25 as Bm25
@@ -105,6 +106,7 @@ _PUBLIC = {
     "Dataset": "vizsla.data.dataset",
     "Dense": "vizsla.methods.dense",
     "EmbeddingCache": "vizsla.encoders.cache",
+    "Engine": "vizsla.engine.engine",
     "Filter": "vizsla.data.filter",
     "FunctionEncoder": "vizsla.base.encoder",
     "Queries": "vizsla.base.queries",

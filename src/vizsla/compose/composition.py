@@ -81,7 +81,7 @@ class Composition(Retriever):
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
         check_nesting(parts)
-        self.parts = list(parts)
+        self.parts = [part._retriever() for part in parts]  # a live engine as it is now
         self._aligned: list[ReindexedPart[Retriever]] = align(self.parts)
 
     def __init_subclass__(cls, **options: Any) -> None:
