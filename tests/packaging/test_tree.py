@@ -51,6 +51,7 @@ OWN = {
     "io/tables.py": "one format",
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
     "methods/fusion/fit.py": "what the package exports",
+    "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
     "methods/pefa/build.py": "what the package exports",
     "methods/pefa/selection.py": "apart from building, which it would double in size",
     "methods/sidr/trainer.py": "steps, apart from what they are given",

@@ -13,7 +13,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
-from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLessons
+from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner, PairLessons
 from vizsla.methods.dense import dense
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
@@ -80,7 +80,6 @@ def twin_loss(scores, wanted, settings):
     "changes", [{}, {"loss": "lambdarank"}, {"loss": "ranknet"}, {"loss": "hinge"}, {"share": 0.3}, {"share": 0.0}]
 )
 def test_three_steps_are_the_twins(folder, changes):
-    from vizsla.learning.torch_pairs import PairLearner
     from vizsla.scorers.pair_models import TorchPairModel
 
     settings = CrossEncoderSettings(**{**SETTINGS, **changes})
