@@ -140,7 +140,12 @@ Rule = Callable[[Sequence[Mapping[str, Any]], NDArray[np.float64]], int]
 
 
 def choose(
-    trials: Sequence[Trial], values: Sequence[Float64Array], held: BoolArray | Judge, *, measure: str, rule: Rule
+    trials: Sequence[Trial],
+    values: Sequence[Float64Array],
+    held: BoolArray | Judge | None = None,
+    *,
+    measure: str,
+    rule: Rule,
 ) -> Choice:
     """Return what a rule chooses, with the quality of every trial.
 
@@ -150,8 +155,8 @@ def choose(
         The settings that were tried.
     values : sequence of float arrays
         For each trial, the measure of every held-out query.
-    held : bool array or Judge
-        Which of these queries are cold; or how kinds of queries are weighed.
+    held : bool array or Judge, optional
+        Which of these queries are cold, none unless given; or how kinds of queries are weighed.
     measure : str
         What was measured.
     rule : callable
@@ -164,6 +169,8 @@ def choose(
     >>> choose(tried, ranks, np.array([False, True]), measure="MRR@10", rule=harmless(0)).chosen
     {'weight': 0.5, 'all': 0.75, 'warm': 1.0, 'cold': 0.5}
     """
+    if held is None:
+        held = np.zeros(len(values[0]), np.bool_)
     done = [trial | qualities_of(each, held) for trial, each in zip(trials, values, strict=True)]
     best = rule(done, np.asarray(values, np.float64))
     if isinstance(held, Judge):

@@ -103,8 +103,7 @@ def _better_basis(
 
 def _best(tried: Sequence[Any], values: list[Float64Array]) -> int:
     """Return which setting finds most over all folds."""
-    known = np.zeros(len(values[0]), np.bool_)
-    return choose([{"tried": each} for each in tried], values, known, measure="recall", rule=highest()).best
+    return choose([{"tried": each} for each in tried], values, measure="recall", rule=highest()).best
 
 
 def _recalls(

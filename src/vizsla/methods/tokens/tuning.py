@@ -45,8 +45,7 @@ def chosen_b(bag: Bag, items: Any, *, seed: int) -> float:
     sample = clicked.take(np.sort(drawn))
     values = [_ranks(bag.with_b(b), sample) for b in CHOICES]
     rule = highest([-abs(b - bag.b) for b in CHOICES])
-    known = np.zeros(len(sample), np.bool_)
-    return float(choose([{"b": b} for b in CHOICES], values, known, measure=MEASURE, rule=rule).chosen["b"])
+    return float(choose([{"b": b} for b in CHOICES], values, measure=MEASURE, rule=rule).chosen["b"])
 
 
 def _ranks(bag: Bag, sample: ClickMatrix) -> Float64Array:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vizsla._internal.terminal import progress
 from vizsla.learning.measures import recalls
 from vizsla.learning.selection import choose, surely_better
@@ -60,8 +58,7 @@ def fit_features(instances: Instances, *, costs: str = DAMPED, seed: int = 0, th
         found = search_held_out(sample, encoder.queries(texts, threads=threads).to_scipy(), drawn, threads=threads)
         measured.append(recalls(found, sample.clicks[sample.held]))
     trials = [{"shares": shares} for shares in SHARES]
-    none_cold = np.zeros(len(sample.held), np.bool_)  # every item of a sample keeps a click
-    return tried[choose(trials, measured, none_cold, measure="R@10", rule=surely_better()).best]
+    return tried[choose(trials, measured, measure="R@10", rule=surely_better()).best]
 
 
 def default_encoder(texts: list[str]) -> NgramTfidf:
