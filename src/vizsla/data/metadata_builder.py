@@ -234,11 +234,11 @@ def _as_numbers(
                 failed += counts[at]
             if failed > allowed and not declared:
                 return None
-    style = _settle(numbers, values, counts, readings, declared)
+    style = _spend_budget_first(numbers, values, counts, readings, declared)
     return (numbers, style) if declared or counts[np.isnan(numbers)].sum() <= allowed else None
 
 
-def _settle(
+def _spend_budget_first(
     numbers: NDArray[np.float64],
     values: Sequence[Any],
     counts: Int64Array,

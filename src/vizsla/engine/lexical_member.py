@@ -300,9 +300,9 @@ class Bm25View(LiveView):
 
     def _asked(self, queries: Queries) -> list[Asked]:
         """Return the terms and weights of each query, read once per call."""
-        known: list[Asked] | None = queries.known((self, "words"))
+        known: list[Asked] | None = queries.memo((self, "words"))
         if known is None:
-            known = queries.remember((self, "words"), [self._read(text) for text in queries.texts])
+            known = queries.memoize((self, "words"), [self._read(text) for text in queries.texts])
         return known
 
     def _read(self, text: str) -> Asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class StaticMember:
     @property
     def takes_items(self) -> bool:
         """Whether items that came later are found."""
-        return hasattr(self._part, "with_items")
+        return self._part.takes_items
 
     def over(self, items: Strings, last: int, since: Callable[[int], Mapping[str, str]]) -> Retriever:
         """Return it over these items.
@@ -65,9 +65,9 @@ class StaticMember:
         return ReindexedRetriever(part, items)
 
     def _take(self, new: Mapping[str, str]) -> None:
-        part: Any = self._part
+        part = self._part
         known = [id for id in new if part.items.find(id) >= 0]
-        if known and hasattr(part, "without_items") and len(known) < len(part.items):
+        if known and len(known) < len(part.items):
             part = part.without_items(known)
         fresh = {id: text for id, text in new.items() if part.items.find(id) < 0}
         self._part = part.with_items(fresh) if fresh else part
