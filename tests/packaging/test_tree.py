@@ -49,6 +49,7 @@ OWN = {
     "io/pecos.py": "one format",
     "io/tables.py": "one format",
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
+    "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
     "methods/pefa/selection.py": "apart from building, which it would double in size",
     "methods/sidr/trainer.py": "steps, apart from what they are given",
     "text/languages.py": "tables of words by language",
