@@ -44,9 +44,11 @@ from vizsla.methods.pefa.xs import explain_xs
 from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 
 XS = ("pefa", "pefa_xs", "pefa_max")
-UNTRAINED_XS = XsSettings(weight=0.3)
+UNTRAINED_XS = XsSettings(weight=0.2)
 UNTRAINED_XL = XlSettings(weight=0.3, neighbors=32, votes="max", near=0.5)
 """What a member begins with where there are too few clicks to choose by: those that come shall count."""
+SAMPLE = 200
+"""Items that are looked at for it."""
 MORE = 8
 """Past queries that are looked at beyond the nearest: ties are ordered by their texts."""
 
@@ -85,7 +87,11 @@ class PefaMember(LiveMember):
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings where there are no clicks."""
-        return cls.settle_on(recipe, Dataset.of(list(texts)), bindings)
+        given = list(texts)
+        if given:
+            return cls.settle_on(recipe, Dataset.of(given), bindings)
+        chosen = _untrained(recipe, 1.0) if _is_auto(recipe) else _given(recipe)
+        return {"settings": asdict(chosen), "half_life": _days(recipe)}
 
     @classmethod
     def settle_on(cls, recipe: Recipe, dataset: Dataset, bindings: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +99,7 @@ class PefaMember(LiveMember):
 
         Where the recipe has a fixed half-life, the half-life is that; "auto" chooses one.
         """
-        if not len(dataset.items) or not dataset.clicks.nnz:
+        if not dataset.clicks.nnz:
             untimed = recipe.but(half_life=None) if "half_life" in recipe.settings else recipe
             return _settled(untimed, dataset, bindings) | {"half_life": _days(recipe)}
         return _settled(recipe, dataset, bindings)
@@ -188,21 +194,41 @@ def _settled(recipe: Recipe, dataset: Dataset, bindings: dict[str, Any]) -> dict
         warnings.simplefilter("ignore", ChoiceWarning)
         built: Any = recipe.build(dataset, bindings=known)
     chosen = built.settings
-    if too_few(built.log) and recipe.settings.get("weight", AUTO) == AUTO:
-        chosen = UNTRAINED_XS
-        if isinstance(built, PefaXl):
-            given = {name: value for name, value in recipe.settings.items() if name in asdict(UNTRAINED_XL)}
-            numbers = {name: value for name, value in given.items() if value != AUTO}
-            chosen = XlSettings(**(asdict(UNTRAINED_XL) | {"scale": _first_scale(built, dataset)} | numbers))
+    if too_few(built.log) and _is_auto(recipe):
+        chosen = _untrained(recipe, _first_scale(built, dataset))
     return {"settings": asdict(chosen), "half_life": built.log.half_life}
 
 
-def _first_scale(built: PefaXl, dataset: Dataset) -> float:
-    """Return what a vote is worth where no queries are known: the beginnings of items stand for them."""
-    heads = [" ".join(item.default_text().split()[:6]) for item, _ in zip(dataset.items, range(200), strict=False)]
+def _is_auto(recipe: Recipe) -> bool:
+    return bool(recipe.settings.get("weight", AUTO) == AUTO)
+
+
+def _untrained(recipe: Recipe, scale: float) -> XsSettings | XlSettings:
+    """Return what a member begins with where there is nothing to choose by, with the numbers that the recipe gives."""
+    start: Any = UNTRAINED_XL if recipe.kind == "pefa_xl" else UNTRAINED_XS
+    return type(start)(**(asdict(start) | {"scale": scale} | _numbers(recipe, start)))
+
+
+def _given(recipe: Recipe) -> XsSettings | XlSettings:
+    """Return the numbers of a recipe; those that clicks would have to tell are the paper's."""
+    start: Any = XlSettings(1.0, UNTRAINED_XL.neighbors) if recipe.kind == "pefa_xl" else XsSettings(1.0)
+    return type(start)(**(asdict(start) | _numbers(recipe, start)))
+
+
+def _numbers(recipe: Recipe, like: Any) -> dict[str, Any]:
+    known = {name: value for name, value in recipe.settings.items() if name in asdict(like)}
+    return {name: value for name, value in known.items() if value not in (AUTO, None)}
+
+
+def _first_scale(built: Any, dataset: Dataset) -> float:
+    """Return what clicks are worth where no queries are known: as long as items' vectors, or as scores are spread."""
+    if not isinstance(built, PefaXl):
+        lengths = lengths_of(built.base.item_rows(np.arange(min(len(built.items), SAMPLE))))
+        return float(f"{lengths.mean() or 1.0:.6g}")
+    heads = [" ".join(item.default_text().split()[:6]) for item, _ in zip(dataset.items, range(SAMPLE), strict=False)]
     pairs = [(head, built.items[at]) for at, head in enumerate(heads) if head]
-    encode = lambda texts: Queries(texts).encoded(built.encoder)  # noqa: E731
-    return default_scale(built.base, ClickLog.of(pairs, built.items, encode))
+    log = ClickLog.of(pairs, built.items, lambda texts: Queries(texts).encoded(built.encoder))
+    return default_scale(built.base, log)
 
 
 def _days(recipe: Recipe) -> float | None:
