@@ -17,6 +17,7 @@ from vizsla.engine.pefa_member import PefaMember
 from vizsla.engine.vector_member import VectorMember
 from vizsla.errors import InputError
 from vizsla.learning.clicks import ClickLog
+from vizsla.learning.matrices import unit_rows
 from vizsla.methods.pefa.options import XlSettings, XsSettings
 from vizsla.methods.pefa.xl import PefaXl, query_index
 from vizsla.methods.pefa.xs import PefaXs
@@ -268,7 +269,8 @@ def test_settings_are_chosen_on_the_clicks_that_are_there():
 
 
 def test_without_clicks_those_to_come_count():
-    encoder = hashed()
+    long = hashed()
+    encoder = vizsla.FunctionEncoder(lambda texts: unit_rows(long.queries(texts)), dim=long.dim, name="unit")
     base = vizsla.Recipe.of("dense", encoder=encoder)
     for recipe in (vizsla.Recipe.of("pefa", base=base, half_life=30.0), vizsla.Recipe.of("pefa_xl", base=base)):
         for texts in ([], ["fig", "pear", "plum", "quince"]):
@@ -283,6 +285,13 @@ def test_without_clicks_those_to_come_count():
             click = np.array([1]), ["tart and blue"], np.array([last], np.int32), np.ones(1), np.zeros(1)
             member.learn(SlotClicks(*click))
             assert member.view(None).search(asked, 4, None, 1).items[0] == last
+
+
+def test_clicks_are_as_long_as_the_vectors_of_items():
+    encoder, texts = hashed(), [f"text {number}" for number in range(30)]
+    recipe = vizsla.Recipe.of("pefa", base=vizsla.Recipe.of("dense", encoder=encoder))
+    scale = PefaMember.settle(recipe, texts, {"encoder": encoder})["settings"]["scale"]
+    assert scale == pytest.approx(np.linalg.norm(encoder.items(texts), axis=1).mean(), rel=1e-5)
 
 
 def test_a_vote_is_worth_something_beside_bm25():
