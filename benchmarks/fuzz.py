@@ -9,6 +9,7 @@ The same cases as in tests/fuzz, and more of them. A fault is printed once, with
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -26,6 +27,9 @@ SHARES |= {"stops": 0.003, "slow stops": 0.0004}
 
 def main() -> int:
     """Run the targets that were asked for, one after another."""
+    for stream in (sys.stdout, sys.stderr):  # a case may hold what UTF-8 cannot
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = arguments()
     targets = [given.target] if given.target else list(SHARES)
     reports = [campaign(target, given) for target in targets]

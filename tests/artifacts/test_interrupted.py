@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 
 import pytest
 
 from tests.artifacts.events import Events
 from tests.artifacts.tiny import Tiny, names
 from vizsla.artifacts.artifact import load
+from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.inspect import check
 
 OLD, NEW = Tiny.make(1, n=3), Tiny.make(2, n=4)
@@ -103,3 +106,14 @@ def test_leftovers_of_living_writers_and_of_other_paths_are_left_alone(tmp_path)
         os.waitpid(process, 0)
     NEW.save(tmp_path / "saved", overwrite=True)
     assert names(tmp_path) == [other.name, "saved"]
+
+
+def test_a_folder_that_was_stopped_before_it_was_opened_ends_quietly():
+    """Ctrl-C can come between the making of an object and the first line of its constructor."""
+    stopped = Folder.__new__(Folder)
+    with pytest.MonkeyPatch.context() as patch:
+        told = []
+        patch.setattr(sys, "unraisablehook", told.append)
+        del stopped
+        gc.collect()
+    assert told == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,3 +169,36 @@ def test_a_share_is_from_0_to_1(command, value, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*command.split(), f"--cold={value}"])
     assert "--cold: must be a number from 0 to 1" in capsys.readouterr().err
+
+
+BASES = {
+    "search": ["bm25", "fig"],
+    "index bm25": ["items.jsonl", "-o", "new"],
+    "eval": ["bm25", "items.jsonl", "--clicks", "clicks.tsv"],
+    "train xrlinear": ["items.jsonl", "--clicks", "clicks.tsv", "-o", "new", "--threads", "1"],
+    "adapt pefa-xs": ["bm25", "--clicks", "clicks.tsv", "-o", "new"],
+    "split": ["items.jsonl", "--clicks", "clicks.tsv", "-o", "new"],
+    "remove": ["bm25", "i3\x1b[31m"],
+    "compare": ["bm25", "bm25", "items.jsonl"],
+}
+
+
+def _ended(arguments):
+    """Return the exit code, which argparse raises."""
+    try:
+        return main(arguments)
+    except SystemExit as ended:
+        return ended.code
+
+
+@pytest.mark.parametrize("verb", BASES)
+def test_half_a_character_in_any_option_is_no_stack_trace(folder, monkeypatch, capsys, verb):
+    """Such a value cannot be written as UTF-8; Python programs can pass it to `main`."""
+    monkeypatch.chdir(folder)
+    assert _ended([*verb.split(), "--help"]) == 0
+    options = sorted(set(re.findall(r"(?m)^  (?:-\w \w+, )?(--[a-z0-9-]+) [A-Z]", capsys.readouterr().out)))
+    assert len(options) > 1
+    for option in options:
+        code = _ended([*verb.split(), *BASES[verb], f"{option}=\ud8ff"])
+        said = capsys.readouterr().err
+        assert code in (0, 2) and "Traceback" not in said, (option, code, said)

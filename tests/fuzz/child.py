@@ -99,5 +99,6 @@ class Child:
 
     def _ended(self) -> str:
         code = self._process.wait()
-        lines = [line for line in self.errors().splitlines() if "File" in line and "vizsla" in line]
-        return f"{code}, {' < '.join(line.strip() for line in lines[:3])}"
+        written = self.errors().splitlines()
+        lines = [line.strip() for line in written if "File" in line and "vizsla" in line]
+        return f"{code}, {' < '.join(lines[:3])}; {' '.join(written[-1:]):.200}"

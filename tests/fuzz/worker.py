@@ -52,7 +52,7 @@ def main() -> None:
     most = min(MEMORY, getattr(target, "memory", MEMORY))
     os.chdir(scratch)  # a hostile path that is relative must not end in the repository
     if "asan" not in os.environ.get("LD_PRELOAD", "") and "tsan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_DATA, (most * 5 // 4, most * 5 // 4))
+        resource.setrlimit(resource.RLIMIT_DATA, (most * 5 // 4, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     print(json.dumps({"ready": True}), file=replies, flush=True)
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
+
+from vizsla.data.dataset import Dataset
 
 COUNT = 200_000
 PROGRAM = """
@@ -69,3 +75,27 @@ def test_texts_are_streamed(tmp_path: Path) -> None:
     # Ids take 11 + 8 + 8 bytes each, their table 4 to 8, offsets 8; titles, which are kept, 7 + 8; growing buffers may
     # double for a moment, and how the system hands out memory adds some. The texts themselves would be 59,000.
     assert growth < 45_000, f"{growth} kB for {characters / 1e6:.0f} MB of texts"
+
+
+@pytest.mark.parametrize("name", ["items.jsonl", "items.csv", "items.parquet"])
+@pytest.mark.parametrize("field", ["text", "title", "note"])
+def test_few_long_records_are_in_memory_at_once(tmp_path: Path, name: str, field: str) -> None:
+    """A batch is bounded by its bytes: 150 records of a megabyte are fewer than a batch of short ones."""
+    rows = [{"id": str(number), "text": "a fig", "title": "b", "note": "c"} for number in range(150)]
+    for row in rows:
+        row[field] = ("word " * 200_000)[:1_000_000]  # the same value: only what is read of it counts
+    if name.endswith("jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif name.endswith("csv"):
+        lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
+        (tmp_path / name).write_text("\n".join(lines))
+    else:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / name)
+    tracemalloc.start()
+    try:
+        dataset = Dataset.open(tmp_path / name)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(dataset.items) == 150
+    assert peak < 60 << 20, f"{peak >> 20} MB for records of a megabyte"

@@ -266,12 +266,12 @@ def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
 
 def test_every_part_of_a_fusion_is_judged_without_the_clicks_it_is_judged_by():
     """Also those of repeated texts: what is held out is in no part's training."""
-    from vizsla.learning.folds import draw_fold
+    from vizsla.learning.splits import draw_holdout
 
     clicks = [(f"text {n}", f"i{n % 20}") for n in range(200)]
     clicks += [(f"twice {n % 50}", f"i{n % 50 % 20}") for n in range(100)]
     log = Dataset.of({f"i{n}": f"item {n}" for n in range(20)}, clicks=clicks)
-    fold = draw_fold(log, seed=1)
+    fold = draw_holdout(log, seed=1)
     words = bm25(log)
     full = pefa_xs(words, log, weight=0.5, calibrated=False)
     twin, built = full.refit_on(fold.train), pefa_xs(words, fold.train, weight=0.5, calibrated=False)

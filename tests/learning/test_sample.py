@@ -19,7 +19,7 @@ def clicks():
 
 
 def test_no_query_held_out_takes_an_item_along(clicks, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS", 500)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_ROWS", 500)
     drawn = draw_sample(clicks, 1000, seed=3)
     dense, sizes = clicks.toarray(), (clicks.toarray() > 0).sum(axis=0)
     assert 500 - sizes.max() < sizes[drawn.items].sum() <= 500
@@ -31,7 +31,7 @@ def test_no_query_held_out_takes_an_item_along(clicks, monkeypatch):
 
 
 def test_the_same_part_of_another_matrix(clicks, monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS", 500)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_ROWS", 500)
     drawn = draw_sample(clicks, 1000, seed=3)
     assert np.array_equal(drawn.of(clicks * 2).toarray(), 2 * drawn.clicks.toarray())
 

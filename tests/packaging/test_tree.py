@@ -39,6 +39,7 @@ OWN = {
     "demo/budget.py": "one row of the demo",
     "demo/docstring.py": "a parser with tests of its own",
     "demo/methods.py": "the rows of the demo",
+    "engine/live_words.py": "queries, apart from what answers them",
     "evaluation/significance.py": "statistics with tests of their own",
     "indexes/pq/training.py": "needs faiss, which a search does not",
     "io/documents.py": "one format",

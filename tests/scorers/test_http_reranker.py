@@ -312,6 +312,40 @@ def test_secrets_of_an_address_are_shown_nowhere(service, tmp_path):
     assert other.fingerprint != scorer.fingerprint and other.url == scorer.url
 
 
+@pytest.mark.parametrize("before", range(0, 260, 3))
+def test_no_beginning_of_a_secret_is_left_where_a_message_is_cut(service, before):
+    url = f"http://127.0.0.1:{service.server_port}/rank?api_key=hunter2-0f1e2d"
+    scorer = HttpReranker(ITEMS, url, model="rerank", **PATIENT)
+    for place in ({"index": "x" * before + "hunter2-0f1e2d"}, {"relevance_score": "x" * before + "hunter2-0f1e2d"}):
+        result = {"index": 0, "relevance_score": 1.0} | place
+        service.answers[:] = [(200, {}, json.dumps({"results": [result]}))]
+        with pytest.raises(InputError) as failure:
+            scorer.score(["fig", "tree"], WANTED)
+        assert "hun" not in str(failure.value) and len(str(failure.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 abc hunter2\r\n\r\n", b"hunter2\r\n\r\n", b"HTTP/1.1 200 OK\r\nhunter2" * 9999]
+)
+def test_an_answer_that_is_no_http_is_not_repeated(head):
+    """What a service says in place of a status line may hold anything, such as the key of another request."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def reply():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                connection.sendall(head)
+
+        thread = Thread(target=reply, daemon=True)
+        thread.start()
+        scorer = HttpReranker(ITEMS, f"http://127.0.0.1:{server.getsockname()[1]}/", model="rerank", **PATIENT)
+        with pytest.raises(ScorerError, match="must answer") as failure:
+            scorer.score(["fig"], Candidates.from_dict({"0": {"a": 0.0}}))
+        thread.join()
+    assert "hunter2" not in "".join(traceback.format_exception(failure.value))
+
+
 def test_caches_are_for_their_owner_alone(service, tmp_path):
     before = os.umask(0)
     try:

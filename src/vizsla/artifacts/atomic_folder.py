@@ -307,12 +307,13 @@ class Staging:
         try:
             rename_new(self.folder, self.target)
         except BaseException:
-            with contextlib.suppress(FileExistsError):
+            # Where another writer's artifact stands by now, the old one is not given back. It is discarded even if that
+            # writer's artifact is being replaced in turn: the next attempt needs the name.
+            with contextlib.suppress(FileExistsError, FileNotFoundError):
                 rename_new(replaced, self.target)
+            discard(replaced)
             raise
-        finally:
-            if self.target.exists():
-                discard(replaced)
+        discard(replaced)
 
     def _discard(self) -> None:
         # After an exchange this is the artifact that was replaced.

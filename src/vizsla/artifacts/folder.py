@@ -64,8 +64,9 @@ class Folder:
         The folder around it, if that is open; holes in their files are counted together.
     """
 
+    _handle = -1  # for `__del__`, should Ctrl-C come before anything is set
+
     def __init__(self, path: str | Path, *, inside: Folder | None = None):
-        self._handle = -1
         self._holes: Holes = Holes() if inside is None else inside._holes
         self.path = Path(check_type("path", path, (str, os.PathLike), "a path"))
         try:

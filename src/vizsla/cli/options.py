@@ -16,7 +16,7 @@ import numpy as np
 from vizsla._internal.terminal import escape_control
 from vizsla.artifacts.artifact import load
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import DatasetWarning, WarningLog
+from vizsla.core.validation import DatasetWarning, WarningLog, as_path
 from vizsla.data.conditions import where
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
@@ -83,7 +83,7 @@ def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
 def run_reading(arguments: argparse.Namespace) -> Iterator[Reading]:
     """Say how runs are read, after the data: what is rejected of them follows what was rejected there."""
     options = {name: value for name in ("encoding", "on_error") if (value := getattr(arguments, name)) is not None}
-    with Path(arguments.rejected).open("ab") if arguments.rejected else nullcontext() as aside:
+    with as_path(arguments.rejected, "--rejected").open("ab") if arguments.rejected else nullcontext() as aside:
         yield Reading(**options, rejected=aside)
 
 
@@ -237,7 +237,7 @@ def read_lines(path: str) -> list[str]:
     try:
         if path == "-":
             return _filled(sys.stdin)
-        with open(path, encoding="utf-8-sig") as lines:  # noqa: PTH123
+        with as_path(path).open(encoding="utf-8-sig") as lines:
             return _filled(lines)
     except UnicodeDecodeError as error:
         place = "standard input" if path == "-" else path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,6 @@ from vizsla.io.records import Records
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.learning.splits import SplitReport
 
 DAY = 86400.0
 
@@ -74,6 +74,45 @@ class ClickEvents(NamedTuple):
         summed.sum_duplicates()
         summed.eliminate_zeros()
         return summed.astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What a split was asked for and what it became.
+
+    Parameters
+    ----------
+    held_out_wanted, cold_wanted : float
+        The shares that were asked for.
+    queries : int
+        Queries with clicks, before the split.
+    cold_queries, warm_queries : int
+        Held-out queries of either kind.
+    clicks_set_aside : int
+        Clicks on cold items by queries that stay in train; they are in neither part.
+
+    Examples
+    --------
+    >>> SplitReport(0.1, 0.5, queries=100, cold_queries=5, warm_queries=5).cold
+    0.5
+    """
+
+    held_out_wanted: float
+    cold_wanted: float
+    queries: int = 0
+    cold_queries: int = 0
+    warm_queries: int = 0
+    clicks_set_aside: int = 0
+
+    @property
+    def held_out(self) -> float:
+        """The share of queries that was held out."""
+        return (self.cold_queries + self.warm_queries) / max(self.queries, 1)
+
+    @property
+    def cold(self) -> float:
+        """The share of held-out queries that are cold."""
+        return self.cold_queries / max(self.cold_queries + self.warm_queries, 1)
 
 
 class Dataset:

@@ -341,18 +341,20 @@ class DetailsCollector:
         return collector.details()
 
     def add(self, item: Item) -> None:
-        """Note an item."""
-        self.add_all([item])
+        """Note an item; it waits until there are more."""
+        self._waiting.append(item)
+        if len(self._waiting) >= BATCH:
+            self.add_all([])
 
     def add_all(self, items: Sequence[Item]) -> None:
-        """Note several items."""
-        self._waiting += items
-        if len(self._waiting) >= BATCH:
-            self._note()
+        """Note several items at once: none waits, since many long texts would fill the memory."""
+        waiting, self._waiting = self._waiting, []
+        if waiting or items:
+            self._note([*waiting, *items])
 
     def details(self) -> ItemMetadata | None:
         """Return what came together; None if that is nothing."""
-        self._note()
+        self.add_all([])
         if not self._columns and self._packer is None:
             return None
         columns = {name: codes.column(self._count, self._kind(name)) for name, codes in self._columns.items()}
@@ -365,9 +367,8 @@ class DetailsCollector:
         alike = [kind for field, kind in self._kinds.items() if field.lower() == name.lower()]
         return alike[0] if alike else values.TEXT if name == TITLE else None
 
-    def _note(self) -> None:
-        """Note the items that wait, field by field: several times as fast as item by item."""
-        items, self._waiting = self._waiting, []
+    def _note(self, items: list[Item]) -> None:
+        """Note items field by field: several times as fast as item by item."""
         if self._metadata:
             columns = _columns([item.metadata for item in items])
             if TITLE not in columns and any(titles := [item.title for item in items]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_join import selected
 from vizsla.errors import DataError
 from vizsla.io.bad_lines import STRICT, Reading, Refusals
-from vizsla.io.files import Line, LineFile
+from vizsla.io.files import Line, LineFile, max_record_bytes
 
 Record = TypeVar("Record", bound=Item | Query)
 RecordOut = TypeVar("RecordOut", bound=Item | Query, covariant=True)
@@ -331,13 +330,36 @@ class _Counter:
 
 
 def _ids(source: Iterable[Record], empty: _Counter, note: Callable[[list[Any]], None] | None) -> Iterator[str]:
-    remaining = iter(source)
-    while batch := list(islice(remaining, BATCH)):
+    for batch in _batches(source):
         if note is not None:
             note(batch)
         wordless = [record for record in batch if not record.text.strip()]
         empty.count += sum(not record.default_text().strip() for record in wordless)
         yield from [record.id for record in batch]
+
+
+def _batches(source: Iterable[Record]) -> Iterator[list[Record]]:
+    """Yield records by the `BATCH`; fewer where they are so long that together they exceed a record's limit."""
+    batch: list[Record] = []
+    left = most = max_record_bytes()
+    for record in source:
+        batch.append(record)
+        left -= sum(map(len, record[:-1]))  # the id, the text and the title
+        if record.metadata:
+            left -= sum(map(_length, record.metadata.values()))
+        if len(batch) == BATCH or left < 0:
+            yield batch
+            batch, left = [], most
+    if batch:
+        yield batch
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list | dict):
+        return 8 * len(value) + sum(map(_length, value.values() if isinstance(value, dict) else value))
+    return 8
 
 
 def _without_repeats(

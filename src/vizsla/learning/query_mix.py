@@ -1,25 +1,28 @@
-"""Mix: which shares of the queries to come repeat, ask for items with clicks, or ask for items without any."""
+"""Mix: the expected shares of repeated, warm and cold queries; and TextLog: a click log by query text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla.core.sparse import row_numbers
+from vizsla.core.validation import generator
 from vizsla.errors import InputError, check_range
+from vizsla.typing import BoolArray, Int64Array
 
 if TYPE_CHECKING:
-    from vizsla.data.dataset import Dataset
+    from scipy.sparse import csr_array
+
+    from vizsla.data.dataset import ClickEvents, Dataset
 
 REPEATED, WARM, COLD = "repeated", "warm", "cold"
 QUERY_KINDS = (REPEATED, WARM, COLD)
-LATE = 0.1
+LATE_SHARE = 0.1
 """The share of the clicks, the latest, that shows what comes after the others."""
-FEWEST = 30
+MIN_LATE_SEARCHES = 30
 """Fewer late searches than this say too little; the whole log is used instead."""
-COMMON = 0.1
+COMMON_SHARE = 0.1
 """From this share on, a kind of query may not pay for the gain of another."""
 
 
@@ -94,7 +97,7 @@ def predicted_mix(dataset: Dataset, cold: float | str = "auto") -> Mix:
     return mix if isinstance(cold, str) else mix.with_cold(check_range("cold", cold, 0, 1))
 
 
-def text_numbers(dataset: Dataset) -> tuple[list[str], NDArray[np.int64]]:
+def text_numbers(dataset: Dataset) -> tuple[list[str], Int64Array]:
     """Return the different texts of the queries, and for each query the number of its own."""
     _, every = dataset.query_texts()
     first: dict[str, int] = {}
@@ -102,7 +105,7 @@ def text_numbers(dataset: Dataset) -> tuple[list[str], NDArray[np.int64]]:
     return list(first), number
 
 
-def searches_of_rows(dataset: Dataset) -> NDArray[np.int64]:
+def searches_of_rows(dataset: Dataset) -> Int64Array:
     """Return how many searches each query of a log without times stands for: the most clicks on one of its items.
 
     Weights that are not whole numbers, and grades, do not count anything: each query is one search.
@@ -117,12 +120,12 @@ def searches_of_rows(dataset: Dataset) -> NDArray[np.int64]:
     return most
 
 
-def _by_time(dataset: Dataset, number: NDArray[np.int64]) -> Mix | None:
+def _by_time(dataset: Dataset, number: Int64Array) -> Mix | None:
     events = dataset.events
     if events is None or not len(events.times):
         return None
     ordered = np.sort(events.times)
-    late = events.times >= ordered[min(len(ordered) - 1, round((1 - LATE) * len(ordered)))]
+    late = events.times >= ordered[min(len(ordered) - 1, round((1 - LATE_SHARE) * len(ordered)))]
     if late.all():
         return None
     texts, items = number[events.queries], events.items
@@ -131,17 +134,17 @@ def _by_time(dataset: Dataset, number: NDArray[np.int64]) -> Mix | None:
     moments = np.unique(events.times[late], return_inverse=True)[1]
     keys = texts[late] * (int(moments.max()) + 1) + moments
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) < FEWEST:
+    if len(first) < MIN_LATE_SEARCHES:
         return None
     repeated = asked[texts[late][first]]
     known = np.bincount(which, clicked[items[late]], minlength=len(first)) > 0
     return _shares(int(repeated.sum()), int((known & ~repeated).sum()), int((~known & ~repeated).sum()), "times")
 
 
-def _left_out(dataset: Dataset, number: NDArray[np.int64]) -> Mix:
+def _left_out(dataset: Dataset, number: Int64Array) -> Mix:
     clicks = dataset.clicks.tocsr()
     searches = np.bincount(number, searches_of_rows(dataset), minlength=int(number.max(initial=-1)) + 1)
-    texts = np.repeat(number, np.diff(clicks.indptr))
+    texts = number[row_numbers(clicks.indptr)]
     pairs = np.unique(texts * np.int64(clicks.shape[1]) + clicks.indices)
     items = pairs % clicks.shape[1] if clicks.shape[1] else pairs
     shared = np.bincount(items, minlength=clicks.shape[1])[items] > 1  # clicked for another text, too
@@ -154,3 +157,124 @@ def _shares(repeated: int, warm: int, cold: int, source: str) -> Mix:
     """Return shares; one new text more of either kind is counted than was seen, since none at all proves little."""
     total = repeated + warm + 1 + cold + 1
     return Mix(repeated / total, (warm + 1) / total, (cold + 1) / total, source)
+
+
+def select_entries(matrix: csr_array, kept: BoolArray) -> csr_array:
+    """Return the matrix with only these stored entries."""
+    from scipy.sparse import csr_array
+
+    starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return csr_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
+
+
+class TextLog(NamedTuple):
+    """A click log by text, and the searches of repeated texts that were taken out of it."""
+
+    dataset: Dataset
+    texts: list[str]
+    number: Int64Array
+    clicks: csr_array
+    events: ClickEvents | None
+    by_text: csr_array
+    held: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> TextLog:
+        """Join the clicks of all queries of a text."""
+        texts, number = text_numbers(dataset)
+        clicks = dataset.clicks.sorted_indices()
+        return cls(dataset, texts, number, clicks, dataset.events, _added(clicks, number, len(texts)), {})
+
+    def without_searches(self, count: int, seed: int) -> TextLog:
+        """Take out one search each of so many texts that have several; likely those that are often asked."""
+        if not count:
+            return self
+        rng = generator(seed)
+        searches = self._searches()
+        several = np.flatnonzero(searches > 1)
+        if not len(several):
+            return self
+        # At least half of the repeated texts stay whole: what learns from the rest should not lack a kind.
+        drawn = min(count, (len(several) + 1) // 2)
+        chances = searches[several] / searches[several].sum()
+        texts = np.sort(rng.choice(several, drawn, replace=False, p=chances))
+        taken = self._of_rows(texts, rng) if self.events is None else self._of_times(texts, self.events)
+        clicks, events, held = taken
+        by_text = _added(clicks, self.number, len(self.texts))
+        return self._replace(clicks=clicks, events=events, held=held, by_text=by_text)
+
+    def _searches(self) -> Int64Array:
+        """Return how many searches each text has."""
+        if self.events is None:
+            rows = searches_of_rows(self.dataset)
+            return np.bincount(self.number, rows, minlength=len(self.texts)).astype(np.int64)
+        moments = np.unique(self.events.times, return_inverse=True)[1]
+        keys = np.unique(self.number[self.events.queries] * (int(moments.max(initial=0)) + 1) + moments)
+        return np.bincount(keys // (int(moments.max(initial=0)) + 1), minlength=len(self.texts))
+
+    def _of_times(self, texts: Int64Array, events: ClickEvents) -> tuple[csr_array, ClickEvents, dict[int, list[int]]]:
+        """Take out the last search of each text."""
+        own = self.number[events.queries]
+        last = np.full(len(self.texts), -np.inf)
+        np.maximum.at(last, own, events.times)
+        out = np.isin(own, texts) & (events.times == last[own])
+        held: dict[int, list[int]] = {}
+        for text, item in zip(own[out].tolist(), events.items[out].tolist(), strict=True):
+            held.setdefault(text, []).append(item)
+        left = events.only(~out)
+        return left.matrix(self.clicks.shape), left, held
+
+    def _of_rows(self, texts: Int64Array, rng: np.random.Generator) -> tuple[csr_array, None, dict[int, list[int]]]:
+        """Take out one query of each text; where a text has one query only, a single one of its clicks."""
+        clicks, held = self.clicks.copy(), dict[int, list[int]]()
+        asked = np.flatnonzero(np.diff(clicks.indptr) > 0)
+        order = asked[np.argsort(self.number[asked], kind="stable")]
+        sorted_numbers = self.number[order]  # once: it is as long as the log
+        starts, stops = (np.searchsorted(sorted_numbers, texts + more).tolist() for more in (0, 1))
+        for text, start, stop in zip(texts.tolist(), starts, stops, strict=True):
+            row = int(order[rng.integers(start, stop)])
+            entries = slice(clicks.indptr[row], clicks.indptr[row + 1])
+            if stop - start > 1:
+                held[text] = clicks.indices[entries].tolist()
+                clicks.data[entries] = 0
+            else:
+                weights = clicks.data[entries].astype(np.float64)
+                at = int(rng.choice(len(weights), p=weights / weights.sum()))
+                held[text] = [int(clicks.indices[entries][at])]
+                clicks.data[entries.start + at] -= 1
+        clicks.eliminate_zeros()
+        return clicks, None, held
+
+    def clicks_of(self, whole: list[int], repeated: list[int]) -> csr_array:
+        """Return the clicks of new texts, all of them, and of the searches that were taken out."""
+        from scipy.sparse import csr_array, vstack
+
+        rows = np.repeat(np.arange(len(repeated)), [len(self.held[text]) for text in repeated])
+        items = np.array([item for text in repeated for item in self.held[text]], np.int64)
+        taken = csr_array((np.ones(len(items), np.float32), (rows, items)), shape=(len(repeated), self.clicks.shape[1]))
+        taken.sum_duplicates()
+        return csr_array(vstack([self.by_text[whole], taken], format="csr"))
+
+    @property
+    def text_rows(self) -> Int64Array:
+        """The number of the text of each entry of `clicks`."""
+        return self.number[row_numbers(self.clicks.indptr)]
+
+    def train(self, kept: BoolArray) -> Dataset:
+        """Return the dataset with only these entries of `clicks`."""
+        from vizsla.data.dataset import Dataset
+
+        left = select_entries(self.clicks, kept)
+        events = None if self.events is None else self.events.among(left)
+        features = self.dataset.query_features
+        return Dataset(self.dataset.items, self.dataset.queries, clicks=left, query_features=features, events=events)
+
+
+def _added(clicks: csr_array, number: Int64Array, texts: int) -> csr_array:
+    """Return texts × items: the clicks of all queries of a text."""
+    from scipy.sparse import csr_array
+
+    rows = number[row_numbers(clicks.indptr)]
+    added = csr_array((clicks.data, (rows, clicks.indices)), shape=(texts, clicks.shape[1]))
+    added.sum_duplicates()
+    return added

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.errors import InputError
-from vizsla.learning.query_mix import COLD, COMMON, QUERY_KINDS, WARM
+from vizsla.learning.query_mix import COLD, COMMON_SHARE, QUERY_KINDS, WARM
 from vizsla.learning.significance import best_balanced, best_harmless
 from vizsla.typing import Float64Array
 
@@ -255,7 +255,7 @@ class Judge:
     @property
     def common(self) -> tuple[str, ...]:
         """The kinds that make up at least a tenth of the queries to come."""
-        return tuple(kind for kind in QUERY_KINDS if self.shares.get(kind, 0.0) >= COMMON)
+        return tuple(kind for kind in QUERY_KINDS if self.shares.get(kind, 0.0) >= COMMON_SHARE)
 
     def only(self, kept: NDArray[np.bool_]) -> Judge:
         """Return the judge of some of the queries."""

@@ -1,4 +1,4 @@
-"""Hold out clicks to choose settings by: cold and warm queries, the latest clicks, and samples of a log."""
+"""Splits of click logs: cold and warm queries, the latest clicks, samples, folds, and held-out searches."""
 
 from __future__ import annotations
 
@@ -10,34 +10,83 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.sparse import row_numbers
-from vizsla.core.validation import WarningLog, generator
-from vizsla.data.dataset import ClickEvents
+from vizsla.core.validation import WarningLog, check_seed, generator
+from vizsla.data.dataset import ClickEvents, Dataset, SplitReport
 from vizsla.errors import InputError, check_range
 from vizsla.io.interactions import moment_of
 from vizsla.learning.clicks import ClickLog
+from vizsla.learning.query_mix import COLD, QUERY_KINDS, REPEATED, WARM, Mix, TextLog, predicted_mix, select_entries
 from vizsla.typing import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.data.dataset import Dataset
+
+class HoldoutSize(NamedTuple):
+    """How many queries are held out: a share of them, at most so many; with fewer than `min_queries`, none."""
+
+    share: float
+    max_queries: int
+    min_queries: int
+
+    def of(self, queries: int) -> int:
+        """Return how many of so many queries are held out."""
+        return round(min(self.share * queries, self.max_queries))
 
 
-class HeldOut(NamedTuple):
+LOG_HOLDOUT = HoldoutSize(0.2, 4000, 5)
+"""Of a log whose queries have vectors. Settings are chosen on `SPLITS` splits."""
+TABLE_HOLDOUT = HoldoutSize(0.1, 2000, 20)
+"""Of the clicks that a token table learns from."""
+TEXT_HOLDOUT = HoldoutSize(0.1, 4000, 5)
+"""Of different texts, to choose a fusion by: a tenth, so that what learns from the rest stays nearly as good."""
+ENOUGH_TEXTS = 2000
+"""Where a tenth of the texts is less than this, up to a fifth is held out."""
+MAX_SAMPLE_ROWS = 10_000
+"""Instances of a sample of a log's items: a second or two, and enough to see a difference that matters."""
+SAMPLE_SHARE, MIN_SAMPLE_QUERIES = 0.2, 100
+"""The share of a sample's queries that is held out, and how many are too few to choose by."""
+SPLITS = 3
+ENOUGH_QUERIES, MAX_TABLE_SPLITS = 400, 5
+"""Few clicks for a token table are split several times, until so many queries were held out."""
+COLD_SHARE = 0.5
+"""The share of queries to come whose items have no clicks yet. A log cannot tell it, because people click on what they
+are shown. Gains are linear in it, so if every share is as likely as any other, the best choice is that for one half."""
+
+
+class ColdWarmSplit(NamedTuple):
     """Rows to hold out, and the items that lose their clicks."""
 
     cold: Int64Array
     warm: Int64Array
     cold_items: BoolArray
 
+    @property
+    def rows(self) -> Int64Array:
+        """The rows to hold out, cold ones first."""
+        return np.concatenate([self.cold, self.warm])
 
-def hold_out(clicks: csr_array, *, queries: int, cold: float, seed: int) -> HeldOut:
+    @property
+    def is_cold(self) -> BoolArray:
+        """Which of the rows are cold."""
+        return np.arange(len(self.cold) + len(self.warm)) < len(self.cold)
+
+    def keeps(self, rows: NDArray[Any], items: NDArray[Any]) -> BoolArray:
+        """Return which clicks are left: neither of a held-out row nor on a cold item."""
+        return np.asarray(~np.isin(rows, self.rows) & ~self.cold_items[items])
+
+    def left(self, clicks: csr_array) -> csr_array:
+        """Return the clicks without those that are held out and those on cold items."""
+        return select_entries(clicks, self.keeps(row_numbers(clicks.indptr), clicks.indices))
+
+
+def cold_warm_split(clicks: csr_array, *, queries: int, cold: float, seed: int) -> ColdWarmSplit:
     """Choose `queries` rows, a share `cold` of them cold.
 
     Where warm rows are too few, fewer cold rows are chosen too, so that the share stays. None at all of a kind that is
     asked for raises.
     """
-    found = _hold_out(clicks, queries, cold, seed)
+    found = _split_by_share(clicks, queries, cold, seed)
     possible = queries
     if not _enough_warm(found, queries, cold):
         possible, found = _fewer(clicks, queries, cold, seed)
@@ -49,13 +98,13 @@ def hold_out(clicks: csr_array, *, queries: int, cold: float, seed: int) -> Held
     return found
 
 
-def _fewer(clicks: csr_array, queries: int, cold: float, seed: int) -> tuple[int, HeldOut]:
+def _fewer(clicks: csr_array, queries: int, cold: float, seed: int) -> tuple[int, ColdWarmSplit]:
     """Find, by bisection, how many rows there can be with enough warm ones among them."""
-    best = _hold_out(clicks, 0, cold, seed)
+    best = _split_by_share(clicks, 0, cold, seed)
     low, high = 0, queries
     while high - low > 1:
         middle = (low + high) // 2
-        found = _hold_out(clicks, middle, cold, seed)
+        found = _split_by_share(clicks, middle, cold, seed)
         if _enough_warm(found, middle, cold):
             low, best = middle, found
         else:
@@ -63,18 +112,18 @@ def _fewer(clicks: csr_array, queries: int, cold: float, seed: int) -> tuple[int
     return low, best
 
 
-def _enough_warm(found: HeldOut, queries: int, cold: float) -> bool:
+def _enough_warm(found: ColdWarmSplit, queries: int, cold: float) -> bool:
     return len(found.warm) == queries - round(cold * queries)
 
 
-def _hold_out(clicks: csr_array, queries: int, share: float, seed: int) -> HeldOut:
+def _split_by_share(clicks: csr_array, queries: int, share: float, seed: int) -> ColdWarmSplit:
     cold = round(share * queries)
-    return hold_out_counts(clicks, cold=cold, warm=queries - cold, seed=seed)
+    return cold_warm_counts(clicks, cold=cold, warm=queries - cold, seed=seed)
 
 
-def hold_out_counts(
+def cold_warm_counts(
     clicks: csr_array, *, cold: int, warm: int, seed: int, eligible: BoolArray | None = None
-) -> HeldOut:
+) -> ColdWarmSplit:
     """Choose so many cold and so many warm rows, or as many of either kind as there are.
 
     Parameters
@@ -93,7 +142,7 @@ def hold_out_counts(
     rows = rng.permutation(np.flatnonzero(asked if eligible is None else asked & eligible))
     order = rows[np.argsort(_damage(clicks)[rows], kind="stable")]
     cold_rows, cold_items = _cold_rows(clicks, cold, order, np.isin(np.arange(len(asked)), rows))
-    return HeldOut(cold_rows, warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)
+    return ColdWarmSplit(cold_rows, warm_rows(clicks, warm, rng.permutation(rows), cold_items), cold_items)
 
 
 def _damage(clicks: csr_array) -> Int64Array:
@@ -150,43 +199,59 @@ def warm_rows(clicks: csr_array, wanted: int, order: Int64Array, cold_items: Boo
     return np.sort(np.array(taken, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class SplitReport:
-    """What a split was asked for and what it became.
+def possible_split(clicks: csr_array, *, queries: int, cold: float, seed: int) -> ColdWarmSplit | None:
+    """Choose rows as `cold_warm_split` does; where a kind is missing, only the other one; None where both are."""
+    for share in (cold, 0.0, 1.0):
+        try:
+            return cold_warm_split(clicks, queries=queries, cold=share, seed=seed)
+        except InputError:
+            continue
+    return None
 
-    Parameters
-    ----------
-    held_out_wanted, cold_wanted : float
-        The shares that were asked for.
-    queries : int
-        Queries with clicks, before the split.
-    cold_queries, warm_queries : int
-        Held-out queries of either kind.
-    clicks_set_aside : int
-        Clicks on cold items by queries that stay in train; they are in neither part.
+
+def table_split(clicks: csr_array, seed: int) -> ColdWarmSplit | None:
+    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
+    if clicks.shape[0] < TABLE_HOLDOUT.min_queries:
+        return None
+    queries = max(TABLE_HOLDOUT.of(clicks.shape[0]), 2)
+    return possible_split(clicks, queries=queries, cold=COLD_SHARE, seed=seed)
+
+
+def table_splits(clicks: csr_array, seed: int) -> list[ColdWarmSplit]:
+    """Return splits of a log that a table learns from: one of a large log, several of a small one."""
+    splits: list[ColdWarmSplit] = []
+    for number in range(MAX_TABLE_SPLITS):
+        held = table_split(clicks, seed + number)
+        if held is None:
+            break
+        splits.append(held)
+        if sum(len(each.rows) for each in splits) >= ENOUGH_QUERIES:
+            break
+    return splits
+
+
+def item_folds(clicks: csr_array, folds: int, seed: int) -> Int64Array:
+    """Return the fold of each query: that of the first item it has, or any."""
+    drawn = np.random.default_rng(seed).integers(0, folds, clicks.shape[1])
+    has = np.diff(clicks.indptr) > 0
+    fold = np.arange(clicks.shape[0]) % folds
+    fold[has] = drawn[clicks.indices[clicks.indptr[:-1][has]]]
+    return fold
+
+
+def stratified_folds(kinds: NDArray[np.str_], folds: int) -> Int64Array:
+    """Return the fold of each query: of every kind, as many in each.
 
     Examples
     --------
-    >>> SplitReport(0.1, 0.5, queries=100, cold_queries=5, warm_queries=5).cold
-    0.5
+    >>> stratified_folds(np.array(["cold", "warm", "warm"]), 2).tolist()
+    [0, 0, 1]
     """
-
-    held_out_wanted: float
-    cold_wanted: float
-    queries: int = 0
-    cold_queries: int = 0
-    warm_queries: int = 0
-    clicks_set_aside: int = 0
-
-    @property
-    def held_out(self) -> float:
-        """The share of queries that was held out."""
-        return (self.cold_queries + self.warm_queries) / max(self.queries, 1)
-
-    @property
-    def cold(self) -> float:
-        """The share of held-out queries that are cold."""
-        return self.cold_queries / max(self.cold_queries + self.warm_queries, 1)
+    fold = np.zeros(len(kinds), np.int64)
+    for kind in np.unique(kinds):
+        own = np.flatnonzero(kinds == kind)
+        fold[own] = np.arange(len(own)) % folds
+    return fold
 
 
 def split_dataset(
@@ -242,16 +307,21 @@ def split_dataset(
     if queries < 2:
         raise InputError(f"`split` needs at least 2 queries with clicks. Got {queries}: give the dataset a click log.")
     wanted = min(max(1, round(held_out * queries)), queries - 1)
-    found = hold_out(clicks, queries=wanted, cold=cold, seed=seed)
-    train = _entries(
-        clicks, ~np.isin(row_numbers(clicks.indptr), [*found.cold, *found.warm]) & ~found.cold_items[clicks.indices]
-    )
-    set_aside = clicks.nnz - train.nnz - int(np.diff(clicks.indptr)[[*found.cold, *found.warm]].sum())
+    found = cold_warm_split(clicks, queries=wanted, cold=cold, seed=seed)
+    train = found.left(clicks)
+    set_aside = clicks.nnz - train.nnz - int(np.diff(clicks.indptr)[found.rows].sum())
     report = SplitReport(held_out, cold, queries, len(found.cold), len(found.warm), set_aside)
-    messages = _warn(report, wanted, clicks.nnz)
-    return _train_with_report(dataset, train, report, messages), _held_out_at_random(
-        dataset, clicks, found, report, messages
-    )
+    like: dict[str, Any] = {"messages": _warn(report, wanted, clicks.nnz), "split_report": report}
+    log: dict[str, Any] = {"clicks": train} if dataset.has_click_log else {"qrels": {"train": train.astype(np.int32)}}
+    if dataset.events is not None:
+        log["events"] = dataset.events.among(train)
+    grades = clicks.astype(np.int32)
+    if dataset.has_click_log:
+        grades.data[:] = 1
+    rows = {"test": found.rows, "cold": found.cold, "warm": found.warm}
+    at = row_numbers(grades.indptr)
+    qrels = {name: select_entries(grades, np.isin(at, chosen)) for name, chosen in rows.items()}
+    return _like(dataset, **like, **log), _like(dataset, **like, qrels=qrels)
 
 
 def _warn(report: SplitReport, wanted: int, clicks: int) -> tuple[str, ...]:
@@ -267,44 +337,10 @@ def _warn(report: SplitReport, wanted: int, clicks: int) -> tuple[str, ...]:
     return tally.messages
 
 
-def _train_with_report(dataset: Dataset, clicks: csr_array, report: SplitReport, messages: tuple[str, ...]) -> Dataset:
-    log: dict[str, Any] = {"clicks": clicks} if dataset.has_click_log else {"qrels": {"train": clicks.astype(np.int32)}}
-    if dataset.events is not None:
-        log["events"] = dataset.events.among(clicks)
-    return _like_with_report(dataset, report, messages, **log)
-
-
-def _held_out_at_random(
-    dataset: Dataset, clicks: csr_array, found: HeldOut, report: SplitReport, messages: tuple[str, ...]
-) -> Dataset:
-    grades = clicks.astype(np.int32)
-    if dataset.has_click_log:
-        grades.data[:] = 1
-    rows = {"test": np.concatenate([found.cold, found.warm]), "cold": found.cold, "warm": found.warm}
-    qrels = {name: _entries(grades, np.isin(row_numbers(grades.indptr), chosen)) for name, chosen in rows.items()}
-    return _like_with_report(dataset, report, messages, qrels=qrels)
-
-
-def _like_with_report(dataset: Dataset, report: SplitReport, messages: tuple[str, ...], **matrices: Any) -> Dataset:
-    from vizsla.data.dataset import Dataset
-
-    return Dataset(
-        dataset.items,
-        dataset.queries,
-        warnings=dataset.warnings + messages,
-        query_features=dataset.query_features,
-        split_report=report,
-        **matrices,
-    )
-
-
-def _entries(matrix: csr_array, kept: NDArray[np.bool_]) -> csr_array:
-    """Return the matrix with only these stored entries."""
-    from scipy.sparse import csr_array
-
-    counts = np.bincount(row_numbers(matrix.indptr)[kept], minlength=matrix.shape[0])
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    return csr_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
+def _like(dataset: Dataset, *, messages: tuple[str, ...] = (), **parts: Any) -> Dataset:
+    """Return a dataset of the same items and queries."""
+    known = dataset.warnings + messages
+    return Dataset(dataset.items, dataset.queries, warnings=known, query_features=dataset.query_features, **parts)
 
 
 def split_by_time(
@@ -346,7 +382,12 @@ def split_by_time(
     train, held = events.only(~late), events.only(late)._replace(weights=np.ones(int(late.sum())))
     grades = held.matrix(shape)
     grades.data[:] = 1
-    return _train_before(dataset, train), _held_out(dataset, grades.astype(np.int32), train.matrix(shape))
+    before, grades = train.matrix(shape), grades.astype(np.int32)
+    known = np.bincount(before.indices, minlength=shape[1]) > 0
+    rows = row_numbers(grades.indptr)
+    warm = (np.bincount(rows[known[grades.indices]], minlength=shape[0]) > 0)[rows]
+    qrels = {"test": grades, "cold": select_entries(grades, ~warm), "warm": select_entries(grades, warm)}
+    return _like(dataset, clicks=before, events=train), _like(dataset, qrels=qrels)
 
 
 def timed(dataset: Dataset) -> ClickEvents:
@@ -368,53 +409,18 @@ def _moment(events: ClickEvents, held_out: float, after: str | float | None) -> 
     return float(ordered[min(len(ordered) - 1, round((1 - held_out) * len(ordered)))])
 
 
-def _train_before(dataset: Dataset, events: ClickEvents) -> Dataset:
-    return _like(dataset, clicks=events.matrix(dataset.clicks.shape), events=events)
-
-
-def _held_out(dataset: Dataset, grades: csr_array, before: csr_array) -> Dataset:
-    from scipy.sparse import csr_array
-
-    known = np.bincount(before.indices, minlength=before.shape[1]) > 0
-    rows = row_numbers(grades.indptr)
-    warm = np.bincount(rows[known[grades.indices]], minlength=grades.shape[0]) > 0
-
-    def only(kept: Any) -> csr_array:
-        at = kept[rows]
-        offsets = np.concatenate([[0], np.cumsum(at)])[grades.indptr]
-        return csr_array((grades.data[at], grades.indices[at], offsets), shape=grades.shape)
-
-    return _like(dataset, qrels={"test": grades, "cold": only(~warm), "warm": only(warm)})
-
-
-def _like(dataset: Dataset, **matrices: Any) -> Dataset:
-    from vizsla.data.dataset import Dataset
-
-    features = dataset.query_features
-    return Dataset(dataset.items, dataset.queries, warnings=dataset.warnings, query_features=features, **matrices)
-
-
-COLD = 0.5
-"""The share of queries to come whose items nobody clicked yet. A log cannot tell it, because people click on what they
-are shown. Gains are linear in it, so if every share is as likely as any other, the best choice is that for one half."""
-HELD_OUT = 0.2
-MOST_QUERIES = 4000
-SPLITS = 3
-MIN_PAST_QUERIES = 5
-
-
 @dataclass(frozen=True)
 class LogSplit:
     """One split: the log that is left, and the queries that are held out."""
 
     train: ClickLog
-    held: NDArray[np.int64]
+    held: Int64Array
     """Query numbers of the whole log: cold ones first."""
     cold: int
     """How many of them are cold."""
 
     @property
-    def is_cold(self) -> NDArray[np.bool_]:
+    def is_cold(self) -> BoolArray:
         """Which of the held-out queries are cold."""
         return np.arange(len(self.held)) < self.cold
 
@@ -423,42 +429,25 @@ def log_splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[LogSplit]:
     """Yield a few splits; a log that cannot give a share of cold or warm queries gives what it can."""
     check_range("cold", cold, 0, 1)
     if too_few(log):
-        raise InputError(f'{fewest_said(log)}: give every setting a value instead of "auto".')
-    queries = max(1, round(min(HELD_OUT * len(log), MOST_QUERIES)))
+        raise InputError(f'{too_few_message(log)}: give every setting a value instead of "auto".')
+    matrix, queries = log.matrix, max(1, LOG_HOLDOUT.of(len(log)))
     for number in range(SPLITS):
-        found = _held_of_log(log, queries, cold, seed + number)
-        held = np.concatenate([found.cold, found.warm])
-        kept = ~np.isin(log.rows, held) & ~found.cold_items[log.items]
-        yield LogSplit(log.only(kept), held, len(found.cold))
+        found = possible_split(matrix, queries=queries, cold=cold, seed=seed + number)
+        if found is None:
+            raise InputError("The clicks are too few to hold any out: give the weight instead.")
+        yield LogSplit(log.only(found.keeps(log.rows, log.items)), found.rows, len(found.cold))
 
 
 def too_few(log: ClickLog) -> bool:
     """Return whether there are too few past queries to choose anything by."""
-    return len(log) < MIN_PAST_QUERIES
+    return len(log) < LOG_HOLDOUT.min_queries
 
 
-def fewest_said(log: ClickLog) -> str:
+def too_few_message(log: ClickLog) -> str:
     """Say how many past queries there must be, and how many there are."""
     silent = f", and {log.silent} without a word that the encoder knows" if log.silent else ""
-    return f"To choose by, there must be at least {MIN_PAST_QUERIES} different past queries. Got {len(log)}{silent}"
-
-
-def _held_of_log(log: ClickLog, queries: int, cold: float, seed: int) -> HeldOut:
-    matrix = log.matrix
-    for share in (cold, 0.0, 1.0):
-        try:
-            return hold_out(matrix, queries=queries, cold=share, seed=seed)
-        except InputError:
-            continue
-    raise InputError("The clicks are too few to hold any out: give the weight instead.")
-
-
-ROWS = 10_000
-"""Instances to try on: a second or two, and enough to see a difference that matters."""
-
-HELD = 0.2
-FEWEST = 100
-"""The share of the queries that is held out, and how many are too few to learn anything from."""
+    fewest = LOG_HOLDOUT.min_queries
+    return f"To choose by, there must be at least {fewest} different past queries. Got {len(log)}{silent}"
 
 
 class ClickSample(NamedTuple):
@@ -476,18 +465,18 @@ class ClickSample(NamedTuple):
         Which of the sample's rows are held out; every item keeps another one.
     """
 
-    rows: NDArray[np.int64]
-    items: NDArray[np.int64]
+    rows: Int64Array
+    items: Int64Array
     clicks: csr_array
-    held: NDArray[np.int64]
+    held: Int64Array
 
     @property
     def too_small(self) -> bool:
         """Whether too few queries are held out to choose anything by."""
-        return len(self.held) < FEWEST
+        return len(self.held) < MIN_SAMPLE_QUERIES
 
     @property
-    def learned(self) -> NDArray[np.bool_]:
+    def learned(self) -> BoolArray:
         """Which of the sample's rows are not held out."""
         learned = np.ones(len(self.rows), dtype=np.bool_)
         learned[self.held] = False
@@ -500,7 +489,7 @@ class ClickSample(NamedTuple):
 
 
 def draw_sample(clicks: csr_array, queries: int, *, seed: int) -> ClickSample:
-    """Draw items until their instances are `ROWS`, and hold out a fifth of their queries.
+    """Draw items until their instances are `MAX_SAMPLE_ROWS`, and hold out a fifth of their queries.
 
     Parameters
     ----------
@@ -521,10 +510,110 @@ def draw_sample(clicks: csr_array, queries: int, *, seed: int) -> ClickSample:
     pick = generator(seed)
     sizes = np.bincount(clicks.indices, minlength=clicks.shape[1])
     order = pick.permutation(np.flatnonzero(sizes))
-    items = np.sort(order[: max(1, np.searchsorted(np.cumsum(sizes[order]), ROWS, side="right"))])
+    items = np.sort(order[: max(1, np.searchsorted(np.cumsum(sizes[order]), MAX_SAMPLE_ROWS, side="right"))])
     drawn = clicks.tocsc()[:, items].tocsr()
     rows = np.flatnonzero(np.diff(drawn.indptr))
     of_queries = int(np.searchsorted(rows, queries))
     drawn = drawn[rows]
-    held = warm_rows(drawn, round(HELD * of_queries), pick.permutation(of_queries))
+    held = warm_rows(drawn, round(SAMPLE_SHARE * of_queries), pick.permutation(of_queries))
     return ClickSample(rows, items, drawn, held)
+
+
+class TooFewClicksError(InputError):
+    """There are too few clicks to hold any out."""
+
+
+class Holdout(NamedTuple):
+    """A dataset parted in two: what may be learned from, and what is judged by.
+
+    Attributes
+    ----------
+    train : Dataset
+        All items and queries, without the clicks that are held out and without those on cold items.
+    texts : list of str
+        The held-out texts: cold ones first, then warm, then repeated ones.
+    wanted : csr_array
+        Held-out texts × items: their clicks.
+    kinds : array of str
+        What each text is. "cold": it is new, and none of its items has a click left. "warm": it is new, and all its
+        items have clicks left. "repeated": one of its searches is held out, and others of the same text are left.
+    mix : Mix
+        The shares of these kinds among the queries to come.
+    """
+
+    train: Dataset
+    texts: list[str]
+    wanted: csr_array
+    kinds: NDArray[np.str_]
+    mix: Mix
+
+    @property
+    def cold(self) -> BoolArray:
+        """Which of the texts are cold."""
+        return np.asarray(self.kinds == COLD)
+
+
+def draw_holdout(dataset: Dataset, *, cold: float | str = "auto", seed: int = 0) -> Holdout:
+    """Hold out searches of each kind that is expected; where the log lacks a kind, it gives what it can.
+
+    How many of each kind are held out lies halfway between its expected share and equal numbers, so that rare kinds
+    can be judged, too. `Holdout.mix` has the expected shares.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        One with clicks of at least five different texts.
+    cold : float or "auto"
+        The share of cold queries among those to come; "auto" is what the log predicts. See `predicted_mix`.
+    seed : int
+        Draws the texts.
+
+    Examples
+    --------
+    >>> from vizsla.data.dataset import Dataset
+    >>> clicks = [("red", "f"), ("sweet", "f"), ("green", "p"), ("juicy", "p"), ("blue", "g")]
+    >>> held = draw_holdout(Dataset.of({"f": "fig", "p": "pear", "g": "grape"}, clicks=clicks), cold=0.0)
+    >>> len(held.texts), held.train.clicks.nnz, held.kinds.tolist()
+    (1, 4, ['warm'])
+    """
+    check_seed(seed)  # before anything else is taken for a want of clicks
+    mix = predicted_mix(dataset, cold)
+    log = TextLog.of(dataset)
+    count = int((np.diff(log.by_text.indptr) > 0).sum())
+    if count < (fewest := TEXT_HOLDOUT.min_queries):
+        raise TooFewClicksError(f"To choose by, there must be clicks of {fewest} different texts. Got {count}.")
+    wanted = _wanted(count, mix)
+    log = log.without_searches(wanted[REPEATED], seed)
+    eligible = np.ones(len(log.texts), np.bool_)
+    eligible[list(log.held)] = False
+    found = _found(log, wanted[COLD], wanted[WARM], eligible, seed)
+    train = log.train(found.keeps(log.text_rows, log.clicks.indices))
+    repeated = sorted(log.held)
+    if not len(found.rows) + len(repeated):
+        raise TooFewClicksError("To choose by, some clicks must be held out. Got too few of them.")
+    chosen = [*found.rows.tolist(), *repeated]
+    counts = [len(found.cold), len(found.warm), len(repeated)]
+    kinds = np.repeat(np.array([COLD, WARM, REPEATED]), counts)
+    wanted_clicks = log.clicks_of(found.rows.tolist(), repeated)
+    return Holdout(train, [log.texts[row] for row in chosen], wanted_clicks, kinds, mix)
+
+
+def _found(log: TextLog, cold: int, warm: int, eligible: BoolArray, seed: int) -> ColdWarmSplit:
+    """Hold out cold and warm texts; where one kind is too rare, more of the other."""
+    found = cold_warm_counts(log.by_text, cold=cold, warm=warm, seed=seed, eligible=eligible)
+    if len(found.cold) < cold:
+        cold, warm = len(found.cold), warm + cold - len(found.cold)
+    elif len(found.warm) < warm:
+        cold, warm = cold + warm - len(found.warm), len(found.warm)
+    else:
+        return found
+    return cold_warm_counts(log.by_text, cold=cold, warm=warm, seed=seed, eligible=eligible)
+
+
+def _wanted(count: int, mix: Mix) -> dict[str, int]:
+    """Return how many texts of each kind are held out."""
+    share, most, _ = TEXT_HOLDOUT
+    total = max(1, round(min(max(share * count, min(ENOUGH_TEXTS, 2 * share * count)), most)))
+    expected = [kind for kind in QUERY_KINDS if mix.shares[kind] > 0]
+    wanted = {kind: round(total * (mix.shares[kind] + 1 / len(expected)) / 2) for kind in expected}
+    return dict.fromkeys(QUERY_KINDS, 0) | wanted

@@ -17,7 +17,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
 from vizsla.methods.bm25_statistics import LanguageCounts, Statistics, Weighting
-from vizsla.text.analyzers import HALF
+from vizsla.text.analyzers import HALF, Analyzer
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.languages import clear_language, listed
 from vizsla.text.streams import listed as listed_texts
@@ -59,6 +59,32 @@ class QueryWords(NamedTuple):
     times: dict[str, int]
 
 
+class MixedQueryReader:
+    """Finds the language of a query, and the words that it asks for, in a catalog in several languages.
+
+    Parameters
+    ----------
+    analyzer : Analyzer
+        That of the catalog, with its languages.
+    """
+
+    def __init__(self, analyzer: Analyzer):
+        self.analyzer = analyzer
+        self._stop_words = [listed([name] if getattr(analyzer, "drop", False) else []) for name in analyzer.languages]
+        # A word that is grammar in one language and worth a search in another (`war`) says nothing.
+        self._content = frozenset(getattr(analyzer, "content", ()))
+
+    def read(self, text: str) -> QueryWords:
+        """Return the language of a query and its words; stop words are dropped where the language is clear."""
+        tokens = _native.tokens(text, *self.analyzer.rule)
+        language = clear_language([token for token in tokens if token not in self._content], self.analyzer.languages)
+        times: dict[str, int] = Counter(tokens)
+        if language >= 0:
+            dropped = self._stop_words[language]
+            times = {word: count for word, count in times.items() if word not in dropped}
+        return QueryWords(language, times)
+
+
 class MixedWords(Encoder):
     """Query texts as weights of a catalog's lists, each of which holds the items of one language that hold one term.
 
@@ -95,10 +121,7 @@ class MixedWords(Encoder):
         self.statistics, self.weighting = statistics, weighting
         self.counts: LanguageCounts = statistics.languages
         self.bag = statistics.bag if bag is None else bag
-        analyzer = self.bag.analyzer
-        self._stop_words = [listed([name] if getattr(analyzer, "drop", False) else []) for name in analyzer.languages]
-        # A word that is grammar in one language and worth a search in another (`war`) says nothing.
-        self._content = frozenset(getattr(analyzer, "content", ()))
+        self._reader = MixedQueryReader(self.bag.analyzer)
         self._has_floor = weighting.absent(np.ones(1)) is not None
         self._words: Words = {}
 
@@ -124,7 +147,7 @@ class MixedWords(Encoder):
     @property
     def rarest(self) -> float:
         """The idf of a word that one item holds; it is also that of words that no item holds."""
-        return max(_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
+        return max(word_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
@@ -141,18 +164,11 @@ class MixedWords(Encoder):
 
     def read(self, texts: Sequence[str]) -> list[QueryWords]:
         """Return the language of each query, and the words that it asks for."""
-        analyzer, found = self.bag.analyzer, []
-        rule, languages = analyzer.rule, analyzer.languages
+        found = []
         for position, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InputError(f"`texts` must hold str. Got {type(text).__name__} at position {position}.")
-            tokens = _native.tokens(text, *rule)
-            language = clear_language([token for token in tokens if token not in self._content], languages)
-            times: dict[str, int] = Counter(tokens)
-            if language >= 0:
-                dropped = self._stop_words[language]
-                times = {word: count for word, count in times.items() if word not in dropped}
-            found.append(QueryWords(language, times))
+            found.append(self._reader.read(text))
         return found
 
     def word(self, word: str, language: int) -> Word:
@@ -252,10 +268,11 @@ class MixedWords(Encoder):
             if int(counts.keys[place]) % counts.count == language:
                 holders, documents = int(counts.frequencies[place]), int(counts.documents[language])
                 prior = PRIOR * union / everything
-                return holders, documents, _idf(self.weighting, holders + prior, documents + PRIOR)
-        return union, everything, _idf(self.weighting, union, everything)
+                return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR)
+        return union, everything, word_idf(self.weighting, union, everything)
 
 
 @lru_cache(maxsize=CACHED)
-def _idf(weighting: Weighting, holders: float, documents: float) -> float:
+def word_idf(weighting: Weighting, holders: float, documents: float) -> float:
+    """Return the idf of a word that so many of so many items hold."""
     return float(weighting.idf(np.array([holders], np.float64), documents)[0])

@@ -293,7 +293,7 @@ class HttpReranker(TextScorer):
             # As UTF-8: given bytes, json also takes UTF-16 and UTF-32, where `measure` counts wrong.
             return _scores(json.loads(answer.decode("utf-8-sig")), len(texts))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            said = self._without_secrets(f"{error!s:.200}")
+            said = self._without_secrets(str(error))
             raise InputError(
                 f"{self.url} must answer with a relevance_score for each of {len(texts)} texts. Got another: {said}."
             ) from None
@@ -304,8 +304,11 @@ class HttpReranker(TextScorer):
             read, broken = post(request, timeout_s=self.timeout_s, most_bytes=MOST_BYTES)
         except HTTPError as error:
             raise self._refused(error) from None  # its cause holds the request, and so the key
-        except (URLError, OSError, HTTPException, ValueError, OverflowError) as error:
-            said = self._without_secrets(f"{getattr(error, 'reason', None) or error!s:.200}") or type(error).__name__
+        except (URLError, OSError, ValueError, OverflowError) as error:
+            said = self._without_secrets(f"{getattr(error, 'reason', None) or error}") or type(error).__name__
+            raise ScorerError(f"{self.url} must answer. Got {said}.") from None
+        except HTTPException as error:  # its message quotes the answer, which may repeat a secret
+            said = f"an answer that is no HTTP ({type(error).__name__})"
             raise ScorerError(f"{self.url} must answer. Got {said}.") from None
         if broken:
             raise ScorerError(f"{self.url} must answer. Got a connection that broke after {len(read)} bytes.")
@@ -323,12 +326,12 @@ class HttpReranker(TextScorer):
         return headers | {"Authorization": f"Bearer {key}"}
 
     def _without_secrets(self, said: str) -> str:
-        """Return what a library said, without what was sent in secret."""
+        """Return the beginning of what a library said, without what was sent in secret."""
         key = os.environ.get(self.key_variable or "")
         values = [part.partition("=")[2] for part in self._query.split("&")]
         for secret in (self._query, *values, key):
             said = said.replace(secret, HIDDEN) if secret else said
-        return said
+        return said[:200]  # cut last: the beginning of a secret would not be found
 
     def _refused(self, error: HTTPError) -> Exception:
         said = f"{self.url} must accept the request. Got HTTP {error.code}"
@@ -390,9 +393,9 @@ def _scores(answer: Any, count: int) -> list[float]:
     for result in answer["results"]:
         index, score = result["index"], result["relevance_score"]
         if type(index) is not int or not 0 <= index < count or index in found:
-            raise ValueError(f"an index must be one of {count} whole numbers, each once, not {index!r:.40}")
+            raise ValueError(f"an index must be one of {count} whole numbers, each once, not {index!r}")
         if type(score) not in (int, float) or not abs(score) <= LARGEST:
-            raise ValueError(f"a score must be a number that float32 holds, not {score!r:.40}")
+            raise ValueError(f"a score must be a number that float32 holds, not {score!r}")
         found[index] = float(score)
     if len(found) != count:
         raise ValueError("an index is missing")

@@ -9,7 +9,7 @@ from tests.methods.fusion.test_fuse import fruit_log, letters
 from vizsla import load
 from vizsla.compose.updates import misses_clicks, takes_clicks
 from vizsla.errors import InputError
-from vizsla.learning.folds import draw_fold
+from vizsla.learning.splits import draw_holdout
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cold_items import cold_item_boost
 from vizsla.methods.cur import AnchorScores, adacur
@@ -24,7 +24,7 @@ from vizsla.methods.tokens.train_tokens import train_tokens
 from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 LOG = fruit_log()
-TRAIN = draw_fold(LOG).train
+TRAIN = draw_holdout(LOG).train
 ASKED = LOG.query_texts()[1]
 XL = {"weight": 0.5, "neighbors": 4, "votes": "mean", "near": 0.0, "scale": 1.0, "threshold": 0.0}
 

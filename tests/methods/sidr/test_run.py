@@ -9,6 +9,7 @@ import pytest
 
 from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
 from vizsla.learning.selection import Choice
+from vizsla.learning.splits import table_split
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import (
     ALONE,
@@ -23,7 +24,6 @@ from vizsla.methods.sidr.train_sidr import (
 from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
 from vizsla.methods.sidr.training_data import learned_table, prepared, unseen_rows
 from vizsla.methods.tokens.learner import ClickMatrix
-from vizsla.methods.tokens.tuning import clicks_left, held_out_queries
 
 pytest.importorskip("torch", reason="the extra neural is not installed")
 pytest.importorskip("transformers", reason="the extra neural is not installed")
@@ -41,8 +41,8 @@ def ready():
 
 def test_nothing_is_learned_from_what_is_held_out(ready):
     bag, clicked, settings, (lessons, held) = ready
-    out = held_out_queries(clicked.clicks, settings.seed)
-    wanted = clicks_left(clicked.clicks, out)
+    out = table_split(clicked.clicks, settings.seed)
+    wanted = out.left(clicked.clicks)
     assert (lessons.clicks != wanted).nnz == 0 and 0 < lessons.clicks.nnz < clicked.clicks.nnz
     rows = np.concatenate([out.cold, out.warm])
     assert not np.diff(lessons.clicks.indptr)[rows].any()

@@ -11,9 +11,10 @@ from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.learning.selection import ChoiceWarning, Judge
+from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
 from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
 from vizsla.methods.tokens.model import Bag, idf
-from vizsla.methods.tokens.tuning import MOST_SPLITS, _splits, chosen_b, chosen_epochs, clicks_left, harmless_best
+from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs, harmless_best
 from vizsla.text.bag_of_words import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
@@ -164,8 +165,8 @@ def test_too_few_clicks_to_choose_by_are_said():
 def test_a_small_log_is_split_several_times():
     data = synonyms()
     clicked = ClickMatrix.of(data, bag(data).items)
-    splits = _splits(clicked.clicks, 0)
-    assert len(splits) == MOST_SPLITS
+    splits = table_splits(clicked.clicks, 0)
+    assert len(splits) == MAX_TABLE_SPLITS
     assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
 
 
@@ -253,8 +254,8 @@ def test_no_trial_learns_from_what_it_is_judged_by(several):
     """Neither clicks of held-out queries nor any others on items that are to be cold are left to learn from."""
     rng = np.random.default_rng(several)
     clicks = csr_array((rng.permuted(np.tile(np.arange(60) < several, (200, 1)), axis=1)).astype(np.float32))
-    for held in _splits(clicks, 0):
-        left, before = clicks_left(clicks, held).toarray(), clicks.toarray()
+    for held in table_splits(clicks, 0):
+        left, before = held.left(clicks).toarray(), clicks.toarray()
         out = np.concatenate([held.cold, held.warm])
         assert len(held.cold) and len(held.warm) and not left[out].any()
         cold, warm = (before[rows].any(axis=0) for rows in (held.cold, held.warm))

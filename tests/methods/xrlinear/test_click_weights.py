@@ -192,7 +192,7 @@ def test_a_small_log_keeps_damped_weights(monkeypatch):
     monkeypatch.setattr(tuning, "search_held_out", None)
     instances, features = instances_and_features(liked(100))
     assert choose_click_weights(instances, features) == "damped"
-    monkeypatch.setattr(sampling, "FEWEST", 0)
+    monkeypatch.setattr(sampling, "MIN_SAMPLE_QUERIES", 0)
     with pytest.raises(TypeError):  # there would have been a trial
         choose_click_weights(instances, features)
 

@@ -57,9 +57,9 @@ def test_the_choice_does_not_depend_on_threads_and_is_the_model_s():
 
 def test_few_clicks_decide_nothing(monkeypatch):
     log = made_up_words()
-    monkeypatch.setattr(splits, "FEWEST", 1501)  # a fifth of 7,500 queries
+    monkeypatch.setattr(splits, "MIN_SAMPLE_QUERIES", 1501)  # a fifth of 7,500 queries
     assert fit_features(training_instances(log, item_texts=False)).shares == EQUAL
-    monkeypatch.setattr(splits, "FEWEST", 1500)
+    monkeypatch.setattr(splits, "MIN_SAMPLE_QUERIES", 1500)
     assert fit_features(training_instances(log, item_texts=False)).shares == WORDS
 
 

@@ -22,7 +22,7 @@ class First:
 
 
 def test_no_held_out_query_is_learned_from(monkeypatch):
-    monkeypatch.setattr(sampling, "ROWS", 500)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_ROWS", 500)
     instances = training_instances(made_up_words(), item_texts=False)
     drawn = draw_sample(instances.clicks, instances.queries, seed=0)
     assert len(drawn.held) == 100 and len(drawn.rows) == 500

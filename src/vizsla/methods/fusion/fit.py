@@ -16,8 +16,8 @@ from vizsla.core.strings import Strings
 from vizsla.core.validation import is_iterable, user_stacklevel, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_positive
-from vizsla.learning.folds import Fold, TooFewClicksError, draw_fold
 from vizsla.learning.selection import FEWEST, KINDS, Choice, ChoiceWarning, Judge
+from vizsla.learning.splits import Holdout, TooFewClicksError, draw_holdout
 from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.fusion.candidate_pool import MEASURE, RANKS, CandidatePool, make_pool
 from vizsla.methods.fusion.result import LearnedFusion
@@ -166,7 +166,7 @@ def learn_fusion(
         raise InputError(f"`depth` must be at least {RANKS}: so many of a list are judged. Got {depth}.")
     check_positive("threads", threads)
     try:
-        fold = draw_fold(dataset, cold=cold, seed=seed)
+        fold = draw_holdout(dataset, cold=cold, seed=seed)
     except TooFewClicksError as error:
         return _equal_sum(names, given, dataset, str(error), depth=depth)
     clock = [process_time()]
@@ -217,7 +217,7 @@ def _composed(
 
 
 def _pool(
-    twins: list[Retriever], fold: Fold, dataset: Dataset, *, depth: int, lift: bool, threads: int
+    twins: list[Retriever], fold: Holdout, dataset: Dataset, *, depth: int, lift: bool, threads: int
 ) -> CandidatePool:
     # A sum refuses parts that do not know the same items: better before anything is searched.
     equal = Sum([(1.0, twin.normalized("rank")) for twin in twins])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla.learning.query_mix import Mix
 from vizsla.learning.selection import FEWEST, Gain, Judge
+from vizsla.learning.splits import stratified_folds
 from vizsla.methods.fusion.candidate_pool import MEASURE
 from vizsla.methods.fusion.scaling import NONE, FusionTrial
 from vizsla.typing import Float64Array
@@ -280,7 +281,7 @@ def cross_fitted(
     judge: Judge, trials: Sequence[FusionTrial], measured: NDArray[np.float64], kinds: Sequence[str]
 ) -> Float64Array:
     """Return for each query the quality of the trial that is selected by the queries of the other rounds."""
-    rounds = _rounds(judge)
+    rounds = stratified_folds(judge.kinds, ROUNDS)
     honest = np.zeros(measured.shape[1])
     for number in range(ROUNDS):
         out = rounds == number
@@ -299,15 +300,6 @@ def _candidate(
     rows = list(measured)
     level = standing.chosen(trials, rows)
     return ColdBoostRule.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
-
-
-def _rounds(judge: Judge) -> NDArray[np.int64]:
-    """Return in which round each query is left out: of every kind, as many in each."""
-    rounds = np.zeros(len(judge.kinds), np.int64)
-    for kind in np.unique(judge.kinds):
-        own = np.flatnonzero(judge.kinds == kind)
-        rounds[own] = np.arange(len(own)) % ROUNDS
-    return rounds
 
 
 def said_of(

@@ -25,7 +25,7 @@ from vizsla.indexes.pq.pq_index import ROUNDS, PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import pseudo_queries
 from vizsla.learning.selection import ChoiceWarning
-from vizsla.learning.splits import COLD, LogSplit, fewest_said, log_splits, too_few
+from vizsla.learning.splits import COLD_SHARE, LogSplit, log_splits, too_few, too_few_message
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.query_adapter import RATE, QueryModel, holding_back
@@ -66,7 +66,7 @@ def train_jpq(
     share: float | str = AUTO,
     handicap: float | str = 0.0,
     recodings: int | str = 0,
-    cold: float = COLD,
+    cold: float = COLD_SHARE,
     paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
@@ -197,7 +197,7 @@ def prepared_run(
     share: float | str = AUTO,
     handicap: float | str = 0.0,
     recodings: int | str = 0,
-    cold: float = COLD,
+    cold: float = COLD_SHARE,
     paper: bool = False,
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
@@ -346,7 +346,7 @@ def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit
     if log is None or settings.stop is not None:
         return None
     if too_few(log):
-        warnings.warn(f"{fewest_said(log)}. All epochs are taken.", ChoiceWarning, stacklevel=4)
+        warnings.warn(f"{too_few_message(log)}. All epochs are taken.", ChoiceWarning, stacklevel=4)
         return None
     split = next(iter(log_splits(log, cold=cold, seed=settings.seed)))
     return split if len(split.train) else None

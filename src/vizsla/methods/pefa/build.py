@@ -19,7 +19,7 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
-from vizsla.learning.splits import COLD, too_few
+from vizsla.learning.splits import COLD_SHARE, too_few
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blending import grown_column_weights, grown_item_rows, grown_log
 from vizsla.methods.pefa.options import AGGREGATES, ITEM_WEIGHT, XlSettings, XsSettings
@@ -56,7 +56,7 @@ def pefa_xs(
     weight: float | str = AUTO,
     calibrated: bool | str = AUTO,
     half_life: float | str | None = None,
-    cold: float = COLD,
+    cold: float = COLD_SHARE,
     seed: int = 0,
 ) -> PefaXs:
     """Move every item's vector towards the queries it was clicked for (Eq. 8): one index, the base's cost.
@@ -111,7 +111,7 @@ def pefa_max(
     margin: float | str = AUTO,
     item_weight: float | str = AUTO,
     half_life: float | str | None = None,
-    cold: float = COLD,
+    cold: float = COLD_SHARE,
     seed: int = 0,
 ) -> PefaXs:
     """Let an item's best past query score it alone: the larger of its calibrated PEFA-XS score and that query's.
@@ -136,7 +136,12 @@ def pefa_max(
 @builds("pefa", data="clicks")
 @validate_args
 def pefa(
-    base: RowSpaceRetriever, clicks: Any, *, half_life: float | str | None = None, cold: float = COLD, seed: int = 0
+    base: RowSpaceRetriever,
+    clicks: Any,
+    *,
+    half_life: float | str | None = None,
+    cold: float = COLD_SHARE,
+    seed: int = 0,
 ) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(XS_WEIGHTS, (True, False)) + trials_unit(XS_WEIGHTS, base.row_lengths)
@@ -199,7 +204,7 @@ def pefa_xl(
     depth: int = DEPTH,
     index: str = AUTO,
     half_life: float | str | None = None,
-    cold: float = COLD,
+    cold: float = COLD_SHARE,
     seed: int = 0,
     **options: Any,
 ) -> PefaXl:

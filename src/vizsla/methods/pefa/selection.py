@@ -21,7 +21,7 @@ from vizsla.learning.clicks import ClickLog
 from vizsla.learning.matrices import Rows, is_sparse, products
 from vizsla.learning.measures import reciprocal_ranks
 from vizsla.learning.selection import Choice, ChoiceWarning
-from vizsla.learning.splits import LogSplit, fewest_said, log_splits
+from vizsla.learning.splits import LogSplit, log_splits, too_few_message
 from vizsla.methods.pefa.blending import BlendSquares, KnnCalibration, calibrate, click_vectors, near_sparse
 from vizsla.methods.pefa.options import ITEM_WEIGHT, XlSettings, XsSettings
 from vizsla.methods.pefa.xl import VoteCounter, Votes, joined_with_votes, query_index, with_votes
@@ -40,7 +40,7 @@ def number_of(name: str, value: float | str) -> float:
 def warn_too_few(log: ClickLog) -> None:
     """Say that the base is returned as it is; the line that is blamed is the caller's."""
     remedy = "This is the base, weight 1: give `weight` to let the clicks count, or build anew when there are more."
-    warnings.warn(f"{fewest_said(log)}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
+    warnings.warn(f"{too_few_message(log)}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
 
 
 XS_WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)

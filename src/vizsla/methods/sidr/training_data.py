@@ -16,11 +16,12 @@ from vizsla.encoders.sidr import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.indexes.tokens import BagIndex
+from vizsla.learning.query_mix import select_entries
+from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import Bag
-from vizsla.methods.tokens.tuning import clicks_left, held_out_queries
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
 
@@ -160,31 +161,14 @@ def learned_table(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, epochs: 
 def unseen_rows(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, folds: int, epochs: int, seed: int) -> SparseRows:
     """Return every query's row by the table of the clicks that lie in other folds; queries of an item share a fold."""
     rows = bag.encoder.bag.queries(clicked.texts)
-    fold = _folds(clicks, folds, seed)
+    fold = item_folds(clicks, folds, seed)
     parts: list[SparseRows] = []
     for number in progress(range(folds), what="tables"):
-        table = learned_table(bag, clicked, _without(clicks, fold == number), epochs=epochs, seed=seed)
+        others = select_entries(clicks, fold[row_numbers(clicks.indptr)] != number)
+        table = learned_table(bag, clicked, others, epochs=epochs, seed=seed)
         parts.append(table.weighted(rows.take(np.flatnonzero(fold == number))))
     order = np.argsort(np.concatenate([np.flatnonzero(fold == number) for number in range(folds)]))
     return SparseRows.stacked(parts, rows.width).take(order)
-
-
-def _folds(clicks: csr_array, folds: int, seed: int) -> NDArray[np.int64]:
-    """Return the fold of each query: that of the first item it has, or any."""
-    drawn = np.random.default_rng(seed).integers(0, folds, clicks.shape[1])
-    has = np.diff(clicks.indptr) > 0
-    fold = np.arange(clicks.shape[0]) % folds
-    fold[has] = drawn[clicks.indices[clicks.indptr[:-1][has]]]
-    return fold
-
-
-def _without(clicks: csr_array, gone: NDArray[np.bool_]) -> csr_array:
-    from scipy.sparse import csr_array
-
-    rows = row_numbers(clicks.indptr)
-    kept = ~gone[rows]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
-    return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)
 
 
 Answers = Mapping[str, Sequence[str]]
@@ -202,8 +186,8 @@ def prepared(
 ) -> Prepared:
     """Hold out some queries, learn tables from the others' clicks, and cut all texts into token ids."""
     pieces = wordpiece_of(bag)
-    held = held_out_queries(clicked.clicks, settings.seed)
-    left = clicked.clicks if held is None else clicks_left(clicked.clicks, held)
+    held = table_split(clicked.clicks, settings.seed)
+    left = clicked.clicks if held is None else held.left(clicked.clicks)
     queries = sequences(pieces, clicked.texts, settings.max_tokens)
     items = sequences(pieces, texts, settings.max_tokens)
     asked = bag.encoder.bag.queries(clicked.texts)
@@ -213,10 +197,9 @@ def prepared(
     lessons = SidrTrainingData(queries, items, asked, tables, left, bag.index, found, lowered)
     if held is None:
         return Prepared(lessons, None)
-    rows = np.concatenate([held.cold, held.warm])
-    cold = np.arange(len(rows)) < len(held.cold)
+    rows = held.rows
     chosen = [queries[number] for number in rows.tolist()]
-    return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), cold))
+    return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
 
 
 def _answers(given: Sequence[str]) -> list[str]:

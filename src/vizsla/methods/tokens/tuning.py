@@ -5,49 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla._internal.terminal import progress
-from vizsla.core.sparse import row_numbers
-from vizsla.errors import InputError
 from vizsla.learning.selection import QUALITIES, Choice, Judge
-from vizsla.learning.splits import COLD, HeldOut, hold_out
+from vizsla.learning.splits import COLD_SHARE, ColdWarmSplit, table_splits
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import Bag
 from vizsla.typing import Float64Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-SHARE, MAX_HELD_OUT_QUERIES = 0.1, 2000
-MIN_QUERIES_TO_HOLD_OUT = 20
-"""With fewer queries none can be held out."""
-
-
-def held_out_queries(clicks: csr_array, seed: int) -> HeldOut | None:
-    """Choose a tenth of the queries, half of them cold where that is possible; None where there are too few."""
-    queries = round(min(SHARE * clicks.shape[0], MAX_HELD_OUT_QUERIES))
-    if clicks.shape[0] < MIN_QUERIES_TO_HOLD_OUT:
-        return None
-    for cold in (COLD, 0.0, 1.0):
-        try:
-            return hold_out(clicks, queries=max(queries, 2), cold=cold, seed=seed)
-        except InputError:
-            continue
-    return None
-
-
-def clicks_left(clicks: csr_array, held: HeldOut) -> csr_array:
-    """Return the clicks without those of held-out queries and of cold items."""
-    from scipy.sparse import csr_array
-
-    gone = np.zeros(clicks.shape[0], np.bool_)
-    gone[np.concatenate([held.cold, held.warm])] = True
-    rows = row_numbers(clicks.indptr)
-    kept = ~gone[rows] & ~held.cold_items[clicks.indices]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=clicks.shape[0]))])
-    return csr_array((clicks.data[kept], clicks.indices[kept], starts), shape=clicks.shape)
-
+    pass
 
 CHOICES = (0.0, 0.25, 0.5, 0.75, 1.0)
 FEWEST = 100
@@ -82,8 +49,6 @@ MEASURE = "MRR@10"
 MOST_EPOCHS = 8
 """More teach warm queries still, but cold ones gain nothing, and each takes its time."""
 PATIENCE = 2
-ENOUGH, MOST_SPLITS = 400, 5
-"""A small log is split several times, until so many queries were held out: one split of it says next to nothing."""
 NOISE = 2.0
 """So many standard errors may cold queries be behind the trial that serves them best."""
 UNCHOSEN = 3
@@ -99,7 +64,7 @@ class EpochTrial:
         The lists, and the table to begin with.
     clicked : Clicked
         All clicks.
-    held : HeldOut
+    held : ColdWarmSplit
         Which of the queries are held out.
     settings : LearningSettings
         How to learn.
@@ -107,11 +72,9 @@ class EpochTrial:
         Fixes every draw.
     """
 
-    def __init__(self, bag: Bag, clicked: ClickMatrix, held: HeldOut, settings: LearningSettings, seed: int):
-        rows = np.concatenate([held.cold, held.warm])
-        self.bag, self.asked = bag, clicked.take(rows)
-        self.cold: NDArray[np.bool_] = np.arange(len(rows)) < len(held.cold)
-        self._learner = begun(bag, clicked, clicks_left(clicked.clicks, held), settings)
+    def __init__(self, bag: Bag, clicked: ClickMatrix, held: ColdWarmSplit, settings: LearningSettings, seed: int):
+        self.bag, self.asked, self.cold = bag, clicked.take(held.rows), held.is_cold
+        self._learner = begun(bag, clicked, held.left(clicked.clicks), settings)
         self._rng = np.random.default_rng(seed)
 
     def ranks(self) -> Float64Array:
@@ -131,10 +94,10 @@ def chosen_epochs(bag: Bag, clicked: ClickMatrix, settings: LearningSettings, *,
     The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
     nobody. Where nothing can be held out, the only trial has no query.
     """
-    trials = [EpochTrial(bag, clicked, held, settings, seed) for held in _splits(clicked.clicks, seed)]
+    trials = [EpochTrial(bag, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
     if not trials:
         return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
-    judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD)
+    judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD_SHARE)
     measured = [np.concatenate([trial.ranks() for trial in trials])]
     for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
@@ -161,16 +124,3 @@ def harmless_best(judge: Judge, measured: list[Float64Array]) -> int:
     top = max(measured, key=lambda values: judge.quality(values, "cold"))
     harmless = [at for at, values in enumerate(measured) if judge.gain(values, top, "cold").errors > -NOISE]
     return max(harmless, key=lambda at: judge.quality(measured[at]))
-
-
-def _splits(clicks: csr_array, seed: int) -> list[HeldOut]:
-    """Return which queries are held out: of a large log once, of a small one several times."""
-    splits: list[HeldOut] = []
-    for number in range(MOST_SPLITS):
-        held = held_out_queries(clicks, seed + number)
-        if held is None:
-            break
-        splits.append(held)
-        if sum(len(each.cold) + len(each.warm) for each in splits) >= ENOUGH:
-            break
-    return splits

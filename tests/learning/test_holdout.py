@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vizsla.data.dataset import Dataset
-from vizsla.learning.folds import TooFewClicksError, _TextLog, draw_fold
-from vizsla.learning.query_mix import Mix, predicted_mix
+from vizsla.learning.query_mix import Mix, TextLog, predicted_mix
+from vizsla.learning.splits import TooFewClicksError, draw_holdout
 
 DAY = 86400
 
@@ -32,7 +32,7 @@ def items_of(fold, row: int) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_new_texts_have_no_click_left_whichever_query_asks_them_and_repeated_ones_have(seed):
-    fold = draw_fold(log(), seed=seed)
+    fold = draw_holdout(log(), seed=seed)
     assert len(fold.texts) == len(set(fold.texts)) == fold.wanted.shape[0]
     assert set(fold.kinds) == {"repeated", "warm", "cold"}
     left = texts_with_clicks(fold.train)
@@ -42,7 +42,7 @@ def test_new_texts_have_no_click_left_whichever_query_asks_them_and_repeated_one
 
 @pytest.mark.parametrize("seed", range(3))
 def test_cold_texts_have_items_without_clicks_and_warm_ones_items_with(seed):
-    fold = draw_fold(log(), seed=seed)
+    fold = draw_holdout(log(), seed=seed)
     left = np.asarray(fold.train.clicks.sum(axis=0)).ravel()
     for row, kind in enumerate(fold.kinds):
         if kind != "repeated":
@@ -52,7 +52,7 @@ def test_cold_texts_have_items_without_clicks_and_warm_ones_items_with(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_click_is_learned_from_or_held_out_or_on_a_cold_item(seed):
     """What is judged by and what is learned from never share a click, of repeated texts neither."""
-    dataset, fold = log(), draw_fold(log(), seed=seed)
+    dataset, fold = log(), draw_holdout(log(), seed=seed)
     every, clicks, train = np.array(dataset.query_texts()[1]), dataset.clicks.toarray(), fold.train.clicks.toarray()
     cold_items = np.unique(np.concatenate([items_of(fold, row) for row in np.flatnonzero(fold.cold)]))
     for row, text in enumerate(fold.texts):
@@ -79,7 +79,7 @@ def counted() -> Dataset:
 
 
 def test_a_click_of_a_text_that_was_counted_several_times_is_taken_once():
-    dataset, fold = counted(), draw_fold(counted())
+    dataset, fold = counted(), draw_holdout(counted())
     repeated = np.flatnonzero(fold.kinds == "repeated")
     assert len(repeated) > 5
     names = list(dataset.query_texts()[1])
@@ -122,7 +122,7 @@ def test_a_share_that_is_given_leaves_the_others_their_proportion():
 
 def test_the_last_search_of_a_repeated_text_is_held_out_with_its_times():
     dataset = timed(repeats=60, warm=30, cold=10)
-    fold = draw_fold(dataset)
+    fold = draw_holdout(dataset)
     texts = np.array(dataset.query_texts()[1])
     repeated = {text for text, kind in zip(fold.texts, fold.kinds, strict=True) if kind == "repeated"}
     assert len(repeated) > 10
@@ -143,7 +143,7 @@ def test_at_least_half_of_the_repeated_texts_stay_whole_however_few_there_are(se
     if times:
         clicks = [(*pair, 1, 100 * at) for at, pair in enumerate(clicks)]
     dataset = Dataset.of({f"i{n}": f"item {n}" for n in range(20)}, clicks=clicks)
-    fold = draw_fold(dataset)
+    fold = draw_holdout(dataset)
     taken = {text for text, kind in zip(fold.texts, fold.kinds, strict=True) if kind == "repeated"}
     assert 0 < len(taken) <= (several + 1) // 2
     whole = np.asarray(dataset.clicks.sum(axis=1)).ravel(), np.asarray(fold.train.clicks.sum(axis=1)).ravel()
@@ -154,14 +154,14 @@ def test_at_least_half_of_the_repeated_texts_stay_whole_however_few_there_are(se
 
 def test_a_log_without_cold_texts_gives_warm_ones():
     clicks = [(f"text {n}", "a") for n in range(50)]
-    fold = draw_fold(Dataset.of({"a": "fig", "b": "pear"}, clicks=clicks))
+    fold = draw_holdout(Dataset.of({"a": "fig", "b": "pear"}, clicks=clicks))
     assert len(fold.texts) == 10
     assert not fold.cold.any()
 
 
 def test_too_few_clicks_are_refused():
     with pytest.raises(TooFewClicksError, match="Got 1"):
-        draw_fold(Dataset.of(["fig"], clicks=[("a", "0")]))
+        draw_holdout(Dataset.of(["fig"], clicks=[("a", "0")]))
 
 
 class _Counted(np.ndarray):
@@ -177,7 +177,7 @@ class _Counted(np.ndarray):
 def test_holding_out_repeated_texts_takes_the_whole_log_a_fixed_number_of_times():
     def takes(texts: int) -> int:
         log = [(f"query {n} {n % texts}", f"i{n % 7}") for n in range(texts)] * 2
-        whole = _TextLog.of(Dataset.of({f"i{n}": f"item {n}" for n in range(7)}, clicks=log))
+        whole = TextLog.of(Dataset.of({f"i{n}": f"item {n}" for n in range(7)}, clicks=log))
         _Counted.taken = 0
         counted = whole._replace(number=whole.number.view(_Counted))
         counted._of_rows(np.arange(texts), np.random.default_rng(0))
