@@ -103,7 +103,6 @@ class LiveClicks:
     def __init__(self, past: PastQueries, half_life: float | None):
         self.past, self.half_life = past, half_life
         self._columns: tuple[Any, ...] = tuple(np.zeros(0, kind) for kind in ("i8", "i8", "i4", "f8", "f8"))
-        self._since = self._moment()
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -134,10 +133,14 @@ class LiveClicks:
             self._columns = tuple(each[~gone] for each in self._columns)
         return lost
 
-    def moved(self) -> bool:
-        """Return whether the moment has moved since the last call: then all weights are others."""
-        before, self._since = self._since, self._moment()
-        return bool(before != self._since)
+    @property
+    def moment(self) -> float:
+        """The moment at which a click weighs what it was given; where it moves, all weights are others."""
+        times: Float64Array = self._columns[4]
+        if self.half_life is None or not len(times):
+            return 0.0
+        span = SPAN * self.half_life * DAY
+        return float(np.floor(times.max() / span) * span)
 
     def sums(self, slots: Int32Array | None = None) -> ClickSums:
         """Return what the clicks weigh, those of some slots or all; queries that say nothing are left out."""
@@ -168,7 +171,7 @@ class LiveClicks:
     def frozen(self) -> LiveClicks:
         """Return the clicks as they are now; these may change afterwards."""
         same = object.__new__(LiveClicks)
-        same.past, same.half_life, same._columns, same._since = self.past, self.half_life, self._columns, self._since
+        same.past, same.half_life, same._columns = self.past, self.half_life, self._columns
         return same
 
     def log_of(self, slot: int) -> ClickLog:
@@ -176,15 +179,8 @@ class LiveClicks:
         slots = np.array([slot], np.int32)
         return self.log(self.sums(slots), slots)
 
-    def _moment(self) -> float:
-        times: Float64Array = self._columns[4]
-        if self.half_life is None or not len(times):
-            return 0.0
-        span = SPAN * self.half_life * DAY
-        return float(np.floor(times.max() / span) * span)
-
     def _aged(self, weights: Float64Array, times: Float64Array) -> Float64Array:
         if self.half_life is None or not len(times):
             return weights
-        aged: Float64Array = weights * np.exp2((times - self._moment()) / (self.half_life * DAY))
+        aged: Float64Array = weights * np.exp2((times - self.moment) / (self.half_life * DAY))
         return aged

@@ -164,7 +164,8 @@ class PefaMember(LiveMember):
         return given or "float32"
 
     def _xs_state(self, base: VectorView) -> XsState:
-        known = self._state if isinstance(self._state, XsState) and not self._clicks.moved() else None
+        state = self._state
+        known = state if isinstance(state, XsState) and state.clicks.moment == self._clicks.moment else None
         touched = np.array(sorted(self._touched), np.int32)
         if known is None:
             touched = np.unique(self._clicks.slots).astype(np.int32)
@@ -206,13 +207,15 @@ def _is_auto(recipe: Recipe) -> bool:
 def _untrained(recipe: Recipe, scale: float) -> XsSettings | XlSettings:
     """Return what a member begins with where there is nothing to choose by, with the numbers that the recipe gives."""
     start: Any = UNTRAINED_XL if recipe.kind == "pefa_xl" else UNTRAINED_XS
-    return type(start)(**(asdict(start) | {"scale": scale} | _numbers(recipe, start)))
+    chosen: XsSettings | XlSettings = type(start)(**(asdict(start) | {"scale": scale} | _numbers(recipe, start)))
+    return chosen
 
 
 def _given(recipe: Recipe) -> XsSettings | XlSettings:
     """Return the numbers of a recipe; those that clicks would have to tell are the paper's."""
     start: Any = XlSettings(1.0, UNTRAINED_XL.neighbors) if recipe.kind == "pefa_xl" else XsSettings(1.0)
-    return type(start)(**(asdict(start) | _numbers(recipe, start)))
+    chosen: XsSettings | XlSettings = type(start)(**(asdict(start) | _numbers(recipe, start)))
+    return chosen
 
 
 def _numbers(recipe: Recipe, like: Any) -> dict[str, Any]:
@@ -282,7 +285,7 @@ class XsState:
     Attributes
     ----------
     clicks : LiveClicks
-        What moved them; only for explanations.
+        What moved them.
     slots : int32 array
         The items' slots, ascending.
     owners : int32 array
