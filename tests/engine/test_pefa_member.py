@@ -11,6 +11,7 @@ import vizsla
 from tests.engine.live_rows import QUERIES, LiveRows, counted_letters, hashed, same_answers
 from tests.engine.test_vector_member import TEXTS, changed
 from vizsla.data.dataset import DAY
+from vizsla.engine.lexical_member import Bm25Member
 from vizsla.engine.live_clicks import SPAN
 from vizsla.engine.member import SlotClicks
 from vizsla.engine.pefa_member import PefaMember
@@ -172,34 +173,48 @@ def test_answers_are_those_of_a_fresh_build(encoder, chosen, storage, half_life,
     follows()
 
 
-@pytest.mark.parametrize("chosen", [XS["calibrated"], XL["max"]], ids=["xs", "xl"])
-def test_a_base_may_be_another_member(chosen, tmp_path_factory):
+class OverAnother:
+    """A base and a member over it; every change goes to the base first, as an engine does it."""
+
+    def __init__(self, base, recipe, settled, bindings):
+        self.base, self.pefa = base, PefaMember(recipe, settled, bindings | {"base": base})
+        self.view, self.learn, self.unlearn = self.pefa.view, self.pefa.learn, self.pefa.unlearn
+
+    def write(self, folder, slots):
+        self.base.write(folder, slots)
+        self.pefa.write(folder, slots)
+
+    def __getattr__(self, name):
+        def both(*given):
+            getattr(self.base, name)(*given)
+            getattr(self.pefa, name)(*given)
+
+        return both
+
+
+@pytest.mark.parametrize(
+    ("kind", "chosen"),
+    [("dense", XS["calibrated"]), ("dense", XL["max"]), ("bm25", XL["mean"]), ("bm25", XL["max"])],
+    ids=["xs over vectors", "xl over vectors", "xl over words, mean", "xl over words, max"],
+)
+def test_a_base_may_be_another_member(kind, chosen, tmp_path_factory):
     encoder = hashed()
-    base = vizsla.Recipe.of("dense", encoder=encoder)
-    kind = "pefa_xs" if isinstance(chosen, XsSettings) else "pefa_xl"
-    recipe = vizsla.Recipe.of(kind, base="meaning")
+    bound, form = {"encoder": encoder}, "pefa_xs" if isinstance(chosen, XsSettings) else "pefa_xl"
+    base, named = vizsla.Recipe.of("dense", encoder=encoder), {} if kind == "dense" else {"encoder": encoder}
+    if kind == "bm25":
+        base = vizsla.Recipe.of("bm25", analyzer=vizsla.Analyzer())
+    recipe, settled = vizsla.Recipe.of(form, base="other", **named), {"settings": vars(chosen), "half_life": None}
 
-    class Both:
-        """A base and a member over it; every change goes to the base first."""
-
-        def __init__(self):
-            self.base = VectorMember(base, {}, {"encoder": encoder})
-            self.pefa = PefaMember(recipe, {"settings": vars(chosen), "half_life": None}, {"base": self.base})
-            self.view, self.learn, self.unlearn, self.write = (
-                self.pefa.view, self.pefa.learn, self.pefa.unlearn, self.base.write,
-            )  # fmt: skip
-
-        def __getattr__(self, name):
-            def both(*given):
-                getattr(self.base, name)(*given)
-                getattr(self.pefa, name)(*given)
-
-            return both
+    def make():
+        other = (
+            VectorMember(base, {}, bound) if kind == "dense" else Bm25Member(base, Bm25Member.settle(base, [], {}), {})
+        )
+        return OverAnother(other, recipe, settled, named)
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(CHANGES, st.integers(0, 99))
     def follows(steps, seed):
-        rows = ClickedRows(Both, tmp_path_factory.mktemp("rows"))
+        rows = ClickedRows(make, tmp_path_factory.mktemp("rows"))
         stepped(rows, [("append", ["fig", "pear", "fig tree", "plum"]), *steps])
         if len(rows.slots):
             same_answers(rows.retriever(), fresh(rows, base, encoder, chosen), seed)
