@@ -159,9 +159,7 @@ class SegmentMerge {
     }
     for (std::size_t term = 0; term < sizes_.size(); ++term)
       require(next_[term] == built_.list_offsets[term + 1], "lists and rows must hold the same postings");
-    built_.term_table.assign(StringTable::slot_count(sizes_.size()), 0);
-    std::vector<std::int64_t> repeats;
-    StringTable::fill(StringTable(built_.term_bytes, built_.term_offsets, {}), built_.term_table, repeats);
+    fill_table();
     return std::move(built_);
   }
 
@@ -177,23 +175,29 @@ class SegmentMerge {
   // Numbers the terms of the rows that are kept, and counts their postings.
   void number_terms(const Part& part, std::vector<std::int32_t>& numbers) {
     const LiveSegment& segment = *part.segment;
-    std::vector<std::int32_t> counts(segment.terms(), 0);
-    for (const std::int32_t slot : part.kept)
-      for (const std::int32_t term : segment.row(static_cast<std::size_t>(slot)))
-        ++counts[static_cast<std::size_t>(term)];
+    const bool whole = part.kept.size() == segment.slots();
+    std::vector<std::int32_t> counts(whole ? 0 : segment.terms(), 0);
+    if (!whole) {
+      for (const std::int32_t slot : part.kept)
+        for (const std::int32_t term : segment.row(static_cast<std::size_t>(slot)))
+          ++counts[static_cast<std::size_t>(term)];
+    }
     numbers.assign(segment.terms(), -1);
-    for (std::size_t term = 0; term < counts.size(); ++term) {
-      if (counts[term] == 0) continue;
+    for (std::size_t term = 0; term < segment.terms(); ++term) {
+      const auto count = whole ? static_cast<std::int64_t>(segment.list_slots(term).size()) : counts[term];
+      if (count == 0) continue;
       numbers[term] = number_of(segment.term(term));
-      sizes_[static_cast<std::size_t>(numbers[term])] += counts[term];
+      sizes_[static_cast<std::size_t>(numbers[term])] += count;
     }
   }
 
   std::int32_t number_of(std::string_view text) {
     const std::size_t mask = table_.size() - 1;
-    std::size_t at = StringTable::hash(text) & mask;
+    const std::uint64_t hash = StringTable::hash(text);
+    std::size_t at = hash & mask;
     for (; table_[at] != 0; at = (at + 1) & mask) {
       const std::size_t number = table_[at] - 1;
+      if (hashes_[number] != hash) continue;
       const auto begin = static_cast<std::size_t>(built_.term_offsets[number]),
                  end = static_cast<std::size_t>(built_.term_offsets[number + 1]);
       if (end - begin == text.size() && std::memcmp(built_.term_bytes.data() + begin, text.data(), text.size()) == 0)
@@ -201,10 +205,22 @@ class SegmentMerge {
     }
     built_.term_bytes.insert(built_.term_bytes.end(), text.begin(), text.end());
     built_.term_offsets.push_back(static_cast<std::int64_t>(built_.term_bytes.size()));
+    hashes_.push_back(hash);
     sizes_.push_back(0);
     require(sizes_.size() <= INT32_MAX, "a segment holds fewer than 2^31 terms");
     table_[at] = static_cast<std::uint32_t>(sizes_.size());
     return static_cast<std::int32_t>(sizes_.size() - 1);
+  }
+
+  // The hash table of a StringTable over the terms, which are all different.
+  void fill_table() {
+    built_.term_table.assign(StringTable::slot_count(sizes_.size()), 0);
+    const std::size_t mask = built_.term_table.size() - 1;
+    for (std::size_t number = 0; number < hashes_.size(); ++number) {
+      std::size_t at = hashes_[number] & mask;
+      while (built_.term_table[at] != 0) at = (at + 1) & mask;
+      built_.term_table[at] = static_cast<std::uint32_t>(number) + 1;
+    }
   }
 
   void offsets_of_lists() {
@@ -225,32 +241,38 @@ class SegmentMerge {
     std::vector<std::int64_t> new_code(segment.pairs(), -1);
     for (std::size_t term = 0; term < segment.terms(); ++term) {
       if (numbers[term] < 0) continue;
-      segment.check_list<Code>(term);
       const auto [begin, end] = segment.list(term);
       auto& place = next_[static_cast<std::size_t>(numbers[term])];
       const std::int64_t last = built_.list_offsets[static_cast<std::size_t>(numbers[term]) + 1];
+      std::int32_t before = -1;
       for (std::size_t i = begin; i < end; ++i) {
-        const std::int32_t slot = new_slot[static_cast<std::size_t>(arrays.slots[i])];
+        const std::int32_t old = arrays.slots[i];
+        const std::size_t pair = segment.codes<Code>()[i];
+        require(old > before && static_cast<std::size_t>(old) < new_slot.size() && pair < new_code.size(),
+                "a list's slots must ascend, and its pairs be known");
+        before = old;
+        const std::int32_t slot = new_slot[static_cast<std::size_t>(old)];
         if (slot < 0) continue;
         require(place < last, "lists and rows must hold the same postings");
-        std::int64_t& code = new_code[segment.codes<Code>()[i]];
-        if (code < 0) {
-          const std::size_t pair = segment.codes<Code>()[i];
-          code = codes_(arrays.pair_counts[pair], arrays.pair_lengths[pair], arrays.pair_languages[pair]);
-        }
+        std::int64_t& code = new_code[pair];
+        if (code < 0) code = codes_(arrays.pair_counts[pair], arrays.pair_lengths[pair], arrays.pair_languages[pair]);
         built_.slots[static_cast<std::size_t>(place)] = slot;
         built_.codes[static_cast<std::size_t>(place++)] = static_cast<std::uint32_t>(code);
       }
     }
   }
 
+  // A term of a row that no list holds is refused with the rest of the row.
   void fill_rows(const Part& part, const std::vector<std::int32_t>& numbers) {
     for (const std::int32_t one : part.kept) {
       const auto slot = static_cast<std::size_t>(one);
       built_.lengths.push_back(part.segment->arrays().lengths[slot]);
       built_.languages.push_back(part.segment->arrays().languages[slot]);
-      for (const std::int32_t term : part.segment->row(slot))
-        built_.row_terms.push_back(numbers[static_cast<std::size_t>(term)]);
+      for (const std::int32_t term : part.segment->row(slot)) {
+        const std::int32_t number = numbers[static_cast<std::size_t>(term)];
+        require(number >= 0, "lists and rows must hold the same postings");
+        built_.row_terms.push_back(number);
+      }
       built_.row_offsets.push_back(static_cast<std::int64_t>(built_.row_terms.size()));
     }
   }
@@ -259,6 +281,7 @@ class SegmentMerge {
   PairCodes codes_{built_};
   std::vector<std::uint32_t> table_;
   std::vector<std::vector<std::int32_t>> numbers_;
+  std::vector<std::uint64_t> hashes_;
   std::vector<std::int64_t> sizes_, next_;
 };
 

@@ -133,11 +133,11 @@ def check(world, queries, allowed=None):
     for query in queries:
         same(view.search(Queries([query]), 3, None, 1), fresh([query], 3), alive)
     everything = np.array(alive, np.int32)
-    scored = view.score(Queries(queries), Candidates.matches([everything] * len(queries)), 2)
-    numbers = Candidates.matches([np.arange(len(alive), dtype=np.int32)] * len(queries))
+    scored = view.score(Queries(queries), Candidates.from_rows([everything] * len(queries)), 2)
+    numbers = Candidates.from_rows([np.arange(len(alive), dtype=np.int32)] * len(queries))
     assert scored.scores.tobytes() == fresh.index.scores(fresh.encode(queries), numbers).scores.tobytes()
     found = view.search(Queries(queries), 1000, None, 1)
-    again = view.score(Queries(queries), Candidates.matches(np.split(found.items, found.offsets[1:-1])), 1)
+    again = view.score(Queries(queries), Candidates.from_rows(np.split(found.items, found.offsets[1:-1])), 1)
     assert again.scores.tobytes() == found.scores.tobytes()
     for query in queries:
         explained = view.explain(Queries([query]), alive[-1])
@@ -279,7 +279,7 @@ def test_damaged_files_raise_or_change_nothing_that_is_read(tmp_path, name):
             member.remove(np.arange(0, 300, 7, dtype=np.int32), list)
             view = member.view(None)
             view.search(Queries(["the dog", "fig tree nation", "house 1980s"]), 10, None, 1)
-            view.score(Queries(["the dog"]), Candidates.matches([slots[1::7]]), 1)
+            view.score(Queries(["the dog"]), Candidates.from_rows([slots[1::7]]), 1)
             member.write(tmp_path / f"again-{damage}", slots)
         except FormatError as error:
             assert damage or str(tmp_path) in str(error)

@@ -34,8 +34,8 @@ from vizsla.text.streams import batches, call_with
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array
 
 POSTING_BYTES = 6
-GROWTH = 2
-"""A memory part that is not this much larger than the newer ones is joined with them: there are only ever a few."""
+TIER = 8
+"""So many memory parts of about a size are joined into one: an item is copied a few times at most."""
 CACHED_TERMS = 65_536
 FLOOR = "\x00floor"
 """The name of what a query asks of every item, where there are several languages."""
@@ -108,17 +108,15 @@ class Bm25Member(LiveMember):
         self._segments, self._stored = opened, len(opened)
 
     def append(self, texts: Sequence[str]) -> None:
-        """Add rows: a segment in memory, joined with those before it that are not much larger."""
+        """Add rows: a segment in memory, joined with those before it when there are many of about its size."""
         texts = list(texts)
         if not texts:
             return
         segments = list(self._segments)
         new = self._segment(rows_of_texts(self.analyzer, texts), segments)
-        joined = [new]
-        while len(segments) > self._stored and len(segments[-1]) <= GROWTH * sum(map(len, joined)):
-            joined.insert(0, segments.pop())
-        if len(joined) > 1:
-            new = self._joined(joined, segments)
+        while tail := self._tail(segments, TIER * len(new)):
+            before = segments[:-tail]
+            new, segments = self._joined([*segments[-tail:], new], before), before
         self._segments = [*segments, new]
 
     def remove(self, slots: Int32Array, texts: Callable[[], Sequence[str]]) -> None:
@@ -169,6 +167,13 @@ class Bm25Member(LiveMember):
         flags = [np.zeros(len(part), np.bool_) if part.dead is None else part.dead for part in parts]
         dead = np.flatnonzero(np.concatenate(flags)).astype(np.int32)
         return whole.without(dead) if len(dead) else whole
+
+    def _tail(self, segments: list[WordSegment], below: int) -> int:
+        """Return how many of the last memory parts have fewer slots, if there are enough to join them; else 0."""
+        tail = 0
+        while len(segments) - tail > self._stored and len(segments[-1 - tail]) < below:
+            tail += 1
+        return tail if tail >= TIER - 1 else 0
 
     def _split(self, slots: Int32Array) -> list[tuple[int, Int32Array]]:
         """Return which slots of each segment these are, numbered as there."""
@@ -295,9 +300,9 @@ class Bm25View(LiveView):
 
     def _asked(self, queries: Queries) -> list[Asked]:
         """Return the terms and weights of each query, read once per call."""
-        known: list[Asked] | None = queries.known((self, "words"))
+        known: list[Asked] | None = queries.memo((self, "words"))
         if known is None:
-            known = queries.remember((self, "words"), [self._read(text) for text in queries.texts])
+            known = queries.memoize((self, "words"), [self._read(text) for text in queries.texts])
         return known
 
     def _read(self, text: str) -> Asked:

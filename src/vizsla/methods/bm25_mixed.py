@@ -109,40 +109,42 @@ class MixedWords(Encoder):
         Counts of a catalog in several languages.
     weighting : Weighting
         The variant of BM25.
-    bag : BagOfWords, optional
-        The statistics' bag, grown by words that no item holds: each of their terms gets a column at the end.
+    words : BagOfWords, optional
+        The statistics' terms, grown by words that no item holds: each of their terms gets a column at the end.
     """
 
     sparse = True
 
-    def __init__(self, statistics: Statistics, weighting: Weighting, bag: BagOfWords | None = None):
+    def __init__(self, statistics: Statistics, weighting: Weighting, words: BagOfWords | None = None):
         if statistics.languages is None:
-            raise InputError("`statistics` must count several languages. Got those of one: their bag reads queries.")
+            raise InputError(
+                "`statistics` must count several languages. Got those of one: its BagOfWords reads queries."
+            )
         self.statistics, self.weighting = statistics, weighting
         self.counts: LanguageCounts = statistics.languages
-        self.bag = statistics.bag if bag is None else bag
-        self._reader = MixedQueryReader(self.bag.analyzer)
+        self.words = statistics.words if words is None else words
+        self._reader = MixedQueryReader(self.words.analyzer)
         self._has_floor = weighting.absent(np.ones(1)) is not None
         self._words: Words = {}
 
     @property
     def dim(self) -> int:
         """The number of lists, one, and the number of terms that no item holds."""
-        return len(self.counts.keys) + 1 + self.bag.dim - self.statistics.bag.dim
+        return len(self.counts.keys) + 1 + self.words.dim - self.statistics.words.dim
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the counts, the formula, and the vocabulary."""
-        text = repr((self.statistics.fingerprint, self.weighting, self.bag.fingerprint, OWN_LANGUAGE, PRIOR)).encode()
+        text = repr((self.statistics.fingerprint, self.weighting, self.words.fingerprint, OWN_LANGUAGE, PRIOR)).encode()
         return f"mixed:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
     @property
     def nbytes(self) -> int:
         """Bytes of the vocabulary and of the counts by language."""
-        return int(self.bag.nbytes + self.counts.nbytes)
+        return int(self.words.nbytes + self.counts.nbytes)
 
     def __repr__(self) -> str:
-        return f"MixedWords({self.bag!r}, {len(self.counts.keys):,} lists)"
+        return f"MixedWords({self.words!r}, {len(self.counts.keys):,} lists)"
 
     @property
     def rarest(self) -> float:
@@ -214,7 +216,7 @@ class MixedWords(Encoder):
         return found
 
     def _looked_up(self, pairs: list[tuple[str, int]]) -> list[Word]:
-        table = self.bag.readings([word for word, _ in pairs])
+        table = self.words.readings([word for word, _ in pairs])
         keys = np.maximum(table, 0).astype(np.int64) * self.counts.count
         spans = zip(
             table.tolist(),
@@ -227,7 +229,7 @@ class MixedWords(Encoder):
 
     def _asked(self, terms: list[int], first: list[int], last: list[int], language: int) -> Word:
         """Return what a word asks for: its terms in each language, a root at the end, and the span of each's lists."""
-        counts, known = self.counts, self.statistics.bag.dim
+        counts, known = self.counts, self.statistics.words.dim
         stems = range(counts.count)
         ways = [terms.index(term) for term in dict.fromkeys(terms[: len(stems)]) if term >= 0]
         own = (first[language], last[language]) if language >= 0 and terms[language] >= 0 else (0, 0)
