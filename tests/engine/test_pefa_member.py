@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 import vizsla
 from tests.engine.live_rows import QUERIES, LiveRows, counted_letters, hashed, same_answers
 from tests.engine.test_vector_member import TEXTS, changed
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe
 from vizsla.data.dataset import DAY
 from vizsla.engine.lexical_member import Bm25Member
 from vizsla.engine.live_clicks import SPAN
@@ -22,6 +25,7 @@ from vizsla.learning.matrices import unit_rows
 from vizsla.methods.pefa.options import XlSettings, XsSettings
 from vizsla.methods.pefa.xl import PefaXl, query_index
 from vizsla.methods.pefa.xs import PefaXs
+from vizsla.text.analyzers import Analyzer
 
 ASKED = [*QUERIES, "fig", "tree", "plum", "gif", "pear tree", "tart", "1 2", "a b"]
 CLICK = st.tuples(
@@ -141,7 +145,7 @@ def stepped(rows, steps):
 def fresh(rows, base_recipe, encoder, chosen, half_life=None, **options):
     """PEFA with these settings, built at once over the live items."""
     base = base_recipe.build(vizsla.Dataset.of(rows.items()), bindings={"encoder": encoder})
-    log = ClickLog.of(rows.triples(half_life), base.items, lambda texts: vizsla.Queries(texts).encoded(encoder))
+    log = ClickLog.of(rows.triples(half_life), base.items, lambda texts: Queries(texts).encoded(encoder))
     if isinstance(chosen, XsSettings):
         return PefaXs.build(base, log, chosen)
     return PefaXl(base, encoder, log, chosen, query_index("flat", log, **options))
@@ -154,8 +158,8 @@ def fresh(rows, base_recipe, encoder, chosen, half_life=None, **options):
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("half_life", [None, 1.0], ids=["", "half-life"])
 def test_answers_are_those_of_a_fresh_build(encoder, chosen, storage, half_life, tmp_path_factory):
-    base = vizsla.Recipe.of("dense", encoder=encoder, storage=storage)
-    recipe = vizsla.Recipe.of("pefa_xs" if isinstance(chosen, XsSettings) else "pefa_xl", base=base)
+    base = Recipe.of("dense", encoder=encoder, storage=storage)
+    recipe = Recipe.of("pefa", base=base, variant="xs" if isinstance(chosen, XsSettings) else "xl")
     assert PefaMember.accepts(recipe)
     settled = {"settings": vars(chosen), "half_life": half_life}
 
@@ -199,11 +203,14 @@ class OverAnother:
 )
 def test_a_base_may_be_another_member(kind, chosen, tmp_path_factory):
     encoder = hashed()
-    bound, form = {"encoder": encoder}, "pefa_xs" if isinstance(chosen, XsSettings) else "pefa_xl"
-    base, named = vizsla.Recipe.of("dense", encoder=encoder), {} if kind == "dense" else {"encoder": encoder}
+    bound, form = {"encoder": encoder}, "xs" if isinstance(chosen, XsSettings) else "xl"
+    base, named = Recipe.of("dense", encoder=encoder), {} if kind == "dense" else {"encoder": encoder}
     if kind == "bm25":
-        base = vizsla.Recipe.of("bm25", analyzer=vizsla.Analyzer())
-    recipe, settled = vizsla.Recipe.of(form, base="other", **named), {"settings": vars(chosen), "half_life": None}
+        base = Recipe.of("bm25", analyzer=Analyzer())
+    recipe, settled = (
+        Recipe.of("pefa", base="other", variant=form, **named),
+        {"settings": vars(chosen), "half_life": None},
+    )
 
     def make():
         other = (
@@ -224,7 +231,7 @@ def test_a_base_may_be_another_member(kind, chosen, tmp_path_factory):
 
 def test_the_order_of_clicks_makes_no_difference(tmp_path):
     encoder = hashed()
-    recipe = vizsla.Recipe.of("pefa_xs", base=vizsla.Recipe.of("dense", encoder=encoder))
+    recipe = Recipe.of("pefa", variant="xs", base=Recipe.of("dense", encoder=encoder))
     clicks = [("tart", 0, 0.3), ("sweet", 1, 1.0), ("tart", 1, 0.7), ("ripe", 0, 2.5)]
     answers = []
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
@@ -236,16 +243,16 @@ def test_the_order_of_clicks_makes_no_difference(tmp_path):
             one = SlotClicks(np.array([at]), [query], np.array([slot], np.int32), np.array([weight]), np.zeros(1))
             member.learn(one)
             member.view(None)
-        found = member.view(None).search(vizsla.Queries(ASKED), 2, None, 1)
+        found = member.view(None).search(Queries(ASKED), 2, None, 1)
         answers.append((found.items.tolist(), found.scores.tolist()))
     assert answers[0] == answers[1]
 
 
 def test_an_old_view_does_not_learn(tmp_path):
     encoder = hashed()
-    recipe = vizsla.Recipe.of("pefa_xl", base=vizsla.Recipe.of("dense", encoder=encoder))
-    for kind, chosen in (("pefa_xl", XL["max"]), ("pefa_xs", XS["best query"])):
-        recipe = vizsla.Recipe.of(kind, base=vizsla.Recipe.of("dense", encoder=encoder))
+    recipe = Recipe.of("pefa", variant="xl", base=Recipe.of("dense", encoder=encoder))
+    for kind, chosen in (("xl", XL["max"]), ("xs", XS["best query"])):
+        recipe = Recipe.of("pefa", variant=kind, base=Recipe.of("dense", encoder=encoder))
         make = lambda recipe=recipe, chosen=chosen: PefaMember(recipe, {"settings": vars(chosen)}, {"encoder": encoder})  # noqa: E731
         rows = ClickedRows(make, tmp_path / kind)
         (tmp_path / kind).mkdir()
@@ -260,14 +267,14 @@ def test_an_old_view_does_not_learn(tmp_path):
 
 def test_others_are_built_whole():
     encoder = hashed()
-    dense = vizsla.Recipe.of("dense", encoder=encoder)
+    dense = Recipe.of("dense", encoder=encoder)
     accepts = PefaMember.accepts
-    assert not accepts(vizsla.Recipe.of("pefa_xs", base=vizsla.Recipe.of("bm25")))
-    assert not accepts(vizsla.Recipe.of("pefa_xs", base=dense.but(index="hnsw")))
-    assert not accepts(vizsla.Recipe.of("pefa_xs", base=dense.but(index="pq")))
-    assert not accepts(vizsla.Recipe.of("pefa_xl", base=dense, index="hnsw"))
+    assert not accepts(Recipe.of("pefa", variant="xs", base=Recipe.of("bm25")))
+    assert not accepts(Recipe.of("pefa", variant="xs", base=dense.but(index="hnsw")))
+    assert not accepts(Recipe.of("pefa", variant="xs", base=dense.but(index="pq")))
+    assert not accepts(Recipe.of("pefa", variant="xl", base=dense, index="hnsw"))
     assert not accepts(dense)
-    assert accepts(vizsla.Recipe.of("pefa_xl", base="words", encoder=encoder))
+    assert accepts(Recipe.of("pefa", variant="xl", base="words", encoder=encoder))
 
 
 def test_settings_are_chosen_on_the_clicks_that_are_there():
@@ -276,8 +283,8 @@ def test_settings_are_chosen_on_the_clicks_that_are_there():
     items = {f"i{number}": f"item {number}" for number in range(40)}
     clicks = [(f"query {rng.integers(25)}", f"i{rng.integers(40)}", 1.0) for _ in range(120)]
     dataset = vizsla.Dataset.of(items, clicks=clicks)
-    for kind in ("pefa", "pefa_xs", "pefa_xl"):
-        recipe = vizsla.Recipe.of(kind, base=vizsla.Recipe.of("dense", encoder=encoder))
+    for kind in ("auto", "xs", "max", "xl"):
+        recipe = Recipe.of("pefa", variant=kind, base=Recipe.of("dense", encoder=encoder))
         settled = PefaMember.settle_on(recipe, dataset, {"encoder": encoder})
         built = recipe.build(dataset, bindings={"encoder": encoder})
         assert settled == {"settings": vars(built.settings), "half_life": None}
@@ -285,9 +292,12 @@ def test_settings_are_chosen_on_the_clicks_that_are_there():
 
 def test_without_clicks_those_to_come_count():
     long = hashed()
-    encoder = vizsla.FunctionEncoder(lambda texts: unit_rows(long.queries(texts)), dim=long.dim, name="unit")
-    base = vizsla.Recipe.of("dense", encoder=encoder)
-    for recipe in (vizsla.Recipe.of("pefa", base=base, half_life=30.0), vizsla.Recipe.of("pefa_xl", base=base)):
+    encoder = FunctionEncoder(lambda texts: unit_rows(long.queries(texts)), dim=long.dim, name="unit")
+    base = Recipe.of("dense", encoder=encoder)
+    for recipe in (
+        Recipe.of("pefa", base=base, half_life=30.0),
+        Recipe.of("pefa", variant="xl", base=base),
+    ):
         for texts in ([], ["fig", "pear", "plum", "quince"]):
             settled = PefaMember.settle(recipe, texts, {"encoder": encoder})
             assert settled["settings"]["weight"] < 1
@@ -295,7 +305,7 @@ def test_without_clicks_those_to_come_count():
             member = PefaMember(recipe, settled, {"encoder": encoder})
             member.open([], [])
             member.append(["fig", "pear", "plum", "quince"])
-            asked = vizsla.Queries(["tart and blue"])
+            asked = Queries(["tart and blue"])
             last = int(member.view(None).search(asked, 4, None, 1).items[-1])
             click = np.array([1]), ["tart and blue"], np.array([last], np.int32), np.ones(1), np.zeros(1)
             member.learn(SlotClicks(*click))
@@ -304,15 +314,15 @@ def test_without_clicks_those_to_come_count():
 
 def test_clicks_are_as_long_as_the_vectors_of_items():
     encoder, texts = hashed(), [f"text {number}" for number in range(30)]
-    recipe = vizsla.Recipe.of("pefa", base=vizsla.Recipe.of("dense", encoder=encoder))
+    recipe = Recipe.of("pefa", base=Recipe.of("dense", encoder=encoder))
     scale = PefaMember.settle(recipe, texts, {"encoder": encoder})["settings"]["scale"]
     assert scale == pytest.approx(np.linalg.norm(encoder.items(texts), axis=1).mean(), rel=1e-5)
 
 
 def test_a_vote_is_worth_something_beside_bm25():
     encoder = hashed()
-    words = vizsla.Recipe.of("bm25")
-    recipe = vizsla.Recipe.of("pefa_xl", base=words, encoder=encoder)
+    words = Recipe.of("bm25")
+    recipe = Recipe.of("pefa", variant="xl", base=words, encoder=encoder)
     texts = [f"a word and number {number}" for number in range(50)]
     scale = PefaMember.settle(recipe, texts, {"encoder": encoder})["settings"]["scale"]
     assert scale not in (0.0, 1.0)
@@ -320,14 +330,17 @@ def test_a_vote_is_worth_something_beside_bm25():
 
 def test_bindings_are_checked():
     encoder = hashed()
-    shared = VectorMember(vizsla.Recipe.of("dense", encoder=encoder), {}, {"encoder": encoder})
-    xs, xl = vizsla.Recipe.of("pefa_xs", base="words"), vizsla.Recipe.of("pefa_xl", base="words", encoder=encoder)
+    shared = VectorMember(Recipe.of("dense", encoder=encoder), {}, {"encoder": encoder})
+    xs, xl = (
+        Recipe.of("pefa", variant="xs", base="words"),
+        Recipe.of("pefa", variant="xl", base="words", encoder=encoder),
+    )
     with pytest.raises(InputError, match="`base` must be a recipe, or a live member"):
         PefaMember(xs, {"settings": vars(XS["paper"])}, {})
     with pytest.raises(InputError, match="must hold the settings of PEFA"):
         PefaMember(xs, {}, {"base": shared})
     with pytest.raises(InputError, match="`encoder` must be the one that the member was made with"):
         PefaMember(xl, {"settings": vars(XL["max"])}, {"base": shared, "encoder": counted_letters()})
-    coded = VectorMember(vizsla.Recipe.of("dense", encoder=encoder, index="pq"), {}, {"encoder": encoder})
+    coded = VectorMember(Recipe.of("dense", encoder=encoder, index="pq"), {}, {"encoder": encoder})
     with pytest.raises(InputError, match="`base` must hold vectors, for PEFA-XS"):
         PefaMember(xs, {"settings": vars(XS["paper"])}, {"base": coded})

@@ -18,7 +18,7 @@ from vizsla.base.index_retriever import only_rows
 from vizsla.base.live_objects import Binding
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
-from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
@@ -43,7 +43,6 @@ from vizsla.methods.pefa.xl import DEPTH, PefaXl, Votes, explain_xl, with_votes
 from vizsla.methods.pefa.xs import explain_xs
 from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 
-XS = ("pefa", "pefa_xs", "pefa_max")
 UNTRAINED_XS = XsSettings(weight=0.2)
 UNTRAINED_XL = XlSettings(weight=0.3, neighbors=32, votes="max", near=0.5)
 """What a member begins with where there are too few clicks to choose by: those that come shall count."""
@@ -60,7 +59,7 @@ class PefaMember(LiveMember):
     a recipe, whose rows this member then keeps itself, or another live member of the engine.
     """
 
-    kinds: ClassVar[tuple[str, ...]] = (*XS, "pefa_xl")
+    kinds: ClassVar[tuple[str, ...]] = ("pefa",)
     learns: ClassVar[bool] = True
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
@@ -79,10 +78,10 @@ class PefaMember(LiveMember):
     def accepts(cls, recipe: Recipe) -> bool:
         """Return whether the rows of its base do not depend on each other; past queries are compared one by one."""
         base, settings = recipe.settings.get("base"), recipe.settings
-        if recipe.kind == "pefa_xl":
+        if recipe.kind == "pefa" and _is_xl(recipe):
             flat = settings.get("index", AUTO) in (AUTO, "flat") and settings.get("storage") != "int8"
             return flat and (isinstance(base, str) or (isinstance(base, Recipe) and VectorMember.accepts(base)))
-        return recipe.kind in XS and isinstance(base, Recipe) and _is_flat(base)
+        return recipe.kind == "pefa" and isinstance(base, Recipe) and _is_flat(base)
 
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +98,8 @@ class PefaMember(LiveMember):
 
         Where the recipe has a fixed half-life, the half-life is that; "auto" chooses one.
         """
+        if not len(dataset.items):
+            return cls.settle(recipe, [], bindings)
         if not dataset.clicks.nnz:
             untimed = recipe.but(half_life=None) if "half_life" in recipe.settings else recipe
             return _settled(untimed, dataset, bindings) | {"half_life": _days(recipe)}
@@ -206,14 +207,14 @@ def _is_auto(recipe: Recipe) -> bool:
 
 def _untrained(recipe: Recipe, scale: float) -> XsSettings | XlSettings:
     """Return what a member begins with where there is nothing to choose by, with the numbers that the recipe gives."""
-    start: Any = UNTRAINED_XL if recipe.kind == "pefa_xl" else UNTRAINED_XS
+    start: Any = UNTRAINED_XL if _is_xl(recipe) else UNTRAINED_XS
     chosen: XsSettings | XlSettings = type(start)(**(asdict(start) | {"scale": scale} | _numbers(recipe, start)))
     return chosen
 
 
 def _given(recipe: Recipe) -> XsSettings | XlSettings:
     """Return the numbers of a recipe; those that clicks would have to tell are the paper's."""
-    start: Any = XlSettings(1.0, UNTRAINED_XL.neighbors) if recipe.kind == "pefa_xl" else XsSettings(1.0)
+    start: Any = XlSettings(1.0, UNTRAINED_XL.neighbors) if _is_xl(recipe) else XsSettings(1.0)
     chosen: XsSettings | XlSettings = type(start)(**(asdict(start) | _numbers(recipe, start)))
     return chosen
 
@@ -247,7 +248,7 @@ def _base_of(recipe: Recipe, bindings: dict[str, Any]) -> tuple[LiveMember, bool
     shared = bindings.get("base")
     if not isinstance(shared, LiveMember):
         raise InputError(f"`base` must be a recipe, or a live member of the engine. Got {type(shared).__name__}.")
-    if recipe.kind in XS and not _has_flat_rows(shared):
+    if not _is_xl(recipe) and not _has_flat_rows(shared):
         raise InputError(f"`base` must hold vectors, for PEFA-XS. Got a member of kind {shared.recipe.kind!r}.")
     return shared, False
 
@@ -264,6 +265,10 @@ def _encoder_of(recipe: Recipe, base: LiveMember, bindings: dict[str, Any]) -> E
     return encoder
 
 
+def _is_xl(recipe: Recipe) -> bool:
+    return bool(recipe.settings.get("variant") == "xl")
+
+
 def _is_flat(base: Recipe) -> bool:
     return VectorMember.accepts(base) and base.kind == "dense" and base.settings.get("index", "flat") == "flat"
 
@@ -276,7 +281,7 @@ def _read_settings(recipe: Recipe, settled: dict[str, Any]) -> XsSettings | XlSe
     known = settled.get("settings")
     if not isinstance(known, dict):
         raise InputError("`settled` must hold the settings of PEFA. Got none: rebuild the member.")
-    return XlSettings.of(known) if recipe.kind == "pefa_xl" else XsSettings.of(known)
+    return XlSettings.of(known) if _is_xl(recipe) else XsSettings.of(known)
 
 
 class XsState:
@@ -366,8 +371,8 @@ class XsView(LiveView):
         moved = np.isin(candidates.items, self.state.slots)
         scores = np.zeros(len(moved), np.float32)
         plain, other = np.flatnonzero(~moved), np.flatnonzero(moved)
-        own = self.base.score(queries, chosen_pairs(candidates, plain), threads)
-        inside = chosen_pairs(candidates, other)
+        own = self.base.score(queries, candidates.select(plain), threads)
+        inside = candidates.select(other)
         places = np.searchsorted(self.state.slots, inside.items).astype(np.int32)
         mapped = Candidates.unchecked(inside.offsets, places, None, None, Stats())
         better = self.state.index.scores(self._rows(queries), mapped, threads=threads)
@@ -376,7 +381,7 @@ class XsView(LiveView):
 
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Say what base and clicks add."""
-        one = Candidates.matches([np.array([slot], np.int32)])
+        one = Candidates.from_rows([np.array([slot], np.int32)])
         own = float(self.base.score(queries, one, 1).scores[0])
         score = float(self.score(queries, one, 1).scores[0])
         row: Any = queries.encoded(self.base.encoder)
