@@ -20,6 +20,7 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
+from vizsla.learning.selection import Trial
 from vizsla.learning.splits import COLD_SHARE, too_few
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blending import grown_column_weights, grown_item_rows, grown_log
@@ -33,7 +34,6 @@ from vizsla.methods.pefa.selection import (
     THRESHOLDS,
     XL_WEIGHTS,
     XS_WEIGHTS,
-    Trial,
     calibration_of,
     choose_xl,
     choose_xs,
