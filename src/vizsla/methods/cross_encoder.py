@@ -85,7 +85,7 @@ class CrossEncoderSettings:
         End after so many looks without a better one.
     held_out : int
         How many queries are held out at most.
-    cold : float
+    cold : float in [0, 1]
         The share of them about items without another click.
     bfloat16 : bool
         Compute the layers in bfloat16, which some CPUs do several times as fast; weights stay float32.
@@ -418,7 +418,7 @@ def train_cross_encoder(
     max_tokens : int
         Cut pairs after so many tokens.
     checkpoint : path, optional
-        Keep the state there.
+        A folder where the state is kept; a training that was stopped goes on from it.
     watch : callable, optional
         Gets a `TrainingProgress` after every step.
     threads : int

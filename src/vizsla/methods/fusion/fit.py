@@ -117,7 +117,7 @@ def fuse(
         knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset
         Its clicks are what is chosen by; they should be those that the parts have learned from.
-    cold : float or "auto"
+    cold : float in [0, 1] or "auto"
         The share of queries to come whose items have no clicks yet; weights are chosen for it. "auto" is what the log
         predicts, by its latest clicks where these have times; see `vizsla.learning.query_mix.predicted_mix`.
     depth : int

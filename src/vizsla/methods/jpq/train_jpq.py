@@ -105,7 +105,7 @@ def train_jpq(
         After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
         have at most 8 bytes, there are clicks, `stage` is the last one and no transformer learns; elsewhere, and with
         `paper`, it is 0: codes stay as they are.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of

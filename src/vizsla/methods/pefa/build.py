@@ -80,7 +80,7 @@ def pefa_xs(
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for clicks with times: a Dataset's log, or fourth entries in
         seconds since 1970. "auto" chooses on the latest clicks.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.
@@ -376,7 +376,7 @@ def pefa(
         "max" on held-out clicks.
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for clicks with times. "auto" chooses on the latest clicks.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.
