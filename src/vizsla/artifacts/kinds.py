@@ -46,7 +46,7 @@ BUILT_IN = {
     "dense": "vizsla.methods.dense:Dense",
     "jpq": "vizsla.methods.jpq.model:Jpq",
     "sidr": "vizsla.methods.sidr.model:Sidr",
-    "training-state": "vizsla.learning.checkpoints:TrainingState",
+    "training-state": "vizsla.learning.loop:TrainingState",
     "pefa-xs": "vizsla.methods.pefa.xs:PefaXs",
     "pefa-xl": "vizsla.methods.pefa.xl:PefaXl",
     "cur-factors": "vizsla.methods.cur.factors:Factors",

@@ -15,7 +15,7 @@ from vizsla.errors import InputError
 from vizsla.methods.cross_encoder import CrossEncoderSettings, train_cross_encoder
 
 if TYPE_CHECKING:
-    from vizsla.learning.checkpoints import TrainingProgress
+    from vizsla.learning.loop import TrainingProgress
 
 OPTIONS = SignatureOptions(train_cross_encoder, CrossEncoderSettings)
 

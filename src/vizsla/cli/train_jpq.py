@@ -28,8 +28,8 @@ from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever
 
 if TYPE_CHECKING:
+    from vizsla.learning.loop import TrainingProgress
     from vizsla.methods.jpq.model import Jpq
-    from vizsla.methods.jpq.run import JpqProgress
 
 OPTIONS = SignatureOptions(
     train_jpq,
@@ -123,9 +123,9 @@ class LiveLine:
     def __init__(self, show: Callable[..., None]) -> None:
         self.show, self.said = show, ""
 
-    def __call__(self, seen: JpqProgress) -> None:
+    def __call__(self, seen: TrainingProgress) -> None:
         """Show how far the training is."""
-        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.held_out.items())
+        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.kinds.items())
         text = f"{seen.phase}: loss {seen.loss:.4f}" + (f", held-out MRR@10 {held}" if held else "")
         self.show(description=text, completed=seen.step, total=seen.steps)
         if held and held != self.said and not sys.stderr.isatty():
