@@ -35,6 +35,7 @@ OWN = {
     "methods/bm25_mixed.py": "catalogs in several languages, with a twin of its own",
     "core/display.py": "imported when an answer is shown",
     "data/where_grammar.py": "a parser with tests of its own",
+    "engine/live_clicks.py": "clicks, apart from the member that learns from them",
     "engine/member.py": "the protocol that every member implements",
     "demo/budget.py": "one row of the demo",
     "demo/docstring.py": "a parser with tests of its own",

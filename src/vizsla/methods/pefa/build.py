@@ -257,7 +257,7 @@ def pefa_xl(
     if not isinstance(encoder, Encoder) or encoder.sparse:
         raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
     log = ClickLog.of(clicks, base.items, lambda texts: Queries(texts).encoded(encoder))
-    worth = _scale(base, log) if scale == AUTO else number_of("scale", scale)
+    worth = default_scale(base, log) if scale == AUTO else number_of("scale", scale)
     trials = [
         XlSettings(w, k, how, n, worth, least)
         for how in (AGGREGATES if votes == AUTO else (votes,))
@@ -304,7 +304,7 @@ def _neighbors(given: int | str, how: str) -> tuple[int, ...]:
     return NEIGHBORS if how == "mean" else NEIGHBORS[-1:]
 
 
-def _scale(base: Retriever, log: ClickLog) -> float:
+def default_scale(base: Retriever, log: ClickLog) -> float:
     """Return the spread of the base's best scores by that of past queries' similarities among themselves."""
     if base.scale == "inner product" or not len(log):
         return 1.0
